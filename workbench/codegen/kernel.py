@@ -1,0 +1,61 @@
+"""A kernel: numba source for one cluster, and what the runtime needs to launch it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as Choice
+
+from ..ir import Var
+
+ArgKind = Choice["in", "out", "scratch", "size"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class KernelArg:
+    """One argument after `(start, stop)`.
+
+    in / out: an array, `var` says which, `layout` is "C" or "A" (any strides), `ndim` and `dtype` are its numba type;
+    scratch: partial results, `shape` is allocated per call (its axis 0 counts the parts);
+    size: an integer that depends on the shapes, `value` for this program.
+    """
+
+    name: str
+    kind: ArgKind
+    var: Var | None = None
+    dtype: str = "int64"
+    ndim: int = 0
+    layout: str = "C"
+    shape: tuple[int, ...] = ()
+    value: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kernel:
+    """`source` is exactly what numba compiles: one function `name(start, stop, *args)`, which runs the outer loop from
+    `start` to `stop` and touches nothing outside that range, so that ranges can run on several threads.
+
+    extent: the outer loop's length for this program; grain: the least range worth a thread of its own;
+    part: for a kernel that writes partial results, the fixed length of the range that fills one row of its scratch
+    arguments (0 otherwise; ranges start at multiples of it); finish: the kernel that combines these parts, which takes
+    (0, its extent) and the arguments it names.
+    line_eqns: for each source line the indices of the cluster's equations that it computes.
+    """
+
+    id: str
+    name: str
+    source: str
+    args: tuple[KernelArg, ...]
+    extent: int
+    grain: int
+    n_elements: int
+    flops: float
+    bytes_moved: int
+    line_eqns: tuple[tuple[int, ...], ...]
+    target: str = "cpu"
+    part: int = 0
+    finish: Kernel | None = None
+
+    @property
+    def signature(self) -> tuple[tuple[str, int, str] | str, ...]:
+        """The numba types of the arguments after `(start, stop)`: `(dtype, ndim, layout)`, or "size"."""
+        return tuple("size" if a.kind == "size" else (a.dtype, a.ndim, a.layout) for a in self.args)

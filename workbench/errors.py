@@ -1,0 +1,103 @@
+"""Every error of the workbench: one tree, each class also a built-in, so that existing `except` clauses still work."""
+
+from __future__ import annotations
+
+
+class WorkbenchError(Exception):
+    """The root. `code` is stable (`WB101`) and `%workbench explain CODE` tells more about it.
+
+    span: the user's sub-expression; value: the user's name for the value in question; provenance: where that value
+    came from, in the user's names; fixes: replacements that can be pasted.
+    """
+
+    code = "WB000"
+
+    def __init__(self, message: str, *, code: str = "", span=None, value: str = "", provenance: str = "", fixes=()):
+        super().__init__(message)
+        self.code = code or type(self).code
+        self.span = span
+        self.value = value
+        self.provenance = provenance
+        self.fixes = tuple(fixes)
+
+    @property
+    def line(self) -> int | None:
+        return self.span.line if self.span else None
+
+
+class TracingError(WorkbenchError):
+    """The code cannot be traced. Outside strict mode it runs in NumPy and the report gives this as the reason."""
+
+    code = "WB100"
+
+
+class ConcretizationTypeError(TracingError, TypeError):
+    """Python asked for the value of an array that is only known when the kernel runs."""
+
+    code = "WB100"
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """`if`, `while`, `and`, `or`, `not` or `bool()` on a traced value."""
+
+    code = "WB101"
+
+
+class TracerIntegerConversionError(ConcretizationTypeError):
+    """`int()`, `range()`, a shape or an index from a traced value."""
+
+    code = "WB102"
+
+
+class TracerArrayConversionError(ConcretizationTypeError):
+    """Code outside the workbench asked for the numbers of a traced array (`np.asarray(x)`, `float(x)`)."""
+
+    code = "WB103"
+
+
+class NonConcreteBooleanIndexError(TracingError, IndexError):
+    """A boolean mask whose result has a shape that depends on data."""
+
+    code = "WB110"
+
+
+class UnsupportedOperationError(TracingError, NotImplementedError):
+    """A NumPy operation, keyword or dtype that cannot be compiled (yet)."""
+
+    code = "WB120"
+
+
+class UnexpectedTracerError(TracingError, RuntimeError):
+    """A traced array was used after the trace that made it had ended."""
+
+    code = "WB130"
+
+
+class NonHashableStaticArgumentError(WorkbenchError, ValueError):
+    """A static argument must be hashable."""
+
+    code = "WB140"
+
+
+class ScopeError(WorkbenchError, RuntimeError):
+    """`jit_scope` outside a trace."""
+
+    code = "WB150"
+
+
+class CheckError(WorkbenchError, AssertionError):
+    """A program broke a rule of the IR: a bug of ours."""
+
+    code = "WB900"
+
+
+class BackendError(WorkbenchError, RuntimeError):
+    """A kernel that we generated did not compile or run: a bug of ours, not of the user's code."""
+
+    code = "WB901"
+
+
+class DeviceError(WorkbenchError, RuntimeError):
+    """A device was asked for that is not there."""
+
+    code = "WB600"
