@@ -1,0 +1,22 @@
+"""From a program to a plan: which equations share a kernel, what is called, and why."""
+
+from .clustering import form_plan
+from .plan import (
+    Cluster,
+    Decision,
+    LibraryStep,
+    NumpyStep,
+    Plan,
+    Space,
+    Step,
+    ViewStep,
+    step_eqns,
+    step_inputs,
+    step_outputs,
+)
+from .reasons import REASONS
+
+__all__ = [
+    "REASONS", "Cluster", "Decision", "LibraryStep", "NumpyStep", "Plan", "Space", "Step", "ViewStep", "form_plan",
+    "step_eqns", "step_inputs", "step_outputs",
+]  # fmt: skip

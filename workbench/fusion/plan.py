@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..ir import Atom, Equation, Jaxpr, Var
+from .access import AxisMap
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Space:
+    """The loops of a cluster. shape: the length of each loop axis; reduced: the axes that its reductions fold;
+    align: for each variable that is computed in step with the loops, variable axis -> loop axis (None: length 1).
+    A variable without an entry is computed wherever its value is needed."""
+
+    shape: tuple[int, ...]
+    reduced: frozenset[int]
+    align: Mapping[Var, AxisMap]
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The axes that are not reduced."""
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self.reduced)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cluster:
     """Equations that become one kernel. `eqns` are in program order; `invars` are read from memory, `outvars` are
-    written to it, every other variable lives in registers."""
+    written to it, every other variable lives in registers. Index maps may appear in several clusters."""
 
     id: str  # "K0"
     eqns: tuple[Equation, ...]
     invars: tuple[Var, ...]
     outvars: tuple[Var, ...]
+    space: Space
     scope: str = ""
 
 
@@ -33,15 +52,34 @@ class NumpyStep:
 
     id: str  # "N0"
     eqn: Equation
-    code: str  # WB3xx
+    code: str  # WB33x
     reason: str
 
 
-Step = Cluster | LibraryStep | NumpyStep
+@dataclass(frozen=True, eq=False, slots=True)
+class ViewStep:
+    """An index map that NumPy answers with a view: no data moves."""
+
+    id: str  # "V0"
+    eqn: Equation
+
+
+Step = Cluster | LibraryStep | NumpyStep | ViewStep
 
 
 def step_eqns(step: Step) -> tuple[Equation, ...]:
     return step.eqns if isinstance(step, Cluster) else (step.eqn,)
+
+
+def step_inputs(step: Step) -> tuple[Var, ...]:
+    """What the step reads from memory."""
+    if isinstance(step, Cluster):
+        return step.invars
+    return tuple(dict.fromkeys(v for v in step.eqn.invars if isinstance(v, Var)))
+
+
+def step_outputs(step: Step) -> tuple[Var, ...]:
+    return step.outvars if isinstance(step, Cluster) else step.eqn.outvars
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +90,9 @@ class Decision:
     producer: Equation
     consumer: Equation
     var: Var
-    code: str  # "WB300" merged, "WB3xx" refused
+    code: str  # "WB30x" merged, "WB31x" and "WB32x" refused
     reason: str
-    bytes_saved: int  # traffic that the merge saved, or that the refusal cost
+    bytes_saved: int  # traffic that the merge saved, or that the refusal costs
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,0 +1,196 @@
+"""How an equation reads its operands, found by running its index map once on symbolic loop indices.
+
+No primitive is special: a transpose, a broadcast and a slice that keeps a whole axis all come out as "operand axis d is
+loop axis a"; anything else (an offset, a stride, a choice between operands, a loaded index) is a shifted read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ir import Equation, Jaxpr, Literal, Var
+from ..primitives.index import Expr, const, loop_index, size, wrap
+from ..primitives.lowering import Choose, Compute, Element, IndexMap, Read
+
+# Operand axis -> the loop axis that indexes it, or None where the index is always 0 (an axis of length 1).
+AxisMap = tuple[int | None, ...]
+
+
+class IndexMapContext:
+    """The `IndexContext` that lowering rules see. Subclasses of codegen bind sizes to kernel arguments."""
+
+    def __init__(self, eqn: Equation):
+        self.eqn = eqn
+        self.params: Mapping[str, Any] = eqn.params
+        self.out_aval = eqn.outvars[0].aval
+        self.in_avals = tuple(v.aval for v in eqn.invars)
+        self.out_dtype: np.dtype = self.out_aval.dtype
+
+    @property
+    def in_shapes(self) -> tuple[tuple[Expr, ...], ...]:
+        return tuple(
+            tuple(self.operand_size(k, d) for d in range(aval.ndim)) for k, aval in enumerate(self.in_avals)
+        )
+
+    @property
+    def out_shape(self) -> tuple[Expr, ...]:
+        return tuple(self.result_size(d) for d in range(self.out_aval.ndim))
+
+    def operand_size(self, operand: int, axis: int) -> Expr:
+        return size(f"operand{operand}.shape[{axis}]")
+
+    def result_size(self, axis: int) -> Expr:
+        return size(f"result.shape[{axis}]")
+
+    def runtime(self, value: int) -> Expr:
+        return const(value) if 0 <= value <= 2 else size(f"size_{value}")
+
+    def load(self, operand: int, index: tuple[Expr, ...]) -> Expr:
+        return Expr("load", (f"operand{operand}", *index))
+
+    def value(self, index: Expr) -> str:
+        return str(index)
+
+    def const(self, value: Any, dtype: np.dtype | None = None) -> str:
+        return repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One operand as an equation reads it. axis_map: None for a shifted read; reads: how many different elements."""
+
+    operand: int
+    axis_map: AxisMap | None
+    reads: int = 1
+
+
+def is_index_map(eqn: Equation) -> bool:
+    return eqn.primitive.has_rule("lowering") and isinstance(eqn.primitive.lowering, IndexMap)
+
+
+def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
+    """How an index map's result at (i0, i1, ...) reads each operand."""
+    context = IndexMapContext(eqn)
+    index = tuple(loop_index(axis) for axis in range(eqn.outvars[0].aval.ndim))
+    reads: dict[int, list[tuple[tuple[Expr, ...], bool]]] = {}
+    loaded: set[int] = set()
+    original_load = context.load
+
+    def load(operand: int, at: tuple[Expr, ...]) -> Expr:
+        loaded.add(operand)
+        return original_load(operand, at)
+
+    context.load = load  # type: ignore[method-assign]  # records which operands serve as indices
+    _collect(eqn.primitive.lowering.element(context, index), reads, conditional=False)
+    accesses = []
+    for operand, found in reads.items():
+        axis_map = None
+        if len(found) == 1 and not found[0][1]:
+            axis_map = _axis_map(found[0][0], eqn.invars[operand].aval.shape, eqn.outvars[0].aval.shape)
+        accesses.append(Access(operand, axis_map, len({tuple(map(str, at)) for at, _ in found})))
+    accesses.extend(Access(operand, None) for operand in sorted(loaded - set(reads)))
+    return tuple(accesses)
+
+
+def _collect(element: Element, reads: dict[int, list[tuple[tuple[Expr, ...], bool]]], *, conditional: bool) -> None:
+    match element:
+        case Read(operand, index):
+            reads.setdefault(operand, []).append((tuple(index), conditional))
+        case Choose(_, then, otherwise):
+            _collect(then, reads, conditional=True)
+            _collect(otherwise, reads, conditional=True)
+        case Compute():
+            pass
+
+
+def _axis_map(index: tuple[Expr | int, ...], operand_shape: tuple[int, ...], shape: tuple[int, ...]) -> AxisMap | None:
+    """The axis map of an unconditional read, if it covers every operand axis from end to end."""
+    axes: list[int | None] = []
+    for expr, length in zip(map(wrap, index), operand_shape, strict=True):
+        if expr.is_axis and expr.axis is not None and shape[expr.axis] == length:
+            axes.append(expr.axis)
+        elif length == 1 and expr.op == "const":
+            axes.append(None)
+        else:
+            return None
+    used = [a for a in axes if a is not None]
+    return tuple(axes) if len(set(used)) == len(used) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A variable that is read from memory or from another equation's registers, as seen through lazy equations.
+
+    axis_map: root axis -> axis of the reader's loop, None if any step on the way shifts it; reads counts elements."""
+
+    var: Var
+    axis_map: AxisMap | None
+    reads: int = 1
+
+
+class Reader:
+    """Resolves what an equation reads, through the equations that are evaluated lazily inside their readers."""
+
+    def __init__(self, jaxpr: Jaxpr, lazy: set[Equation]):
+        self.producer = {out: eqn for eqn in jaxpr.eqns for out in eqn.outvars}
+        self.lazy = lazy
+        self._accesses: dict[Equation, tuple[Access, ...]] = {}
+        self._roots: dict[Var, tuple[Root, ...]] = {}
+
+    def accesses(self, eqn: Equation) -> tuple[Access, ...]:
+        """Per operand; a pointwise or reducing equation reads ranked operands one to one, scalars at ()."""
+        found = self._accesses.get(eqn)
+        if found is None:
+            if is_index_map(eqn):
+                found = index_map_accesses(eqn)
+            else:
+                found = tuple(Access(k, tuple(range(v.aval.ndim))) for k, v in enumerate(eqn.invars))
+            self._accesses[eqn] = found
+        return found
+
+    def roots_of_var(self, var: Var) -> tuple[Root, ...]:
+        """What reading `var` at its own index means in terms of non-lazy variables."""
+        found = self._roots.get(var)
+        if found is None:
+            eqn = self.producer.get(var)
+            if eqn is None or eqn not in self.lazy:
+                found = (Root(var, tuple(range(var.aval.ndim))),)
+            else:
+                found = self.roots(eqn)
+            self._roots[var] = found
+        return found
+
+    def roots(self, eqn: Equation) -> tuple[Root, ...]:
+        """The non-lazy variables that `eqn` reads, one `Root` for each variable and axis map."""
+        merged: dict[tuple[Var, AxisMap | None], int] = {}
+        for access in self.accesses(eqn):
+            operand = eqn.invars[access.operand]
+            if isinstance(operand, Literal):
+                continue
+            for root in self.roots_of_var(operand):
+                axis_map = _compose(root.axis_map, access.axis_map)
+                key = (root.var, axis_map)
+                merged[key] = merged.get(key, 0) + root.reads * access.reads
+        return tuple(Root(var, axis_map, reads) for (var, axis_map), reads in merged.items())
+
+    def lazy_closure(self, eqns: list[Equation]) -> list[Equation]:
+        """The lazy equations that `eqns` evaluate, transitively."""
+        found: dict[Equation, None] = {}
+        stack = list(eqns)
+        while stack:
+            for atom in stack.pop().invars:
+                producer = self.producer.get(atom) if isinstance(atom, Var) else None
+                if producer is not None and producer in self.lazy and producer not in found:
+                    found[producer] = None
+                    stack.append(producer)
+        return list(found)
+
+
+def _compose(inner: AxisMap | None, outer: AxisMap | None) -> AxisMap | None:
+    if inner is None or outer is None:
+        return None
+    return tuple(None if axis is None else outer[axis] for axis in inner)

@@ -1,0 +1,101 @@
+"""What becomes of each equation: computed in a kernel, evaluated lazily inside its readers, called, or left to NumPy.
+
+Index maps move no data: whoever reads their result computes the operand's index instead. They become code of their own
+only when memory must hold the result, as an input of a library call or as a result of the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Equation, Jaxpr, Literal, Var
+from ..primitives.lowering import IndexMap, LibraryCall, Pointwise, Reduction
+from .access import index_map_accesses
+from .scopes import compiles
+
+# NumPy answers these with a view of the operand.
+VIEWS = frozenset({"reshape", "transpose", "squeeze", "slice", "rev"})
+# A lazy chain is evaluated again by each reader, so that choices between operands must not nest without bound.
+MAX_LAZY_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompiled:
+    code: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Classes:
+    """kernel, lazy and view overlap only in that a view may also be read lazily."""
+
+    kernel: set[Equation]
+    lazy: set[Equation]
+    views: set[Equation]
+    library: set[Equation]
+    numpy: dict[Equation, Uncompiled]
+
+
+def classify(jaxpr: Jaxpr) -> Classes:
+    """Sort the equations of an inlined program."""
+    classes = Classes(set(), set(), set(), set(), {})
+    for eqn in jaxpr.eqns:
+        lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+        is_scan = isinstance(lowering, Reduction) and lowering.kind.startswith("cum")
+        if not compiles(eqn):
+            classes.numpy[eqn] = Uncompiled("WB330", "jit_scope(compile_ops=False) asked for it")
+        elif isinstance(lowering, LibraryCall) or is_scan:
+            classes.library.add(eqn)
+        elif isinstance(lowering, IndexMap) or (isinstance(lowering, Pointwise) and not eqn.outvars[0].aval.shape):
+            classes.lazy.add(eqn)
+        elif isinstance(lowering, Pointwise | Reduction):
+            classes.kernel.add(eqn)
+        else:
+            classes.numpy[eqn] = Uncompiled("WB331", f"no kernel can be generated for {eqn.primitive.name}")
+    _bound_lazy_chains(jaxpr, classes)
+    _materialise_what_memory_needs(jaxpr, classes)
+    return classes
+
+
+def _bound_lazy_chains(jaxpr: Jaxpr, classes: Classes) -> None:
+    """Compute a lazy value once where it chooses between operands and has several readers, or chains grow long."""
+    n_readers: dict[Var, int] = {}
+    for eqn in jaxpr.eqns:
+        for atom in set(eqn.invars):
+            if isinstance(atom, Var):
+                n_readers[atom] = n_readers.get(atom, 0) + 1
+    depth: dict[Var, int] = {}
+    for eqn in jaxpr.eqns:
+        if eqn not in classes.lazy:
+            continue
+        choosy = is_choosy(eqn)
+        below = max((depth.get(a, 0) for a in eqn.invars if isinstance(a, Var)), default=0)
+        own = below + (1 if choosy else 0) + (0.25 if not choosy else 0)
+        if own > MAX_LAZY_DEPTH or (choosy and n_readers.get(eqn.outvars[0], 0) > 1):
+            classes.lazy.discard(eqn)
+            classes.kernel.add(eqn)
+            own = 0
+        depth[eqn.outvars[0]] = own
+
+
+def is_choosy(eqn: Equation) -> bool:
+    """Whether an index map reads more than one element, or loads an index: work that a reader would repeat."""
+    if not isinstance(eqn.primitive.lowering, IndexMap):
+        return False
+    accesses = index_map_accesses(eqn)
+    return sum(a.reads for a in accesses) > 1
+
+
+def _materialise_what_memory_needs(jaxpr: Jaxpr, classes: Classes) -> None:
+    needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    for eqn in reversed(jaxpr.eqns):
+        if eqn in classes.library or eqn in classes.numpy:
+            needed.update(v for v in eqn.invars if isinstance(v, Var))
+        elif eqn in classes.lazy and eqn.outvars[0] in needed:
+            operand = eqn.invars[0] if eqn.invars else None
+            if eqn.primitive.name in VIEWS and not isinstance(operand, Literal):
+                classes.views.add(eqn)
+                needed.add(operand)
+            else:
+                classes.lazy.discard(eqn)
+                classes.kernel.add(eqn)

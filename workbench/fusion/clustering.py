@@ -1,0 +1,272 @@
+"""Clustering: from an inlined program to a plan.
+
+Equations start as groups of one. Groups merge along the values that flow between them, those that keep most bytes out
+of memory first, then siblings that read the same arrays; `groups.Fitter` says what may merge and why not.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+from ..ir import Equation, Jaxpr, Var
+from .access import Reader
+from .classify import VIEWS, Classes, classify
+from .groups import Fit, Fitter, Group, Refusal, new_group
+from .plan import Cluster, Decision, LibraryStep, NumpyStep, Plan, Space, Step, ViewStep
+from .reasons import REASONS
+from .scopes import separation
+
+Node = Group | Equation
+
+
+def form_plan(jaxpr: Jaxpr) -> Plan:
+    """Group the equations of `jaxpr` (no `pjit` left in it) into the steps that compute it."""
+    return _Clustering(jaxpr).plan()
+
+
+class _Clustering:
+    def __init__(self, jaxpr: Jaxpr):
+        self.jaxpr = jaxpr
+        self.classes: Classes = classify(jaxpr)
+        self.order = {eqn: i for i, eqn in enumerate(jaxpr.eqns)}
+        self.reader = Reader(jaxpr, self.classes.lazy)
+        self.producer = self.reader.producer
+        self.kept = self._kept()
+        self.needed = self._needed()
+        self.fitter = Fitter(self.reader, self.needed, self.kept)
+        self.group_of: dict[Equation, Group] = {}
+
+    # ---- what is read by whom ----
+
+    def _single_steps(self) -> list[Equation]:
+        """Equations that are steps of their own: library calls, NumPy, views."""
+        c = self.classes
+        return [e for e in self.jaxpr.eqns if e in c.library or e in c.numpy or e in c.views]
+
+    def _kept(self) -> set[Var]:
+        """Variables that memory must hold."""
+        kept = {v for v in self.jaxpr.outvars if isinstance(v, Var)}
+        for eqn in self._single_steps():
+            kept.update(v for v in eqn.invars if isinstance(v, Var))
+        return kept
+
+    def _needed(self) -> dict[Var, set[Equation]]:
+        needed: dict[Var, set[Equation]] = {}
+        for eqn in self.jaxpr.eqns:
+            if eqn in self.classes.kernel:
+                for root in self.reader.roots(eqn):
+                    needed.setdefault(root.var, set()).add(eqn)
+        return needed
+
+    def _inputs(self, node: Node) -> Iterable[Var]:
+        """What a node reads that another node computes."""
+        if isinstance(node, Group):
+            for eqn in node.eqns:
+                yield from (root.var for root in self.reader.roots(eqn))
+        else:
+            yield from (v for v in node.invars if isinstance(v, Var))
+
+    def _node_of(self, var: Var) -> Node | None:
+        eqn = self.producer.get(var)
+        return None if eqn is None else self.group_of.get(eqn, eqn)
+
+    def _dependencies(self, node: Node) -> set[Node]:
+        found = {self._node_of(v) for v in self._inputs(node)}
+        found.discard(None)
+        found.discard(node)
+        return found  # type: ignore[return-value]  # None is discarded above
+
+    # ---- merging ----
+
+    def _cycle(self, up: Group, down: Group) -> bool:
+        """Whether some other node reads `up` and is read by `down` (or the other way round)."""
+        return self._path_through_others(down, up) or self._path_through_others(up, down)
+
+    def _path_through_others(self, reader: Group, source: Group) -> bool:
+        earliest = min(self.order[e] for e in source.eqns)
+        stack = [n for n in self._dependencies(reader) if n is not source]
+        seen: set[int] = set()
+        while stack:
+            node = stack.pop()
+            if node is source:
+                return True
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            last = max(self.order[e] for e in node.eqns) if isinstance(node, Group) else self.order[node]
+            if last > earliest:
+                stack.extend(self._dependencies(node))
+        return False
+
+    def _merge(self, up: Group, down: Group) -> bool:
+        fit = self.fitter.fit(up, down)
+        if isinstance(fit, Refusal) or self._cycle(up, down):
+            return False
+        fit.group.eqns.sort(key=self.order.__getitem__)
+        for eqn in fit.group.eqns:
+            self.group_of[eqn] = fit.group
+        return True
+
+    def _producers(self, group: Group) -> list[Group]:
+        """The groups whose results `group` reads, by bytes, most first."""
+        weights: dict[Group, int] = {}
+        for var in set(self._inputs(group)):
+            node = self._node_of(var)
+            if isinstance(node, Group) and node is not group:
+                weights[node] = weights.get(node, 0) + var.aval.nbytes
+        return sorted(weights, key=lambda g: (-weights[g], g.number))
+
+    def _merge_with_producers(self) -> None:
+        for number, eqn in enumerate(self.jaxpr.eqns):
+            if eqn not in self.classes.kernel:
+                continue
+            self.group_of[eqn] = new_group(number, eqn, separation(eqn))
+            for producer in self._producers(self.group_of[eqn]):
+                down = self.group_of[eqn]
+                if producer is not down and self._is_current(producer):
+                    self._merge(producer, down)
+
+    def _is_current(self, group: Group) -> bool:
+        return self.group_of[group.eqns[0]] is group
+
+    def _groups(self) -> list[Group]:
+        return list(dict.fromkeys(self.group_of[e] for e in self.jaxpr.eqns if e in self.group_of))
+
+    def _merge_late(self) -> None:
+        """Merges that need all readers known: a producer whose every reader is now in one group."""
+        for group in reversed(self._groups()):
+            current = self.group_of[group.eqns[0]]
+            for producer in self._producers(current):
+                current = self.group_of[group.eqns[0]]
+                if producer is not current and self._is_current(producer):
+                    self._merge(producer, current)
+
+    def _merge_siblings(self) -> None:
+        """Groups with the same loops that read the same arrays: one pass over these arrays instead of two."""
+        readers: dict[Var, list[Equation]] = {}
+        for eqn in self.jaxpr.eqns:
+            if eqn in self.group_of:
+                for root in self.reader.roots(eqn):
+                    if root.var.aval.ndim and root.axis_map is not None:
+                        readers.setdefault(root.var, []).append(eqn)
+        for var in sorted(readers, key=lambda v: -v.aval.nbytes):
+            first = None
+            for eqn in readers[var]:
+                group = self.group_of[eqn]
+                if first is None:
+                    first = group
+                    continue
+                first = self.group_of[first.eqns[0]]
+                if group is first or len(group.real_axes) != len(first.real_axes):
+                    continue
+                if [group.shape[a] for a in group.real_axes] == [first.shape[a] for a in first.real_axes]:
+                    self._merge(first, group)
+
+    # ---- the result ----
+
+    def plan(self) -> Plan:
+        self._merge_with_producers()
+        self._merge_late()
+        self._merge_siblings()
+        nodes: list[Node] = [*self._groups(), *self._single_steps()]
+        return Plan(self.jaxpr, tuple(self._steps(self._sorted(nodes))), tuple(self._decisions()))
+
+    def _sorted(self, nodes: list[Node]) -> list[Node]:
+        """Data-flow order, otherwise the program's."""
+
+        def position(node: Node) -> int:
+            return self.order[node.eqns[0]] if isinstance(node, Group) else self.order[node]
+
+        waiting = {id(n): len(self._dependencies(n)) for n in nodes}
+        readers: dict[int, list[Node]] = {}
+        for node in nodes:
+            for dependency in self._dependencies(node):
+                readers.setdefault(id(dependency), []).append(node)
+        ready = [(position(n), i, n) for i, n in enumerate(nodes) if not waiting[id(n)]]
+        heapq.heapify(ready)
+        result: list[Node] = []
+        counter = len(nodes)
+        while ready:
+            node = heapq.heappop(ready)[2]
+            result.append(node)
+            for reader in readers.get(id(node), ()):
+                waiting[id(reader)] -= 1
+                if not waiting[id(reader)]:
+                    counter += 1
+                    heapq.heappush(ready, (position(reader), counter, reader))
+        assert len(result) == len(nodes), "the plan has a cycle"
+        return result
+
+    def _steps(self, nodes: list[Node]) -> Iterable[Step]:
+        numbers = dict.fromkeys("KLNV", 0)
+
+        def name(letter: str) -> str:
+            numbers[letter] += 1
+            return f"{letter}{numbers[letter] - 1}"
+
+        for node in nodes:
+            if isinstance(node, Group):
+                yield self._cluster(name("K"), node)
+            elif node in self.classes.library:
+                yield LibraryStep(name("L"), node)
+            elif node in self.classes.views:
+                yield ViewStep(name("V"), node)
+            else:
+                why = self.classes.numpy[node]
+                yield NumpyStep(name("N"), node, why.code, why.reason)
+
+    def _cluster(self, name: str, group: Group) -> Cluster:
+        eqns = sorted({*group.eqns, *self.reader.lazy_closure(group.eqns)}, key=self.order.__getitem__)
+        inside = {out for eqn in eqns for out in eqn.outvars}
+        invars = dict.fromkeys(
+            v for eqn in eqns for v in eqn.invars if not hasattr(v, "val") and v not in inside
+        )
+        outputs = self.fitter.outputs(group)
+        outvars = tuple(out for eqn in group.eqns for out in eqn.outvars if out in outputs)
+        scopes = dict.fromkeys(s.name for e in group.eqns for s in e.origin.scopes[-1:])
+        space = Space(group.shape, group.reduced, group.align)
+        return Cluster(name, tuple(eqns), tuple(invars), outvars, space, ", ".join(scopes))
+
+    def _decisions(self) -> Iterable[Decision]:
+        """Every edge between two computing equations, merged or refused, with its reason."""
+        refusals: dict[tuple[int, int], Fit | Refusal] = {}
+        for eqn in self.jaxpr.eqns:
+            node = self.group_of.get(eqn)
+            if node is None and eqn in self.classes.lazy and eqn not in self.classes.views:
+                continue
+            roots = {r.var: r for r in self.reader.roots(eqn)} if node is not None else dict.fromkeys(self._inputs(eqn))
+            for var in roots:
+                source_eqn = self.producer.get(var)
+                if source_eqn is None or source_eqn in self.classes.lazy:
+                    continue
+                source = self.group_of.get(source_eqn)
+                n_bytes = 2 * var.aval.nbytes
+                if source is not None and source is node:
+                    shifted = roots[var] is not None and roots[var].axis_map is None  # type: ignore[union-attr]
+                    code, merged = ("WB301" if shifted else "WB300"), True
+                    n_bytes = 0 if var in self.fitter.outputs(source) else n_bytes
+                else:
+                    code, merged = self._refusal(source_eqn, source, eqn, node, refusals), False
+                yield Decision(merged, source_eqn, eqn, var, code, REASONS[code], n_bytes)
+
+    def _refusal(
+        self,
+        source_eqn: Equation,
+        source: Group | None,
+        eqn: Equation,
+        node: Group | None,
+        known: dict[tuple[int, int], Fit | Refusal],
+    ) -> str:
+        for e in (source_eqn, eqn):
+            if e in self.classes.numpy:
+                return "WB322" if self.classes.numpy[e].code != "WB330" else "WB321"
+            if e in self.classes.library or e.primitive.name in VIEWS and e in self.classes.views:
+                return "WB320"
+        if source is None or node is None:
+            return "WB320"
+        key = (source.number, node.number)
+        if key not in known:
+            known[key] = self.fitter.fit(source, node)
+        fit = known[key]
+        return fit.code if isinstance(fit, Refusal) else "WB316"

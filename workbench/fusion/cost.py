@@ -1,0 +1,37 @@
+"""The cost model: bytes that a merge keeps out of memory against arithmetic that it repeats."""
+
+from __future__ import annotations
+
+from ..ir import Equation
+from ..primitives.lowering import IndexMap, Pointwise, Reduction
+
+# Flops that take about as long as moving one byte to memory and back, per core: 10 GB/s against 10 Gflop/s.
+FLOPS_PER_BYTE = 1.0
+# LLVM's time grows faster than linearly with the length of a loop body.
+MAX_KERNEL_EQNS = 200
+MAX_KERNEL_ARRAYS = 40
+
+
+def flops(eqn: Equation) -> float:
+    """Estimated floating-point operations of one application."""
+    lowering = eqn.primitive.lowering
+    match lowering:
+        case Pointwise():
+            return lowering.flops * eqn.outvars[0].aval.size
+        case Reduction():
+            return lowering.flops * eqn.invars[0].aval.size
+        case IndexMap():
+            return 0.0
+    if lowering.flops is not None:
+        return lowering.flops(*(v.aval for v in eqn.invars), **eqn.params)
+    return 0.0
+
+
+def flops_per_element(eqn: Equation) -> float:
+    lowering = eqn.primitive.lowering
+    return lowering.flops if isinstance(lowering, Pointwise) else 0.0
+
+
+def is_expensive(eqn: Equation) -> bool:
+    lowering = eqn.primitive.lowering
+    return isinstance(lowering, Pointwise) and lowering.expensive
