@@ -1,0 +1,203 @@
+"""Where in the user's source a traced operation stands: frames -> spans, and the name that an expression is given.
+
+An interpreter frame and Python's column positions (PEP 657) give the sub-expression that is being evaluated. Frames of
+the workbench, of NumPy, of the standard library and of installed packages are skipped. Everything is cached per code
+object and instruction, so that a span costs a dictionary lookup after the first time.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import sysconfig
+import threading
+from types import CodeType, FrameType
+
+import numpy as np
+
+from ..ir import Span
+
+MAX_SPANS = 8  # frames kept of one origin: enough to see the call path, few enough to stay cheap
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_NUMPY = os.path.join(os.path.dirname(os.path.abspath(np.__file__)), "")
+_LIBRARIES = tuple(
+    os.path.join(os.path.abspath(path), "")
+    for key, path in sysconfig.get_paths().items()
+    if key in ("stdlib", "platstdlib")
+)
+_SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+_kinds: dict[str, int] = {}
+USER, LIBRARY, INTERNAL = 0, 1, 2
+
+
+def code_kind(filename: str) -> int:
+    """USER, LIBRARY (installed packages, the standard library) or INTERNAL (the workbench and NumPy)."""
+    kind = _kinds.get(filename)
+    if kind is None:
+        path = os.path.abspath(filename) if not filename.startswith("<") else filename
+        if path.startswith((_PACKAGE, _NUMPY)):
+            kind = INTERNAL
+        elif path.startswith("<frozen ") or path.startswith(_LIBRARIES) or any(part in path for part in _SITE):
+            kind = LIBRARY
+        else:
+            kind = USER
+        _kinds[filename] = kind
+    return kind
+
+
+def is_user_code(code: CodeType) -> bool:
+    return code_kind(code.co_filename) == USER
+
+
+class _CodeSpans:
+    """The spans of one code object, by instruction. It keeps the code alive, so that its id stays its own."""
+
+    __slots__ = ("code", "kind", "names", "positions", "spans")
+
+    def __init__(self, code: CodeType):
+        self.code = code
+        self.kind = code_kind(code.co_filename)
+        self.spans: dict[int, Span] = {}
+        self.names: dict[int, str] = {}
+        self.positions: list | None = None
+
+    def span(self, lasti: int) -> Span:
+        if self.positions is None:
+            self.positions = list(self.code.co_positions())
+        code = self.code
+        line = end_line = col = end_col = None
+        if 0 <= lasti // 2 < len(self.positions):
+            line, end_line, col, end_col = self.positions[lasti // 2]
+        line = line or code.co_firstlineno
+        end_line = end_line or line
+        if col is None or end_col is None:  # compiled without columns (-X no_debug_ranges): the whole line
+            text = linecache.getline(code.co_filename, line).rstrip("\n")
+            col, end_col, end_line = len(text) - len(text.lstrip()), len(text), line
+        else:
+            col = _characters(code.co_filename, line, col)
+            end_col = _characters(code.co_filename, end_line, end_col)
+        span = Span(code.co_filename, line, col, end_line, end_col, getattr(code, "co_qualname", code.co_name))
+        self.spans[lasti] = span
+        return span
+
+    def name(self, lasti: int) -> str:
+        """The variable that takes the value of the sub-expression at `lasti`, or ""."""
+        name = self.names.get(lasti)
+        if name is None:
+            name = self.names[lasti] = assigned_name(self.spans.get(lasti) or self.span(lasti))
+        return name
+
+
+_codes: dict[int, _CodeSpans] = {}
+_MAX_CODES = 20_000  # a session that defines functions for ever must not keep them all
+
+
+def _code_spans(code: CodeType) -> _CodeSpans:
+    if len(_codes) > _MAX_CODES:
+        _codes.clear()
+    info = _codes[id(code)] = _CodeSpans(code)
+    return info
+
+
+def _characters(filename: str, line: int, n_bytes: int) -> int:
+    """A column in characters from Python's column in UTF-8 bytes."""
+    text = linecache.getline(filename, line)
+    return n_bytes if text.isascii() else len(text.encode()[:n_bytes].decode(errors="ignore"))
+
+
+def frame_span(frame: FrameType) -> Span:
+    """The span of the sub-expression that `frame` is evaluating."""
+    info = _codes.get(id(frame.f_code)) or _code_spans(frame.f_code)
+    return info.spans.get(frame.f_lasti) or info.span(frame.f_lasti)
+
+
+def current_position(
+    depth: int = 1, stop: FrameType | None = None, limit: int = MAX_SPANS
+) -> tuple[tuple[Span, ...], str]:
+    """The user's frames from `depth` callers up to, and without, `stop`, innermost first; and the name that the
+    innermost sub-expression is assigned to.
+
+    If there is no frame of the user's, the innermost frame of a library is taken.
+    """
+    frame: FrameType | None = sys._getframe(depth)
+    spans: list[Span] = []
+    name = ""
+    library: FrameType | None = None
+    codes = _codes
+    while frame is not None and frame is not stop:
+        code = frame.f_code
+        info = codes.get(id(code)) or _code_spans(code)
+        if info.kind == USER:
+            lasti = frame.f_lasti
+            if not spans:
+                # Under a library's frame the user's expression is the whole call, which the operation is not.
+                name = info.name(lasti) if library is None else ""
+            spans.append(info.spans.get(lasti) or info.span(lasti))
+            if len(spans) == limit:
+                break
+        elif info.kind == LIBRARY and library is None:
+            library = frame
+        frame = frame.f_back
+    if not spans and library is not None:
+        return (frame_span(library),), ""
+    return tuple(spans), name
+
+
+def current_spans(depth: int = 1, stop: FrameType | None = None) -> tuple[Span, ...]:
+    return current_position(depth + 1, stop)[0]
+
+
+# ---- names: `name = <expression>` ----
+
+_names: dict[str, tuple[list[str], dict[tuple[int, int, int, int], str]]] = {}
+_names_lock = threading.Lock()
+
+
+def assigned_name(span: Span) -> str:
+    """The variable to which the statement around `span` assigns exactly this expression, or ""."""
+    lines = linecache.getlines(span.filename)
+    cached = _names.get(span.filename)
+    if cached is None or cached[0] is not lines:
+        with _names_lock:
+            cached = (lines, _collect_names("".join(lines)))
+            _names[span.filename] = cached
+    return cached[1].get((span.line, span.col, span.end_line, span.end_col), "")
+
+
+def _collect_names(source: str) -> dict[tuple[int, int, int, int], str]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return {}
+    lines = source.splitlines()
+    names: dict[tuple[int, int, int, int], str] = {}
+
+    def column(line: int, col: int) -> int:
+        text = lines[line - 1] if line <= len(lines) else ""
+        return col if text.isascii() else len(text.encode()[:col].decode(errors="ignore"))
+
+    def add(target: ast.expr, value: ast.expr | ast.stmt) -> None:
+        if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+            if len(target.elts) == len(value.elts) and not any(isinstance(t, ast.Starred) for t in target.elts):
+                for t, v in zip(target.elts, value.elts, strict=True):
+                    add(t, v)
+        elif isinstance(target, ast.Name) and value.end_lineno is not None and value.end_col_offset is not None:
+            key = (
+                value.lineno, column(value.lineno, value.col_offset),
+                value.end_lineno, column(value.end_lineno, value.end_col_offset),
+            )  # fmt: skip
+            names[key] = target.id
+
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                add(targets[0], value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
+                add(target, value)
+            case ast.AugAssign(target=ast.Name() as target):
+                add(target, node)  # the operation's position is the whole statement
+    return names

@@ -1,0 +1,216 @@
+"""The record that one trace fills: equations, inputs, constants, and the operation that is being recorded.
+
+`frontend.tracer.emit` appends to the innermost `Trace` of the thread. An operation (`np.mean(x)`, `x + y`) may emit
+several equations: they share one origin, and the last one carries the name of the variable that the user assigns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ir import Atom, Aval, Equation, Literal, Origin, Primitive, Scope, Var, aval_of
+from .positions import current_position
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+
+
+_stack = _Stack()
+
+
+class Trace:
+    """What has been recorded so far.
+
+    invars: the traced arguments; captured: arrays read from outside, which become inputs after the arguments;
+    constants: variables with the arrays bound to them; scopes: the `jit_scope`s entered, outermost first.
+    """
+
+    def __init__(self, name: str = "", *, strict: bool = False, keep_python_scalars: bool = False):
+        self.name = name
+        self.strict = strict
+        self.keep_python_scalars = keep_python_scalars
+        self.parent: Trace | None = None
+        self.live = False
+        self.invars: list[Var] = []
+        self.eqns: list[Equation] = []
+        self.constants: dict[Var, np.ndarray] = {}
+        self.captured: list[CapturedArray] = []
+        self.scopes: tuple[Scope, ...] = ()
+        self.op = ""
+        self.entry: FrameType | None = None  # user frames end here
+        self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
+        self._origin: Origin | None = None
+        self._name = ""
+        # Variables that depend on no input, with the equation that makes each (None: a constant).
+        self.static: dict[Var, Equation | None] = {}
+        self._known: dict[Var, np.ndarray] = {}
+        self._by_id: dict[int, CapturedArray] = {}
+
+    # ---- origins ----
+
+    def origin(self) -> Origin:
+        """The origin of the equation that is being emitted."""
+        origin = self._origin
+        if origin is None:
+            spans, self._name = current_position(2, self.entry)
+            origin = Origin(spans, self.op, self.scopes)
+            if self.op:
+                self._origin = origin
+        return origin
+
+    @contextmanager
+    def at(self, origin: Origin) -> Iterator[None]:
+        """Record equations under `origin`, whatever runs."""
+        saved = self._origin, self.op, self._name
+        self._origin, self.op, self._name = origin, origin.op or self.op or "?", ""
+        try:
+            yield
+        finally:
+            self._origin, self.op, self._name = saved
+
+    def operation(self, name: str, fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """`fn(*args, **kwargs)` as one operation of the user's, called `name`."""
+        if self.op:  # part of an operation that is being recorded
+            return fn(*args, **kwargs)
+        self.op = name
+        n_eqns = len(self.eqns)
+        try:
+            result = fn(*args, **kwargs)
+        finally:
+            self.op = ""
+            origin, self._origin = self._origin, None
+            hint, self._name = self._name, ""
+        if hint and origin is not None and len(self.eqns) > n_eqns:
+            self.name_result(result, hint, origin)
+        return result
+
+    def name_result(self, result: Any, hint: str, origin: Origin) -> None:
+        """Call the variable behind `result` by the user's name, if nothing has named it yet."""
+        var = getattr(result, "current", None)
+        if isinstance(var, Var) and not var.hint:
+            var.hint = hint
+            last = self.eqns[-1]
+            if var in last.outvars and last.origin is origin:
+                # The equation is not published yet; making it anew would cost every operation a microsecond.
+                object.__setattr__(last, "origin", Origin(origin.spans, origin.op, origin.scopes, hint))
+
+    # ---- values ----
+
+    def record(self, primitive: Primitive, atoms: tuple[Atom, ...], params: dict[str, Any]) -> tuple[Var, ...]:
+        """Append one equation; its results' variables."""
+        outvars = tuple([Var(aval) for aval in primitive.abstract_eval(*[a.aval for a in atoms], **params)])
+        eqn = Equation(primitive, atoms, outvars, params, self.origin())
+        self.eqns.append(eqn)
+        static = self.static
+        for atom in atoms:
+            if type(atom) is not Literal and atom not in static:
+                break
+        else:
+            for var in outvars:
+                static[var] = eqn
+        return outvars
+
+    def add_constant(self, array: np.ndarray) -> Atom:
+        """A copy of `array` as a constant of the program; rank 0 gives a literal."""
+        if array.ndim == 0:
+            return Literal(array[()], Aval((), array.dtype))
+        var = Var(aval_of(array))
+        self.constants[var] = value = array.copy()
+        value.flags.writeable = False
+        self.static[var] = None
+        self._known[var] = value
+        return var
+
+    def capture(self, value: Any, name: str, read: Callable[[], Any]) -> CapturedArray:
+        """Make an array from outside (or a tracer of an enclosing trace) an input."""
+        entry = self._by_id.get(id(value))
+        if entry is None:
+            entry = self._by_id[id(value)] = CapturedArray(value, name, read)
+        if entry.var is None:
+            entry.var = Var(entry.aval, entry.name if entry.name.isidentifier() else "")
+            self.captured.append(entry)
+        return entry
+
+    def announce(self, array: np.ndarray, name: str, read: Callable[[], Any]) -> None:
+        """Say where `array` can be read again, should an operation touch it."""
+        self._by_id.setdefault(id(array), CapturedArray(array, name, read))
+
+    def announced(self, array: np.ndarray) -> CapturedArray | None:
+        entry = self._by_id.get(id(array))
+        return entry if entry is not None and entry.value is array else None
+
+    def known(self, atom: Atom) -> np.ndarray | None:
+        """The value of an atom that depends on no input (read-only), else None."""
+        if isinstance(atom, Literal):
+            return np.asarray(atom.val, atom.aval.dtype)
+        if atom not in self.static:
+            return None
+        known = self._known
+        pending = [atom]
+        while pending:  # no recursion: a chain may be long
+            var = pending[-1]
+            eqn = self.static.get(var)
+            if var in known or eqn is None:
+                pending.pop()
+                continue
+            missing = [a for a in eqn.invars if isinstance(a, Var) and a not in known]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            if not eqn.primitive.has_rule("impl"):
+                return None
+            arrays = [known[a] if isinstance(a, Var) else np.asarray(a.val, a.aval.dtype) for a in eqn.invars]
+            with np.errstate(all="ignore"):
+                results = eqn.primitive.impl(*arrays, **eqn.params)
+            for out, result in zip(
+                eqn.outvars, results if eqn.primitive.multiple_results else (results,), strict=True
+            ):
+                value = np.array(result, out.aval.dtype).reshape(out.aval.shape)
+                value.flags.writeable = False
+                known[out] = value
+        return known.get(atom)
+
+
+class CapturedArray:
+    """An array that the traced code reads from outside; `var` is None until an operation touches it."""
+
+    __slots__ = ("aval", "name", "read", "tracer", "value", "var")
+
+    def __init__(self, value: Any, name: str, read: Callable[[], Any]):
+        self.value = value
+        self.name = name
+        self.read = read
+        self.aval = Aval(tuple(value.shape), value.dtype)
+        self.var: Var | None = None
+        self.tracer: Tracer | None = None
+
+
+def current_trace() -> Trace | None:
+    """The innermost trace of this thread."""
+    traces = _stack.traces
+    return traces[-1] if traces else None
+
+
+@contextmanager
+def recording(trace: Trace) -> Iterator[Trace]:
+    """Make `trace` the innermost one."""
+    trace.parent = current_trace()
+    trace.live = True
+    _stack.traces.append(trace)
+    try:
+        yield trace
+    finally:
+        _stack.traces.pop()
+        trace.live = False

@@ -1,0 +1,626 @@
+"""The tracer: an ndarray (or NumPy scalar) whose numbers are not known yet, and `emit`, which records operations on it.
+
+A tracer is a view on a `Buffer`. The buffer holds the current value, an atom of the program; slicing or transposing a
+tracer gives another view on the same buffer (`frontend.views`), and writing through any view rebinds the buffer to a
+pure update. NumPy's protocols, operators, methods and attributes are looked up in the tables of `frontend.numpy_api`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import TracingError
+from ..ir import Atom, Aval, Literal, Primitive, Var, aval_of, supported_dtype
+from ..primitives.lowering import Pointwise
+from .recording import Trace, current_trace
+
+if TYPE_CHECKING:
+    from .views import ViewOp
+
+Strides = tuple[int, ...]
+
+
+class Buffer:
+    """Memory that traced arrays share: `value` is its content now, `version` counts the writes.
+
+    aval, strides: of the whole buffer (strides in bytes; None: C-contiguous); writeable: whether NumPy would allow
+    a write; var_in: the program's input that this memory is, if it came from outside.
+    """
+
+    __slots__ = ("aval", "strides", "trace", "value", "var_in", "version", "whole", "writeable")
+
+    def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
+        self.trace = trace
+        self.value = value
+        self.aval = value.aval
+        self.strides = strides
+        self.writeable = writeable
+        self.version = 0
+        self.var_in: Var | None = None
+        self.whole: Tracer | None = None  # the tracer that stands for the input itself
+
+
+class Tracer:
+    """One traced array. `scalar` tracers stand for NumPy or Python scalars: values, which nothing can write to.
+
+    parent, op: the view that this one is taken from and how; None for the whole buffer.
+    """
+
+    __slots__ = (
+        "__weakref__", "_atom", "_strides", "_version", "aval", "buffer", "op", "origin", "parent", "scalar", "writeable",
+    )  # fmt: skip
+    __array_priority__ = 1000
+
+    aval: Aval
+    buffer: Buffer
+
+    def __init__(
+        self, buffer: Buffer, aval: Aval, parent: Tracer | None = None, op: ViewOp | None = None, *,
+        scalar: bool = False, strides: Strides | None = None, writeable: bool = True,
+    ):  # fmt: skip
+        self.buffer = buffer
+        self.aval = aval
+        self.parent = parent
+        self.op = op
+        self.scalar = scalar
+        self.writeable = writeable
+        self.origin = None
+        self._strides = strides
+        self._version = -1
+        self._atom: Atom | None = None
+
+    # ---- the value ----
+
+    @property
+    def current(self) -> Atom:
+        """The atom that holds this array's present value."""
+        buffer = self.buffer
+        if self.parent is None:
+            return buffer.value
+        if self._version != buffer.version:
+            from .views import read
+
+            read(self)
+        assert self._atom is not None
+        return self._atom
+
+    # ---- what NumPy programs ask of an array ----
+
+    @property
+    def __class__(self) -> type:
+        """What NumPy would have made here, so that `isinstance(x, np.ndarray)` holds in the user's code."""
+        if not self.scalar:
+            return np.ndarray
+        if self.aval.weak_type:
+            return {"f": float, "c": complex, "i": int, "b": bool}[self.aval.dtype.kind]
+        return self.aval.dtype.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        from .views import set_shape
+
+        set_shape(self, value)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.aval.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.aval.nbytes
+
+    @property
+    def weak_type(self) -> bool:
+        return self.aval.weak_type
+
+    @property
+    def strides(self) -> Strides:
+        return self._strides if self._strides is not None else contiguous_strides(self.shape, self.itemsize)
+
+    @property
+    def base(self) -> Tracer | None:
+        return None if self.parent is None else self.buffer.whole
+
+    @property
+    def flags(self) -> Any:
+        from .views import Flags
+
+        return Flags(self)
+
+    @property
+    def T(self) -> Tracer:  # noqa: N802 (NumPy's name)
+        from .views import transpose
+
+        return self if self.ndim < 2 else _operation("transpose", transpose, self, tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self) -> Tracer:  # noqa: N802 (NumPy's name)
+        from .views import transpose
+
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        axes = (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
+        return _operation("matrix_transpose", transpose, self, axes)
+
+    def __getattr__(self, name: str) -> Any:
+        api = _api()
+        if name in api.PROPERTIES:
+            return _operation(name, api.PROPERTIES[name], self)
+        if name in api.METHODS:
+            return _BoundMethod(name, api.METHODS[name], self)
+        from .diagnostics import unknown_attribute
+
+        raise unknown_attribute(self, name)
+
+    # ---- NumPy's protocols ----
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        handler = _api().FUNCTIONS.get(func)
+        if handler is None:
+            from .diagnostics import untraceable_function
+
+            return untraceable_function(func, args, kwargs)
+        return _operation(func.__name__, handler, *args, **kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from .proxies import numpy_proxy
+
+        return numpy_proxy(require_trace())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        from .diagnostics import array_value
+
+        value = array_value(self)
+        return np.array(value, dtype=dtype)
+
+    # ---- Python asks for the value ----
+
+    def __bool__(self) -> bool:
+        from .diagnostics import bool_value
+
+        return bool_value(self)
+
+    def __int__(self) -> int:
+        from .diagnostics import scalar_value
+
+        return int(scalar_value(self, "int"))
+
+    def __index__(self) -> int:
+        from .diagnostics import scalar_value
+
+        return operator.index(scalar_value(self, "index"))
+
+    def __float__(self) -> float:
+        from .diagnostics import scalar_value
+
+        return float(scalar_value(self, "float"))
+
+    def __complex__(self) -> complex:
+        from .diagnostics import scalar_value
+
+        return complex(scalar_value(self, "complex"))
+
+    def __hash__(self) -> int:
+        from .diagnostics import hash_value
+
+        return hash_value(self)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            kind = type_name(self)
+            raise TypeError("len() of unsized object" if not self.scalar else f"object of type '{kind}' has no len()")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tracer]:
+        if not self.shape:
+            what = f"'{type_name(self)}' object is not iterable" if self.scalar else "iteration over a 0-d array"
+            raise TypeError(what)
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __repr__(self) -> str:
+        hint = getattr(self._atom if self.parent is not None else self.buffer.value, "hint", "")
+        return f"Tracer<{hint + ':' if hint else ''}{self.aval}>"
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        from .diagnostics import scalar_value
+
+        return format(scalar_value(self, "format"), spec)
+
+    def __copy__(self) -> Tracer:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict) -> Tracer:
+        return self.copy()
+
+    # ---- indexing ----
+
+    def __getitem__(self, index: Any) -> Any:
+        return _operation("getitem", _api().indexing.getitem, self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _operation("setitem", _api().indexing.setitem, self, index, value)
+
+    def __delitem__(self, index: Any) -> None:
+        raise ValueError("cannot delete array elements")
+
+
+class _BoundMethod:
+    """`x.mean`, before the call."""
+
+    __slots__ = ("__name__", "__self__", "_fn")
+
+    def __init__(self, name: str, fn: Callable, tracer: Tracer):
+        self.__name__ = name
+        self.__self__ = tracer
+        self._fn = fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _operation(self.__name__, self._fn, self.__self__, *args, **kwargs)
+
+
+def require_trace() -> Trace:
+    """The innermost trace; outside every trace, the tracer at hand has leaked."""
+    trace = current_trace()
+    if trace is None:
+        from .diagnostics import leaked
+
+        raise leaked(None)
+    return trace
+
+
+def _operation(name: str, fn: Callable, *args: Any, **kwargs: Any) -> Any:
+    return require_trace().operation(name, fn, args, kwargs)
+
+
+_loaded: Any = None
+
+
+def _api() -> Any:
+    global _loaded
+    if _loaded is None:
+        from . import numpy_api
+
+        _loaded = numpy_api
+    return _loaded
+
+
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """`ufunc.method(*inputs, **kwargs)` on tracers."""
+    handler = _api().UFUNCS.get(ufunc)
+    if handler is None:
+        from .diagnostics import untraceable_function
+
+        return untraceable_function(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+    trace = require_trace()
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    return trace.operation(name, handler, (method, *inputs), kwargs)
+
+
+# ---- operators ----
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, Tracer | np.ndarray | np.generic | int | float | complex | list | tuple)
+
+
+def _is_weak(value: Any) -> bool:
+    if type(value) is Tracer:
+        return value.aval.weak_type
+    return type(value) in (float, int, bool, complex)
+
+
+def _weaken(x: Any) -> Any:
+    """The result of Python's own arithmetic on Python scalars is a Python scalar again."""
+    if type(x) is Tracer and x.scalar and not x.aval.weak_type and x.aval.dtype.char in "?ldD":
+        atom = x.buffer.value
+        weak = Aval((), x.aval.dtype, weak_type=True)
+        if isinstance(atom, Var):
+            atom.aval = weak
+        x.aval = x.buffer.aval = weak
+    return x
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
+    def forward(self: Tracer, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        result = apply_ufunc(ufunc, "__call__", (self, other), {})
+        return _weaken(result) if self.aval.weak_type and _is_weak(other) else result
+
+    def reflected(self: Tracer, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        result = apply_ufunc(ufunc, "__call__", (other, self), {})
+        return _weaken(result) if self.aval.weak_type and _is_weak(other) else result
+
+    def in_place(self: Tracer, other: Any) -> Any:
+        if self.scalar:
+            return forward(self, other)
+        if not _is_operand(other):
+            return NotImplemented
+        return apply_ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
+
+    return forward, reflected, in_place
+
+
+def _unary(ufunc: np.ufunc) -> Callable:
+    def apply(self: Tracer) -> Any:
+        result = apply_ufunc(ufunc, "__call__", (self,), {})
+        return _weaken(result) if self.aval.weak_type else result
+
+    return apply
+
+
+BINARY_OPERATORS = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+COMPARISONS = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
+UNARY_OPERATORS = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+for _name, _ufunc in BINARY_OPERATORS.items():
+    _forward, _reflected, _in_place = _binary(_ufunc)
+    setattr(Tracer, f"__{_name}__", _forward)
+    setattr(Tracer, f"__r{_name}__", _reflected)
+    setattr(Tracer, f"__i{_name}__", _in_place)
+for _name, _ufunc in COMPARISONS.items():
+    setattr(Tracer, f"__{_name}__", _binary(_ufunc)[0])
+for _name, _ufunc in UNARY_OPERATORS.items():
+    setattr(Tracer, f"__{_name}__", _unary(_ufunc))
+
+
+def _divmod(self: Tracer, other: Any) -> Any:
+    return (self // other, self % other) if _is_operand(other) else NotImplemented
+
+
+def _rdivmod(self: Tracer, other: Any) -> Any:
+    return (other // self, other % self) if _is_operand(other) else NotImplemented
+
+
+def _round(self: Tracer, ndigits: int | None = None) -> Any:
+    if ndigits is None and self.scalar:  # Python's round() to an int, which needs the value
+        from .diagnostics import scalar_value
+
+        return round(scalar_value(self, "round"))
+    return self.round(0 if ndigits is None else ndigits)
+
+
+Tracer.__divmod__ = _divmod  # type: ignore[attr-defined]
+Tracer.__rdivmod__ = _rdivmod  # type: ignore[attr-defined]
+Tracer.__round__ = _round  # type: ignore[attr-defined]
+
+
+# ---- recording ----
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> Strides:
+    """The strides of a C-contiguous array, in bytes."""
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def type_name(x: Tracer) -> str:
+    kind = x.__class__
+    return kind.__name__ if kind in (float, int, complex, bool) else f"numpy.{kind.__name__}"
+
+
+def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
+    """Append `primitive[params] operands` to the current trace; the result, a tuple of them with several results.
+
+    Operands are tracers, Python or NumPy scalars (which become literals, of their own dtype) and concrete ndarrays
+    (captured, if the trace knows where they come from, else copied as constants). Operand shapes and dtypes must be
+    what the primitive takes: `frontend.numpy_api` broadcasts and promotes. A result of rank 0 is a NumPy scalar; see
+    `as_array`.
+    """
+    trace = current_trace() or require_trace()
+    strided = False
+    atoms = []
+    for x in operands:
+        if type(x) is Tracer:
+            if x.buffer.trace is not trace:
+                x = adopt(trace, x)
+            if x._strides is not None:
+                strided = True
+            atoms.append(x.current if x.parent is not None else x.buffer.value)
+        else:
+            atoms.append(_atom_of(trace, x))
+    outvars = trace.record(primitive, tuple(atoms), params)
+    if primitive.multiple_results:
+        return tuple([from_atom(trace, var) for var in outvars])
+    result = from_atom(trace, outvars[0])
+    if len(result.aval.shape) > 1 and (strided or primitive.name == "broadcast_in_dim"):
+        result._strides = result.buffer.strides = _result_strides(primitive, operands, result.aval, params)
+    return result
+
+
+def from_atom(trace: Trace, atom: Atom) -> Tracer:
+    """A fresh array (or scalar, for rank 0) whose value is `atom`."""
+    aval = atom.aval
+    buffer = Buffer(trace, atom)
+    buffer.whole = tracer = Tracer(buffer, aval, scalar=not aval.shape)
+    return tracer
+
+
+def _atom_of(trace: Trace, value: Any) -> Atom:
+    if isinstance(value, bool | int | float | complex | np.generic):
+        return Literal(value, aval_of(value))
+    return lift(value).current
+
+
+def lift(value: Any) -> Tracer:
+    """`value` as a tracer of the current trace: tracers, Python and NumPy scalars, ndarrays, nested sequences."""
+    trace = require_trace()
+    if type(value) is Tracer:
+        return value if value.buffer.trace is trace else adopt(trace, value)
+    if isinstance(value, bool | int | float | complex | np.generic):
+        if isinstance(value, np.generic) and not supported_dtype(value.dtype):
+            from .diagnostics import unsupported_dtype
+
+            raise unsupported_dtype(value.dtype)
+        return from_atom(trace, Literal(value, aval_of(value)))
+    if isinstance(value, np.ndarray):
+        if not supported_dtype(value.dtype):
+            from .diagnostics import unsupported_dtype
+
+            raise unsupported_dtype(value.dtype)
+        entry = trace.announced(value)
+        if entry is not None:
+            return from_outside(trace, entry.value, entry.name, entry.read)
+        return as_array(from_atom(trace, trace.add_constant(value)))
+    if isinstance(value, list | tuple):
+        creation = _api().CREATION.get(np.array)
+        return creation(value) if creation is not None else lift(np.array(value))
+    raise TypeError(f"cannot trace a value of type {type(value).__name__}")
+
+
+def as_array(x: Tracer) -> Tracer:
+    """A rank-0 result as NumPy's 0-d array instead of its scalar."""
+    x.scalar = False
+    return x
+
+
+def as_scalar(x: Tracer) -> Tracer:
+    """The value of a rank-0 tracer as a NumPy scalar: it shares no memory."""
+    return x if x.scalar else from_atom(require_trace(), x.current)
+
+
+def from_outside(trace: Trace, value: Any, name: str, read: Callable[[], Any]) -> Tracer:
+    """The tracer of an array (or a tracer of an enclosing trace) that the traced code reads from outside."""
+    entry = trace.capture(value, name, read)
+    if entry.tracer is None:
+        assert entry.var is not None
+        entry.tracer = input_tracer(trace, entry.var, value)
+    return entry.tracer
+
+
+def input_tracer(trace: Trace, var: Var, value: Any) -> Tracer:
+    """The tracer of an input: `value` is the array, scalar or aval it was traced with."""
+    strides, writeable = None, True
+    if type(value) is Tracer:
+        strides, writeable, scalar = value._strides, value.writeable, value.scalar
+    elif isinstance(value, np.ndarray):
+        strides, writeable, scalar = _layout(value), value.flags.writeable, False
+    else:
+        scalar = not isinstance(value, Aval)
+    buffer = Buffer(trace, var, strides, writeable)
+    buffer.var_in = var
+    buffer.whole = tracer = Tracer(buffer, var.aval, scalar=scalar, strides=strides, writeable=writeable)
+    return tracer
+
+
+def adopt(trace: Trace, x: Tracer) -> Tracer:
+    """A tracer of an enclosing trace as an input of this one; anything else has leaked."""
+    if not x.buffer.trace.live:
+        from .diagnostics import leaked
+
+        raise leaked(x)
+    outer = trace.parent
+    while outer is not None and outer is not x.buffer.trace:
+        outer = outer.parent
+    if outer is None:
+        raise TracingError("an array of an inner trace was used in the trace around it")
+    hint = getattr(x.buffer.value, "hint", "") or "array"
+    return from_outside(trace, x, hint, lambda: x)
+
+
+def known_value(x: Any) -> np.ndarray | None:
+    """The numbers of `x` where they are known while tracing (they depend on no input), else None. Read-only."""
+    if type(x) is not Tracer:
+        return np.asarray(x)
+    return x.buffer.trace.known(x.current)
+
+
+# ---- layouts: which results NumPy would lay out other than C-contiguous ----
+
+
+def _layout(array: np.ndarray) -> Strides | None:
+    return None if array.flags.c_contiguous else array.strides
+
+
+def _result_strides(primitive: Primitive, operands: tuple, aval: Aval, params: dict[str, Any]) -> Strides | None:
+    """Strides of a fresh result: elementwise results keep the axis order of their operands (NumPy's order "K")."""
+    if primitive.name == "broadcast_in_dim":
+        (x,) = operands
+        if type(x) is not Tracer or not x.shape:
+            return None
+        # Only its axis order matters: a broadcast operand has no say along the axes that it repeats.
+        strides = [0] * len(aval.shape)
+        for i, dim in enumerate(params["broadcast_dimensions"]):
+            strides[dim] = x.strides[i] if x.shape[i] == aval.shape[dim] else 0
+        return tuple(strides)
+    if not (primitive.has_rule("lowering") and isinstance(primitive.lowering, Pointwise)):
+        return None
+    ranked = [x.strides for x in operands if type(x) is Tracer and x.shape]
+    order = axis_order(ranked, len(aval.shape))
+    if order == tuple(range(len(order))):
+        return None
+    strides, step = [0] * len(order), aval.dtype.itemsize
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= max(aval.shape[axis], 1)
+    result = tuple(strides)
+    return None if result == contiguous_strides(aval.shape, aval.dtype.itemsize) else result
+
+
+def axis_order(strides: list[Strides], ndim: int) -> tuple[int, ...]:
+    """Axes from the slowest to the fastest, as NumPy's iterator orders them for a set of operands."""
+    order = list(range(ndim))
+    # An insertion sort, as in npyiter_find_best_axis_ordering: it is not a total order, so that its steps matter.
+    for i in range(ndim - 2, -1, -1):
+        axis, at = order[i], i
+        for j in range(i + 1, ndim):
+            swap = _is_faster(axis, order[j], strides)
+            if swap is None:
+                continue
+            if not swap:
+                break
+            at = j
+        order.insert(at, order.pop(i))
+    return tuple(order)
+
+
+def _is_faster(axis: int, other: int, strides: list[Strides]) -> bool | None:
+    """Whether `axis` steps through memory in smaller steps than `other`, which is further in; None: undecided."""
+    result: bool | None = None
+    for s in strides:
+        a, b = abs(s[axis]), abs(s[other])
+        if a and b:
+            if b <= a:
+                result = False
+            elif result is None:
+                result = True
+    return result
