@@ -73,6 +73,12 @@ class UnexpectedTracerError(TracingError, RuntimeError):
     code = "WB130"
 
 
+class SideEffectError(TracingError):
+    """A cell does something that must happen each time it runs: it prints, changes an object, draws random numbers."""
+
+    code = "WB160"
+
+
 class NonHashableStaticArgumentError(WorkbenchError, ValueError):
     """A static argument must be hashable."""
 
@@ -101,3 +107,15 @@ class DeviceError(WorkbenchError, RuntimeError):
     """A device was asked for that is not there."""
 
     code = "WB600"
+
+
+class ParseError(WorkbenchError, ValueError):
+    """The text of a program cannot be read."""
+
+    code = "WB902"
+
+
+class InternalError(WorkbenchError, RuntimeError):
+    """The workbench itself failed, and NumPy computed the result: a bug of ours."""
+
+    code = "WB903"

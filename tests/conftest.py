@@ -1,0 +1,56 @@
+"""What all tests share: golden files.
+
+A test that takes `golden` compares a text with the file of the same name beside it, under `golden/`:
+`golden.check(text)`. `pytest --update-golden` rewrites the files; their diff is part of the review.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files of the tests that run")
+
+
+@dataclass
+class Golden:
+    """The recorded text of one test. `text == golden` compares too, so that `assert` shows the difference."""
+
+    path: Path
+    update: bool
+
+    def __eq__(self, text: object) -> bool:
+        if not isinstance(text, str):
+            return NotImplemented
+        text = text.rstrip("\n") + "\n"
+        if self.update:
+            self.path.parent.mkdir(exist_ok=True)
+            self.path.write_text(text, encoding="utf-8")
+        return self.recorded == text
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    @property
+    def recorded(self) -> str:
+        if not self.path.exists():
+            pytest.fail(f"{self.path.name} is not recorded; run with --update-golden and read what it writes")
+        return self.path.read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"golden file {self.path}:\n{self.recorded}"
+
+    def check(self, text: str) -> None:
+        if self != text:
+            assert text.rstrip("\n") + "\n" == self.recorded
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    name = re.sub(r"\W+", "-", request.node.name).strip("-")
+    path = request.path.parent / "golden" / f"{request.path.stem}.{name}.txt"
+    return Golden(path, request.config.getoption("--update-golden"))
