@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
+from .lowering import Condition, Index
 
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """A node: `op` is "sym", "const", "load", or an operator; `args` are expressions, an int or a name.
+    """A node: `op` is "sym", "const", "load", "loaded" or an operator; `args` are expressions, an int or a name.
 
-    `axis` numbers a loop index (op "sym"); a size has axis None.
+    `axis` numbers a loop index (op "sym"); a size has axis None. "load" names an operand and where it is read; "loaded"
+    is source text that holds an element, with the index it was read at.
     """
 
     op: str
@@ -92,8 +94,13 @@ class Expr:
         match self.op:
             case "sym" | "const":
                 return str(self.args[0])
+            case "loaded":
+                return str(self.args[0])
             case "load":
                 return f"{self.args[0]}[{', '.join(map(str, self.args[1:])) or '()'}]"
+            case "where":
+                condition, then, otherwise = self.args
+                return f"({then} if {condition} else {otherwise})"
         left, right = self.args
         return f"{_inside(left, self.op, right=False)} {self.op} {_inside(right, self.op, right=True)}"
 
@@ -109,7 +116,7 @@ class Expr:
         return frozenset().union(*(a.axes() for a in self.args if isinstance(a, Expr)))
 
     def loads(self) -> bool:
-        return self.op == "load" or any(isinstance(a, Expr) and a.loads() for a in self.args)
+        return self.op in ("load", "loaded") or any(isinstance(a, Expr) and a.loads() for a in self.args)
 
 
 def _inside(expr: Expr, parent: str, *, right: bool) -> str:
@@ -199,3 +206,11 @@ def mul(a: Expr, b: Expr) -> Expr:
 
 def conjunction(conditions: list[Expr]) -> Expr | None:
     return reduce(lambda a, b: a & b, conditions) if conditions else None
+
+
+def where(condition: Condition, then: Index | int, otherwise: Index | int) -> Index:
+    """`then` where `condition` holds, else `otherwise`. A condition that is already known (of plain ints, in the tests,
+    or of constants) chooses at once."""
+    if isinstance(condition, Expr):
+        return Expr("where", (condition, wrap(then), wrap(otherwise)))
+    return then if condition else otherwise

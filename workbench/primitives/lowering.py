@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..ir.avals import Aval
+
 
 class ScalarContext(Protocol):
     """What a pointwise rule may ask of the code generator."""
@@ -57,6 +59,8 @@ class IndexContext(Protocol):
     and must not write a number that depends on a shape into an expression without `runtime`."""
 
     params: Mapping[str, Any]
+    in_avals: tuple[Aval, ...]  # concrete: to decide between forms, never to write a size
+    out_aval: Aval
     out_dtype: np.dtype
     in_shapes: tuple[tuple[Index, ...], ...]
     out_shape: tuple[Index, ...]
@@ -127,8 +131,9 @@ class Reduction:
     """A fold over `axes(params)`: `combine(ctx, acc, x) -> str` from `identity(dtype)`.
 
     kind: the fold's name (`sum`, `prod`, `max`, `min`, `argmax`, `argmin`, `and`, `or`, `xor`, `cumsum`, `cumprod`,
-    `cummax`, `cummin`); `arg*` keep the first position of the extreme, a NaN counts as the extreme; `cum*` keep every
-    prefix. `axes` reads the reduced axes from the params.
+    `cummax`, `cummin`); `arg*` keep the first position of the extreme, a NaN counts as the extreme, and their `combine`
+    is a condition: whether x, from a later position, replaces acc; `cum*` keep every prefix. `axes` reads the reduced
+    axes from the params.
     """
 
     kind: str

@@ -1,0 +1,90 @@
+"""Contractions: the general product of two arrays, by BLAS where NumPy uses it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..ir import Aval, Primitive, supported_dtype
+from .lowering import LibraryCall
+from .signatures import ALL, check_axes, check_dtype, check_same_dtype
+
+# ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs))
+DimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
+
+# ---- dot_general: the result's axes are batch, free axes of lhs, free axes of rhs ----
+dot_general_p = Primitive("dot_general")
+
+
+def _free(ndim: int, contracted: tuple[int, ...], batch: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(axis for axis in range(ndim) if axis not in contracted and axis not in batch)
+
+
+@dot_general_p.def_impl
+def dot_general_impl(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    dimension_numbers: DimensionNumbers,
+    preferred_element_type: np.dtype | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """One `np.matmul` of (batch, m, k) and (batch, k, n); axes are moved as views and only copied to be joined."""
+    (x_contracted, y_contracted), (x_batch, y_batch) = dimension_numbers
+    result_dtype = x.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
+    if result_dtype != x.dtype and np.can_cast(x.dtype, result_dtype):  # widen first: i8 products in an i32 sum
+        x, y = x.astype(result_dtype), y.astype(result_dtype)
+    x_free, y_free = _free(x.ndim, x_contracted, x_batch), _free(y.ndim, y_contracted, y_batch)
+    batch = tuple(x.shape[axis] for axis in x_batch)
+    free = tuple(x.shape[axis] for axis in x_free) + tuple(y.shape[axis] for axis in y_free)
+    k = math.prod(x.shape[axis] for axis in x_contracted)
+    m, n = (math.prod(a.shape[axis] for axis in axes) for a, axes in ((x, x_free), (y, y_free)))
+    # A missing free axis without batch stays missing, so that NumPy takes its matrix-vector and dot paths.
+    rows = (m,) if x_free or batch else ()
+    columns = (n,) if y_free or batch else ()
+    left = x.transpose(*x_batch, *x_free, *x_contracted).reshape(*batch, *rows, k)
+    right = y.transpose(*y_batch, *y_contracted, *y_free).reshape(*batch, k, *columns)
+    product_shape = batch + rows + columns
+    if out is not None and result_dtype == x.dtype and product_shape:
+        np.matmul(left, right, out=out.reshape(product_shape))
+        return out
+    product = np.asarray(np.matmul(left, right)).astype(result_dtype, copy=False).reshape(batch + free)
+    if out is None:
+        return product
+    np.copyto(out, product)
+    return out
+
+
+@dot_general_p.def_abstract_eval
+def dot_general_aval(
+    x: Aval, y: Aval, *, dimension_numbers: DimensionNumbers, preferred_element_type: np.dtype | None = None
+) -> Aval:
+    (x_contracted, y_contracted), (x_batch, y_batch) = dimension_numbers
+    check_dtype("dot_general", x, ALL)
+    dtype = check_same_dtype("dot_general", (x, y))
+    check_axes("dot_general", (*x_contracted, *x_batch), x.ndim)
+    check_axes("dot_general", (*y_contracted, *y_batch), y.ndim)
+    for what, x_axes, y_axes in (("contracted", x_contracted, y_contracted), ("batch", x_batch, y_batch)):
+        sizes = tuple(x.shape[a] for a in x_axes), tuple(y.shape[a] for a in y_axes)
+        if sizes[0] != sizes[1]:
+            raise ValueError(
+                f"dot_general: {what} axes {tuple(x_axes)} of {x.shape} and {tuple(y_axes)} of {y.shape} "
+                f"have sizes {sizes[0]} and {sizes[1]}"
+            )
+    if preferred_element_type is not None:
+        dtype = np.dtype(preferred_element_type)
+        if not supported_dtype(dtype):
+            raise TypeError(f"dot_general: arrays of dtype {dtype} can't be compiled")
+    shape = [x.shape[axis] for axis in (*x_batch, *_free(x.ndim, x_contracted, x_batch))]
+    shape += [y.shape[axis] for axis in _free(y.ndim, y_contracted, y_batch)]
+    return Aval(tuple(shape), dtype, x.weak_type and y.weak_type)
+
+
+def _dot_flops(x: Aval, y: Aval, *, dimension_numbers: DimensionNumbers, **_: object) -> float:
+    (x_contracted, y_contracted), (_x_batch, y_batch) = dimension_numbers
+    columns = math.prod(y.shape[axis] for axis in _free(y.ndim, y_contracted, y_batch))
+    return x.size * columns * (8.0 if x.dtype.kind == "c" else 2.0)
+
+
+dot_general_p.def_lowering(LibraryCall(dot_general_impl, library="BLAS", accepts_out=True, flops=_dot_flops))

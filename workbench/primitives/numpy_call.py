@@ -1,0 +1,63 @@
+"""Calls of pure NumPy functions that have no better lowering: they run in NumPy, between kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..ir import Aval, Primitive, supported_dtype
+from .lowering import LibraryCall
+
+Kwargs = tuple[tuple[str, Any], ...]
+
+# ---- numpy_call: np.<name>(*operands, **kwargs); `avals` are its results', one or several ----
+numpy_call_p = Primitive("numpy_call", multiple_results=True)
+
+
+def numpy_function(name: str) -> Any:
+    """`np.linalg.pinv` for "linalg.pinv"."""
+    return reduce(getattr, name.split("."), np)
+
+
+def numpy_result_avals(name: str, avals: tuple[Aval, ...], kwargs: Kwargs | Mapping[str, Any] = ()) -> tuple[Aval, ...]:
+    """The results' avals, found by running the function once on ones: only for functions whose result has a shape and
+    a dtype that depend on nothing but the operands' shapes and dtypes."""
+    with np.errstate(all="ignore"):
+        found = numpy_function(name)(*(np.ones(aval.shape, aval.dtype) for aval in avals), **dict(kwargs))
+    arrays = tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else (np.asarray(found),)
+    return tuple(Aval(array.shape, array.dtype) for array in arrays)
+
+
+@numpy_call_p.def_impl
+def numpy_call_impl(
+    *operands: np.ndarray,
+    name: str,
+    kwargs: Kwargs | Mapping[str, Any] = (),
+    avals: tuple[Aval, ...] | None = None,
+) -> tuple[np.ndarray, ...]:
+    found = numpy_function(name)(*operands, **dict(kwargs))
+    arrays = tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else (np.asarray(found),)
+    for array, aval in zip(arrays, avals or (), strict=False):
+        if array.shape != aval.shape or array.dtype != aval.dtype:
+            raise ValueError(f"numpy.{name}: the result is {array.dtype}{list(array.shape)}, not {aval} as was traced")
+    return arrays
+
+
+@numpy_call_p.def_abstract_eval
+def numpy_call_aval(
+    *operands: Aval,
+    name: str,
+    kwargs: Kwargs | Mapping[str, Any] = (),
+    avals: tuple[Aval, ...] | None = None,
+) -> tuple[Aval, ...]:
+    results = numpy_result_avals(name, operands, kwargs) if avals is None else tuple(avals)
+    for aval in results:
+        if not supported_dtype(aval.dtype):
+            raise TypeError(f"numpy.{name}: arrays of dtype {aval.dtype} can't be compiled")
+    return results
+
+
+numpy_call_p.def_lowering(LibraryCall(numpy_call_impl, library="NumPy"))
