@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from typing import Literal as Choice
 
 from ..ir import Var
@@ -35,9 +36,8 @@ class Kernel:
     `start` to `stop` and touches nothing outside that range, so that ranges can run on several threads.
 
     extent: the outer loop's length for this program; grain: the least range worth a thread of its own;
-    part: for a kernel that writes partial results, the fixed length of the range that fills one row of its scratch
-    arguments (0 otherwise; ranges start at multiples of it); finish: the kernel that combines these parts, which takes
-    (0, its extent) and the arguments it names.
+    finish: the kernel that combines the partial results that this one leaves in its scratch arguments (they have the
+    same names there), to be called once with (0, 1); functions: the scalar functions that the source calls.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
     """
 
@@ -52,8 +52,8 @@ class Kernel:
     bytes_moved: int
     line_eqns: tuple[tuple[int, ...], ...]
     target: str = "cpu"
-    part: int = 0
     finish: Kernel | None = None
+    functions: tuple[Any, ...] = ()
 
     @property
     def signature(self) -> tuple[tuple[str, int, str] | str, ...]:

@@ -219,13 +219,12 @@ class _Clustering:
     def _cluster(self, name: str, group: Group) -> Cluster:
         eqns = sorted({*group.eqns, *self.reader.lazy_closure(group.eqns)}, key=self.order.__getitem__)
         inside = {out for eqn in eqns for out in eqn.outvars}
-        invars = dict.fromkeys(
-            v for eqn in eqns for v in eqn.invars if not hasattr(v, "val") and v not in inside
-        )
+        invars = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var) and v not in inside)
         outputs = self.fitter.outputs(group)
         outvars = tuple(out for eqn in group.eqns for out in eqn.outvars if out in outputs)
         scopes = dict.fromkeys(s.name for e in group.eqns for s in e.origin.scopes[-1:])
-        space = Space(group.shape, group.reduced, group.align)
+        loops = {e: axes for e, axes in group.loops.items() if axes is not None}
+        space = Space(group.shape, group.reduced, group.align, loops)
         return Cluster(name, tuple(eqns), tuple(invars), outvars, space, ", ".join(scopes))
 
     def _decisions(self) -> Iterable[Decision]:

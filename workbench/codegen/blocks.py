@@ -1,0 +1,63 @@
+"""Blocks: kernel source while it is written, as nested bodies that know their loop axes and what they have computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """A body of source lines. axes: the loop indices bound here or further out; a branch may not lend its values to
+    the code around it, because its reads are only valid under its condition."""
+
+    parent: Block | None = None
+    axes: frozenset[int] = frozenset()
+    is_branch: bool = False
+    items: list[tuple[str, tuple[int, ...]] | Block] = field(default_factory=list)
+    memo: dict[tuple, str] = field(default_factory=dict)
+
+    def line(self, text: str, eqns: tuple[int, ...] = ()) -> None:
+        self.items.append((text, eqns))
+
+    def loop(self, header: str, *axes: int) -> Block:
+        """Open a loop; close it by leaving it alone: later lines of this block follow the loop."""
+        self.line(header)
+        body = Block(self, self.axes | frozenset(axes))
+        self.items.append(body)
+        return body
+
+    def branch(self, header: str) -> Block:
+        self.line(header)
+        body = Block(self, self.axes, is_branch=True)
+        self.items.append(body)
+        return body
+
+    def home(self, axes: frozenset[int]) -> Block:
+        """The outermost block in which a value that depends on `axes` can be computed, seen from here."""
+        block = self
+        while not block.is_branch and block.parent is not None and axes <= block.parent.axes:
+            block = block.parent
+        return block
+
+    def known(self, key: tuple) -> str | None:
+        block: Block | None = self
+        while block is not None:
+            if key in block.memo:
+                return block.memo[key]
+            block = block.parent
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        return all(isinstance(item, Block) and item.is_empty for item in self.items)
+
+    def render(self, indent: int = 0) -> list[tuple[str, tuple[int, ...]]]:
+        """The lines with their indentation. An empty body is `pass`."""
+        pad = "    " * indent
+        lines: list[tuple[str, tuple[int, ...]]] = []
+        for item in self.items:
+            if isinstance(item, Block):
+                lines.extend(item.render(indent + 1) or [(pad + "    pass", ())])
+            else:
+                lines.append((pad + item[0], item[1]))
+        return lines

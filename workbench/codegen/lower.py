@@ -1,0 +1,197 @@
+"""Lowering: from a cluster to a kernel.
+
+The nest is written twice where that pays: a first time over all axes, and, if every array turned out to be read and
+written in memory order, again as one flat loop.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from ..fusion.cost import flops
+from ..fusion.plan import Cluster
+from ..ir import Var
+from .blocks import Block
+from .kernel import Kernel, KernelArg
+from .names import Namer
+from .nests import Nest, canonical_index, is_fold
+from .values import Values
+
+# Elementwise work that is worth a second thread: about 20 us.
+PARALLEL_ELEMENTS = 1 << 15
+
+
+def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str]) -> Kernel:
+    """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous."""
+    writer = _Writer(cluster, layouts, flat=False)
+    if writer.can_flatten():
+        writer = _Writer(cluster, layouts, flat=True)
+    return writer.kernel()
+
+
+class _Writer:
+    def __init__(self, cluster: Cluster, layouts: Mapping[Var, str], *, flat: bool):
+        self.cluster = cluster
+        self.layouts = layouts
+        self.flat = flat
+        self.namer = Namer()
+        self.inputs = {var: self.namer.for_var(var, "x") for var in cluster.invars}
+        self.outputs = {var: self.namer.fresh(f"{self._wish(var)}_out") for var in cluster.outvars}
+        self.canonical = canonical_index(cluster.space.shape)
+        self.values = Values(cluster, self.namer, self.inputs, self.canonical, flat)
+        self.nest = Nest(cluster, self.values, self.namer, self.outputs, flat)
+        self.nest.write()
+
+    def _wish(self, var: Var) -> str:
+        eqn = next(e for e in self.cluster.eqns if var in e.outvars)
+        return var.hint or eqn.origin.name or Nest.cluster_name(eqn)
+
+    def can_flatten(self) -> bool:
+        """Whether all reads and writes are in memory order, so that many axes are as good as one."""
+        shape = self.cluster.space.shape
+        if self.values.irregular or self.nest.shape_kind not in ("map", "parts"):
+            return False
+        if sum(length != 1 for length in shape) < 2:
+            return False
+        arrays = [v for v in (*self.inputs, *self._full_outputs()) if v.aval.ndim]
+        in_order = all(v.aval.shape == shape and self.layouts.get(v, "C") == "C" for v in arrays)
+        return in_order and bool(arrays) and not any(
+            fold.kind.startswith("arg") for fold in self.nest.folds.values()
+        )
+
+    def _full_outputs(self) -> list[Var]:
+        if self.nest.shape_kind == "map":
+            return list(self.outputs)
+        return [v for v in self.outputs if not self._is_finished(v)]
+
+    def _is_finished(self, var: Var) -> bool:
+        """Whether a result is left to the finishing kernel."""
+        nest = self.nest
+        return nest.shape_kind == "parts" and (nest.depth[var] > 0 or bool(nest.inner) and nest._is_row_level(var))
+
+    def kernel(self) -> Kernel:
+        finished = [v for v in self.outputs if self._is_finished(v)]
+        written = {v: n for v, n in self.outputs.items() if v not in finished}
+        head = self._head()
+        body = [*head, *self.nest.root.render(1)]
+        args = [
+            *(self._array("in", v, n) for v, n in self.inputs.items()),
+            *(self._array("out", v, n) for v, n in written.items()),
+            *self._scratch(),
+            *(KernelArg(n, "size", value=v) for n, v in self.values.sizes.items()),
+        ]
+        finish = self._finish(finished) if self.nest.shape_kind == "parts" else None
+        return self._assemble(args, body, finish)
+
+    def _head(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Views and sizes that the loops use."""
+        lines: list[tuple[str, tuple[int, ...]]] = []
+        if self.flat:
+            arrays = [n for v, n in self.inputs.items() if v.aval.ndim]
+            arrays += [self.outputs[v] for v in self._full_outputs()]
+            lines = [(f"    {name} = flat({name})", ()) for name in arrays]
+        for axis, name in self.nest.bounds.items():
+            if self.flat:
+                size = next(n for v, n in self.inputs.items() if v.aval.ndim) + ".size"
+            else:
+                size = self._axis_size(axis, name)
+            if size != name:
+                lines.append((f"    {name} = {size}", ()))
+        return lines
+
+    def _axis_size(self, axis: int, name: str) -> str:
+        for var, array in self.outputs.items():
+            axes = self.cluster.space.align[var]
+            if axis in axes and not self._is_finished(var):
+                return f"{array}.shape[{axes.index(axis)}]"
+        known = self.values.size_of_axis.get(axis)
+        if known is not None:
+            return known
+        self.values.sizes[name] = self.cluster.space.shape[axis]
+        return name
+
+    def _array(self, kind: str, var: Var, name: str) -> KernelArg:
+        layout = self.layouts.get(var, "C") if kind == "in" else "C"
+        return KernelArg(name, kind, var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape)  # type: ignore[arg-type]  # kind is "in" or "out"
+
+    def _scratch(self) -> list[KernelArg]:
+        shape = (self.nest.extent,)
+        return [KernelArg(s.name, "scratch", None, s.dtype, 1, "C", shape) for s in self.nest.scratch]
+
+    def _finish(self, finished: list[Var]) -> Kernel:
+        """The kernel that combines the partial results and computes what follows from the totals."""
+        values = Values(self.cluster, self.namer, self.inputs, self.canonical, False)
+        block = Block()
+        folds = list(self.nest.folds.values())
+        for fold in folds:
+            for state in fold.states:
+                block.line(f"{state.name} = {state.start}")
+        if folds:
+            loop = block.loop(f"for part in range({self.nest.scratch[0].name}.shape[0]):")
+        position = 0
+        for fold in folds:
+            names = tuple(s.name for s in fold.states)
+            parts = tuple(f"{s.name}[part]" for s in self.nest.scratch[position : position + len(names)])
+            position += len(names)
+            for line in fold.merge(names, parts):
+                loop.line(line, (values.number[fold.eqn],))
+        for fold in folds:
+            out = fold.eqn.outvars[0]
+            name = self.namer.for_var(out, Nest.cluster_name(fold.eqn))
+            block.line(f"{name} = {fold.result(tuple(s.name for s in fold.states))}", (values.number[fold.eqn],))
+            values.totals[out] = name
+        nest = self.nest
+        nest.values, saved = values, nest.values
+        for out in finished:
+            text = values.value(out, nest.at(out), block)
+            index = ", ".join(map(str, nest.at(out))) or "()"
+            block.line(f"{self.outputs[out]}[{index}] = {text}", (values.number[values.producer[out]],))
+        nest.values = saved
+        self.values.called.update(values.called)
+        used = {v for v in self.inputs if any(self.inputs[v] in text for text, _ in block.render())}
+        args = [
+            *(self._array("in", v, self.inputs[v]) for v in self.inputs if v in used),
+            *(self._array("out", v, self.outputs[v]) for v in finished),
+            *self._scratch(),
+            *(KernelArg(n, "size", value=v) for n, v in values.sizes.items()),
+        ]
+        source, name, line_eqns = self._source(args, block.render(1), "_finish")
+        return Kernel(
+            self.cluster.id, name, source, tuple(args), 1, 1, self.nest.extent, 0.0, 0, line_eqns,
+            functions=tuple(values.called.values()),
+        )  # fmt: skip
+
+    def _assemble(self, args: list[KernelArg], body: list, finish: Kernel | None) -> Kernel:
+        cluster = self.cluster
+        source, name, line_eqns = self._source(args, body, "")
+        n_elements = 1
+        for length in cluster.space.shape:
+            n_elements *= length
+        moved = sum(v.aval.nbytes for v in (*cluster.invars, *cluster.outvars))
+        per_step = max(self.nest.per_step, 1)
+        grain = max(1, -(-PARALLEL_ELEMENTS // per_step))
+        return Kernel(
+            cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
+            sum(flops(e) for e in cluster.eqns), moved, line_eqns, finish=finish,
+            functions=tuple(self.values.called.values()),
+        )  # fmt: skip
+
+    def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:
+        parameters = ", ".join(["start", "stop", *(a.name for a in args)])
+        text = "\n".join(line for line, _ in body) or "    pass"
+        types = ",".join(f"{a.kind}{a.dtype}{a.ndim}{a.layout}" for a in args)
+        digest = hashlib.sha256(f"{parameters}|{types}\n{text}".encode()).hexdigest()[:8]
+        name = f"{self._title()}{suffix}_{digest}"
+        source = f"def {name}({parameters}):\n{text}\n"
+        return source, name, ((), *(eqns for _, eqns in body))
+
+    def _title(self) -> str:
+        """The kernel's readable name: what it computes, most of it."""
+        words = dict.fromkeys(
+            Nest.cluster_name(e) for e in self.cluster.eqns
+            if is_fold(e) or e.primitive.name not in ("broadcast_in_dim", "reshape", "convert_element_type", "slice")
+        )  # fmt: skip
+        names = list(words) or [self.cluster.eqns[-1].primitive.name]
+        shown = names if len(names) <= 4 else [*names[:2], *names[-2:]]
+        return Namer().fresh("_".join(shown))

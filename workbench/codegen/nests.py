@@ -1,0 +1,414 @@
+"""Loop nests: the loops of a cluster around its values.
+
+Four shapes. A *map* loops over every element. *Rows* loop over the rows and, inside, once over a row for each round of
+reductions, so that a softmax is one kernel. *Columns* reduce along leading axes: accumulators of a block of columns,
+with the contiguous axis innermost. *Parts* reduce everything to scalars: each part of the data has a partial result, a
+finishing kernel combines them. The outermost loop runs from `start` to `stop`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..fusion.cost import flops_per_element, is_expensive
+from ..fusion.plan import Cluster
+from ..ir import Equation, Var
+from ..primitives.index import Expr, const, loop_index
+from ..primitives.lowering import Pointwise, Reduction
+from .blocks import Block
+from .folds import BLOCK, Fold
+from .names import Namer
+from .values import IndexTuple, Values
+
+# Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
+COLUMNS = 512
+# Elements of one partial result.
+PART = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A partial-result array: one element a part."""
+
+    name: str
+    dtype: str
+
+
+class Nest:
+    """Writes the loops of `cluster`. After `write`, `root` holds the body, `extent` and `per_step` (elements for one
+    step of the outer loop) describe it, and `scratch` lists the partial results, if any."""
+
+    def __init__(self, cluster: Cluster, values: Values, namer: Namer, outputs: dict[Var, str], flat: bool):
+        self.cluster = cluster
+        self.space = cluster.space
+        self.values = values
+        self.namer = namer
+        self.outputs = outputs
+        self.flat = flat
+        self.root = Block()
+        self.scratch: list[Scratch] = []
+        self.folds: dict[Var, Fold] = {}
+        self.bounds: dict[int, str] = {}
+        real = [axis for axis, length in enumerate(self.space.shape) if length != 1]
+        self.inner = [axis for axis in real if axis in self.space.reduced]
+        self.outer = [axis for axis in real if axis not in self.space.reduced]
+        self.depth = self._depths()
+        self.rounds = self._rounds()
+
+    # ---- what is computed when ----
+
+    @property
+    def shape_kind(self) -> str:
+        if not self.space.reduced:
+            return "map"
+        if not self.outer:
+            return "parts"
+        return "rows" if not self.inner or self.inner[-1] > self.outer[-1] else "columns"
+
+    def _depths(self) -> dict[Var, int]:
+        """For each variable, how many reductions must be finished one after another before it can be computed."""
+        depth: dict[Var, int] = {}
+        for eqn in self.cluster.eqns:
+            below = max((depth.get(a, 0) for a in eqn.invars if isinstance(a, Var)), default=0)
+            for out in eqn.outvars:
+                depth[out] = below + is_fold(eqn)
+        return depth
+
+    def _is_row_level(self, var: Var) -> bool:
+        if not self.space.reduced:
+            return False
+        axes = self.space.align.get(var)
+        return axes is not None and not any(axis in self.inner for axis in axes if axis is not None)
+
+    def _rounds(self) -> list[tuple[list[Equation], list[Var]]]:
+        """For each pass over a row: the reductions that it does and the results that it stores."""
+        n_rounds = 1
+        stores: dict[int, list[Var]] = {}
+        folds: dict[int, list[Equation]] = {}
+        for eqn in self.cluster.eqns:
+            if is_fold(eqn):
+                folds.setdefault(self.depth[eqn.outvars[0]] - 1, []).append(eqn)
+        for out in self.outputs:
+            if not (is_fold(self.values.producer[out]) or (self._is_row_level(out) and self.inner)):
+                stores.setdefault(self.depth[out], []).append(out)
+        n_rounds = max([*folds, *stores, 0]) + 1
+        return [(folds.get(r, []), stores.get(r, [])) for r in range(n_rounds)]
+
+    def _round_targets(self, number: int) -> list[Var]:
+        folds, stores = self.rounds[number]
+        return [v for eqn in folds for v in eqn.invars if isinstance(v, Var)] + stores
+
+    def _demand(self, number: int, available: set[Var]) -> list[Equation]:
+        """The equations computed in step with the loops in one pass, in program order."""
+        wanted = set(self._round_targets(number))
+        found: list[Equation] = []
+        for eqn in reversed(self.cluster.eqns):
+            if is_fold(eqn) or not wanted.intersection(eqn.outvars) or available.intersection(eqn.outvars):
+                continue
+            wanted.update(a for a in eqn.invars if isinstance(a, Var))
+            if eqn.outvars[0] in self.space.align and isinstance(eqn.primitive.lowering, Pointwise):
+                found.append(eqn)
+        return found[::-1]
+
+    def _reused(self) -> dict[Var, int]:
+        """Values worth keeping for a later pass over the row: dear ones, and stored ones, with their first pass."""
+        demands = [self._demand(r, set()) for r in range(len(self.rounds))]
+        reused: dict[Var, int] = {}
+        for number, demand in enumerate(demands):
+            for eqn in demand:
+                out = eqn.outvars[0]
+                later = any(eqn in other for other in demands[number + 1 :])
+                if out in reused or not later or self._is_row_level(out):
+                    continue
+                stored = out in self.outputs and self.depth[out] == number
+                if is_expensive(eqn) or (stored and flops_per_element(eqn)):
+                    reused[out] = number
+        return reused
+
+    # ---- indices ----
+
+    def at(self, var: Var) -> IndexTuple:
+        """The index of `var` in step with the loops."""
+        return tuple(self.index(axis) for axis in self.space.align[var])
+
+    def index(self, axis: int | None) -> Expr:
+        return self.values.canonical[axis] if axis is not None else const(0)
+
+    def bound(self, axis: int) -> str:
+        """The name of a loop axis's length, bound at the top of the kernel when all loads are known."""
+        if axis not in self.bounds:
+            self.bounds[axis] = self.namer.fresh(f"n{axis}")
+        return self.bounds[axis]
+
+    # ---- the four shapes ----
+
+    def write(self) -> None:
+        getattr(self, f"_write_{self.shape_kind}")()
+
+    def _open_outer(self, block: Block, axes: list[int]) -> Block:
+        for position, axis in enumerate(axes):
+            header = "start, stop" if position == 0 else self.bound(axis)
+            name = "i" if self.flat else f"i{axis}"
+            block = block.loop(f"for {name} in range({header}):", *((self.inner + self.outer) if self.flat else [axis]))
+        return block
+
+    def _write_map(self) -> None:
+        block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
+        self._compute_in_step(self._demand(0, set()), block)
+        self._store(self.rounds[0][1], block)
+        self.extent = self._length(self.outer) if self.flat else self._length(self.outer[:1])
+        self.per_step = 1 if self.flat else self._length(self.outer[1:])
+
+    def _write_rows(self) -> None:
+        reused = self._reused()
+        scratch = self._allocate_row_scratch(reused)
+        row = self._open_outer(self.root, self.outer)
+        for number, (folds, stores) in enumerate(self.rounds):
+            available = {var for var, first in reused.items() if first < number}
+            for var in available:
+                at = self._row_index(var) if var not in self.outputs else ", ".join(map(str, self.at(var)))
+                self.values.stored[var] = (f"{scratch[var]}[{at}]", self.at(var))
+            self._write_pass(row, number, folds, stores, self._demand(number, available), scratch, reused)
+        self._store_row_level(row)
+        self.extent = self._length(self.outer[:1])
+        self.per_step = self._length(self.outer[1:]) * self._length(self.inner) * len(self.rounds)
+
+    def _allocate_row_scratch(self, reused: dict[Var, int]) -> dict[Var, str]:
+        """Arrays of one row for values that a later pass reads again; a stored result is read back instead."""
+        names: dict[Var, str] = {}
+        for var in reused:
+            if var in self.outputs:
+                names[var] = self.outputs[var]
+                continue
+            name = self.namer.fresh(f"{var.hint or self.values.producer[var].primitive.name}_row")
+            lengths = ", ".join(self.bound(axis) for axis in self.inner)
+            self.root.line(f"{name} = np.empty(({lengths},), np.{var.aval.dtype.name})")
+            names[var] = name
+        return names
+
+    def _row_index(self, var: Var) -> str:
+        return ", ".join(f"i{axis}" for axis in self.inner)
+
+    def _write_pass(
+        self,
+        row: Block,
+        number: int,
+        folds: list[Equation],
+        stores: list[Var],
+        demand: list[Equation],
+        scratch: dict[Var, str],
+        reused: dict[Var, int],
+    ) -> None:
+        new = [self._fold(eqn, blocked=True) for eqn in folds]
+        for fold in new:
+            for state in fold.states:
+                row.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
+        blocked = [fold for fold in new if fold.blocked]
+        block = row
+        for axis in self.inner[:-1]:
+            block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
+        block, body = self._open_innermost(block, self.inner[-1] if self.inner else None, "0", None, blocked)
+        self._compute_in_step(demand, body)
+        for fold in new:
+            self._update(fold, body)
+        for var, first in reused.items():
+            if first == number and var not in self.outputs:
+                text = self.values.value(var, self.at(var), body)
+                body.line(f"{scratch[var]}[{self._row_index(var)}] = {text}")
+        self._store(stores, body)
+        for fold in blocked:
+            for line in fold.close_block():
+                block.line(line, self._numbers(fold.eqn))
+        for fold in new:
+            self._finish(fold, row, tuple(s.name for s in fold.states))
+
+    def _open_innermost(
+        self, block: Block, axis: int | None, low: str, high: str | None, blocked: list[Fold]
+    ) -> tuple[Block, Block]:
+        """The innermost loop, in blocks if sums need them: (where a block is closed, the body)."""
+        if axis is None:
+            for fold in blocked:
+                block.line(f"{fold.block.name} = {fold.block.start}")
+            return block, block
+        name = "i" if self.flat else f"i{axis}"
+        bound_axes = self.inner if self.flat else [axis]
+        high = high or self.bound(axis)
+        if not blocked:
+            return block, block.loop(f"for {name} in range({low}, {high}):" if low != "0" else
+                                     f"for {name} in range({high}):", *bound_axes)  # fmt: skip
+        block = block.loop(f"for j in range({low}, {high}, {BLOCK}):")
+        for fold in blocked:
+            block.line(f"{fold.block.name} = {fold.block.start}")
+        return block, block.loop(f"for {name} in range(j, min(j + {BLOCK}, {high})):", *bound_axes)
+
+    def _write_columns(self) -> None:
+        *rows, last = self.outer
+        lines = self.root
+        for eqn in self.cluster.eqns:
+            if is_fold(eqn):
+                fold = self._fold(eqn, blocked=False)
+                for state in fold.states:
+                    lines.line(f"{state.name} = np.empty({COLUMNS}, np.{state.dtype.name})")
+        block = self._open_outer(lines, rows)
+        low, high = ("0", self.bound(last)) if rows else ("start", "stop")
+        block = block.loop(f"for j in range({low}, {high}, {COLUMNS}):")
+        self.namer.fresh("j_stop")
+        block.line(f"j_stop = min(j + {COLUMNS}, {high})")
+        for folds, stores in self.rounds:
+            self._write_column_pass(block, last, folds, stores)
+        row_level = [v for v in self.outputs if self._is_row_level(v)]
+        if row_level:
+            self._store(row_level, block.loop(f"for i{last} in range(j, j_stop):", last))
+        self.extent = self._length([rows[0]]) if rows else self._length([last])
+        self.per_step = (
+            self._length(rows[1:]) * (self._length([last]) if rows else 1) * self._length(self.inner) * len(self.rounds)
+        )
+
+    def _write_column_pass(self, block: Block, last: int, folds: list[Equation], stores: list[Var]) -> None:
+        if not folds and not stores:
+            return
+        new = [self.folds[eqn.outvars[0]] for eqn in folds]
+        names = {fold: tuple(f"{s.name}[i{last} - j]" for s in fold.states) for fold in new}
+        if new:
+            body = block.loop(f"for i{last} in range(j, j_stop):", last)
+            for fold in new:
+                for state, name in zip(fold.states, names[fold], strict=True):
+                    body.line(f"{name} = {state.start}", self._numbers(fold.eqn))
+        inner = block
+        for axis in self.inner:
+            inner = inner.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
+        body = inner.loop(f"for i{last} in range(j, j_stop):", last)
+        number = next(i for i, r in enumerate(self.rounds) if r[0] is folds and r[1] is stores)
+        self._compute_in_step(self._demand(number, set()), body)
+        for fold in new:
+            self._update(fold, body, names[fold])
+        self._store(stores, body)
+        for fold in new:
+            self.values.totals[fold.eqn.outvars[0]] = fold.result(names[fold])
+
+    def _write_parts(self) -> None:
+        folds, stores = self.rounds[0]
+        new = [self._fold(eqn, blocked=True) for eqn in folds]
+        part = self.root.loop("for part in range(start, stop):")
+        axes = self.inner[:1] if self.flat else self.inner
+        for fold in new:
+            for state in fold.states:
+                part.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
+        blocked = [fold for fold in new if fold.blocked]
+        block = part
+        low, high = "0", None
+        if axes:
+            inner_size = 1 if self.flat else self._length(axes[1:])
+            rows_per_part = PART if len(axes) == 1 else max(1, PART // max(inner_size, 1))
+            length = self._length(self.inner) if self.flat else self._length(axes[:1])
+            step = str(PART) if len(axes) == 1 else self._size("rows_per_part", rows_per_part)
+            self.namer.fresh("first")
+            self.namer.fresh("last")
+            part.line(f"first = part * {step}")
+            bound = self.bound(axes[0])
+            part.line(f"last = min(first + {step}, {bound})")
+            low, high = "first", "last"
+            self.extent = -(-length // rows_per_part)
+            self.per_step = rows_per_part * inner_size
+        else:
+            self.extent, self.per_step = 1, 1
+        for axis in axes[:-1]:
+            header = "first, last" if axis == axes[0] else self.bound(axis)
+            block = block.loop(f"for i{axis} in range({header}):", axis)
+        if len(axes) > 1:
+            low, high = "0", None
+        block, body = self._open_innermost(block, axes[-1] if axes else None, low, high, blocked)
+        self._compute_in_step(self._demand(0, set()), body)
+        for fold in new:
+            self._update(fold, body)
+        self._store(stores, body)
+        for fold in blocked:
+            for line in fold.close_block():
+                block.line(line, self._numbers(fold.eqn))
+        for fold in new:
+            for state in fold.states:
+                name = self.namer.fresh(f"{state.name}_parts")
+                self.scratch.append(Scratch(name, state.dtype.name))
+                part.line(f"{name}[part] = {state.name}", self._numbers(fold.eqn))
+
+    # ---- pieces ----
+
+    def _length(self, axes: list[int]) -> int:
+        n = 1
+        for axis in axes:
+            n *= self.space.shape[axis]
+        return n
+
+    def _size(self, name: str, value: int) -> str:
+        name = self.namer.fresh(name)
+        self.values.sizes[name] = value
+        return name
+
+    def _numbers(self, *eqns: Equation) -> tuple[int, ...]:
+        return tuple(self.values.number[e] for e in eqns)
+
+    def _fold(self, eqn: Equation, *, blocked: bool) -> Fold:
+        out = eqn.outvars[0]
+        wish = out.hint or eqn.origin.name or self.cluster_name(eqn)
+        fold = Fold(eqn, self.namer.fresh(f"{wish}_acc"), self.values.called, blocked=blocked)
+        self.folds[out] = fold
+        return fold
+
+    @staticmethod
+    def cluster_name(eqn: Equation) -> str:
+        return eqn.primitive.name.removeprefix("reduce_")
+
+    def _compute_in_step(self, eqns: list[Equation], body: Block) -> None:
+        """Compute aligned equations in program order, so that a long chain does not recurse deeply."""
+        for eqn in eqns:
+            self.values.value(eqn.outvars[0], self.at(eqn.outvars[0]), body)
+
+    def _update(self, fold: Fold, body: Block, names: tuple[str, ...] | None = None) -> None:
+        operand = fold.eqn.invars[0]
+        loops = self.space.loops[fold.eqn]
+        index = tuple(self.index(axis) for axis in loops)
+        value = self.values.value(operand, index, body)
+        if fold.kind.startswith("arg"):
+            name = self.namer.fresh("candidate")
+            body.line(f"{name} = {value}", self._numbers(fold.eqn))
+            value = name
+            self.values.irregular = True
+        (axis, *_) = fold.lowering.axes(fold.eqn.params) or (None,)
+        position = str(self.index(loops[axis])) if axis is not None and loops[axis] is not None else "0"
+        for line in fold.update(value, position, names or tuple(s.name for s in fold.states)):
+            body.line(line, self._numbers(fold.eqn))
+
+    def _finish(self, fold: Fold, block: Block, names: tuple[str, ...]) -> None:
+        out = fold.eqn.outvars[0]
+        text = fold.result(names)
+        if text not in names:
+            name = self.namer.for_var(out, fold.eqn.origin.name or self.cluster_name(fold.eqn))
+            block.line(f"{name} = {text}", self._numbers(fold.eqn))
+            text = name
+        self.values.totals[out] = text
+
+    def _store(self, outs: list[Var], body: Block) -> None:
+        """Compute all results, then store them: a store must not make a later load look changed."""
+        texts = [(out, self.values.value(out, self.at(out), body)) for out in outs]
+        for out, text in texts:
+            index = self.at(out)
+            array = self.outputs[out]
+            target = f"{array}[i]" if self.flat and index == self.values.canonical else (
+                f"{array}[{', '.join(map(str, index)) or '()'}]"
+            )  # fmt: skip
+            if index != self.values.canonical:
+                self.values.irregular = True
+            body.line(f"{target} = {text}", self._numbers(self.values.producer[out]))
+
+    def _store_row_level(self, row: Block) -> None:
+        self._store([out for out in self.outputs if self._is_row_level(out) and (self.inner or is_fold(
+            self.values.producer[out]))], row)  # fmt: skip
+
+
+def is_fold(eqn: Equation) -> bool:
+    lowering = eqn.primitive.lowering
+    return isinstance(lowering, Reduction) and not lowering.kind.startswith("cum")
+
+
+def canonical_index(shape: tuple[int, ...]) -> IndexTuple:
+    return tuple(loop_index(axis) if length != 1 else const(0) for axis, length in enumerate(shape))

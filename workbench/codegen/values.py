@@ -1,0 +1,188 @@
+"""Values: writes the scalar computation of a cluster's variables at given indices, each once per place.
+
+A value is asked for by variable and index. Pointwise equations ask for their operands at the same index, index maps at
+the index that their rule gives, inputs are loads. Lines land in the outermost block that has the loop indices they need.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..fusion.access import IndexMapContext
+from ..fusion.plan import Cluster
+from ..ir import Atom, Equation, Literal, Var
+from ..primitives.index import Expr, const, size, wrap
+from ..primitives.lowering import Choose, Compute, Element, IndexMap, Pointwise, Read
+from .blocks import Block
+from .names import Namer
+from .scalars import PointwiseContext, literal, settle
+
+IndexTuple = tuple[Expr, ...]
+
+
+class Values:
+    """The scalar values of one kernel.
+
+    arrays: the kernel's array arguments by variable; canonical: the loop indices of the whole space; totals: results of
+    reductions, by variable, as source text at their row; stored: values of an earlier pass, as the text that reads them
+    back and the index where it holds; sizes: the run-time sizes asked for, by argument name.
+    """
+
+    def __init__(self, cluster: Cluster, namer: Namer, arrays: Mapping[Var, str], canonical: IndexTuple, flat: bool):
+        self.cluster = cluster
+        self.namer = namer
+        self.arrays = arrays
+        self.canonical = canonical
+        self.flat = flat
+        self.called: dict[str, Any] = {}
+        self.sizes: dict[str, int] = {}
+        self.size_of_axis: dict[int, str] = {}
+        self.totals: dict[Var, str] = {}
+        self.stored: dict[Var, tuple[str, IndexTuple]] = {}
+        self.irregular = False
+        self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
+        self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
+        self._contexts: dict[Equation, KernelIndexContext] = {}
+
+    def value(self, atom: Atom, index: IndexTuple, block: Block) -> str:
+        """Source text of `atom`'s element at `index`, usable in `block`: a name, a literal or a load."""
+        if isinstance(atom, Literal):
+            return literal(atom.val, atom.aval.dtype)
+        key = (atom, tuple(map(str, index)))
+        known = block.known(key)
+        if known is not None:
+            return known
+        axes = frozenset().union(*(e.axes() for e in index)) if index else frozenset()
+        home = block.home(axes)
+        text = self._compute(atom, index, home, block)
+        home.memo[key] = text
+        return text
+
+    def _compute(self, var: Var, index: IndexTuple, home: Block, block: Block) -> str:
+        if var in self.totals:
+            return self.totals[var]
+        if var in self.stored and index == self.stored[var][1]:
+            return self.stored[var][0]
+        eqn = self.producer.get(var)
+        if eqn is None:
+            text = self.load(self.arrays[var], var, index)
+            if home is block:
+                return text
+            name = self.namer.fresh(f"{self.arrays[var]}_value")
+            home.line(f"{name} = {text}")
+            return name
+        lowering = eqn.primitive.lowering
+        if isinstance(lowering, IndexMap):
+            context = self._contexts.get(eqn)
+            if context is None:
+                context = self._contexts[eqn] = KernelIndexContext(eqn, self)
+            context.block = home
+            return self._element(eqn, lowering.element(context, index), home)
+        assert isinstance(lowering, Pointwise), f"{eqn.primitive} is read before it is reduced"
+        operands = [
+            self.value(a, index if a.aval.shape else (), home) for a in eqn.invars
+        ]
+        out = var.aval.dtype
+        context = PointwiseContext(out, tuple(a.aval.dtype for a in eqn.invars), eqn.params, self.called)
+        text = settle(lowering.expr(context, *operands), out)
+        if re.fullmatch(r"[\w.]+", text):
+            return text
+        name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
+        home.line(f"{name} = {text}", (self.number[eqn],))
+        return name
+
+    def _element(self, eqn: Equation, element: Element, block: Block) -> str:
+        match element:
+            case Read(operand, index):
+                return self.value(eqn.invars[operand], tuple(map(wrap, index)), block)
+            case Compute(expr):
+                return expr
+            case Choose():
+                name = self.namer.for_var(eqn.outvars[0], eqn.origin.name or eqn.primitive.name)
+                self._choose(eqn, element, name, block)
+                return name
+        raise AssertionError(element)
+
+    def _choose(self, eqn: Equation, element: Element, name: str, block: Block) -> None:
+        """`name = element`, as an if-else whose branches read only what their condition allows."""
+        if not isinstance(element, Choose):
+            block.line(f"{name} = {self._element(eqn, element, block)}", (self.number[eqn],))
+            return
+        self.irregular = True
+        condition = element.condition
+        if isinstance(condition, bool):
+            self._choose(eqn, element.then if condition else element.otherwise, name, block)
+            return
+        then = block.branch(f"if {condition}:")
+        self._choose(eqn, element.then, name, then)
+        otherwise = block.branch("else:")
+        self._choose(eqn, element.otherwise, name, otherwise)
+
+    def load(self, array: str, var: Var, index: IndexTuple) -> str:
+        """An element of an array argument. An index that is not plainly non-negative is cast to unsigned, which spares
+        numba's test for negative indices and lets the loop vectorise."""
+        if not index:
+            return f"{array}[()]"
+        for d, expr in enumerate(index):
+            if expr.is_axis and var.aval.shape[d] == self.cluster.space.shape[expr.axis or 0]:
+                self.size_of_axis.setdefault(expr.axis or 0, f"{array}.shape[{d}]")
+        if index != self.canonical:
+            self.irregular = True
+        elif self.flat:
+            return f"{array}[i]"
+        return f"{array}[{', '.join(map(index_text, index))}]"
+
+
+def index_text(expr: Expr) -> str:
+    """An index as source text."""
+    plain = expr.op in ("sym", "const") or (expr.op == "+" and expr.args[0].is_axis and expr.args[1].op == "const")
+    return str(expr) if plain else f"uintp({expr})"
+
+
+class KernelIndexContext(IndexMapContext):
+    """The index context whose sizes are kernel arguments or shapes of array arguments."""
+
+    block: Block
+
+    def __init__(self, eqn: Equation, values: Values):
+        super().__init__(eqn)
+        self.values = values
+        self._asked: dict[tuple, Expr] = {}
+
+    def operand_size(self, operand: int, axis: int) -> Expr:
+        atom = self.eqn.invars[operand]
+        if isinstance(atom, Var) and atom in self.values.arrays and not self.values.flat:
+            return size(f"{self.values.arrays[atom]}.shape[{axis}]")
+        return self._argument(("in", operand, axis), atom.aval.shape[axis])
+
+    def result_size(self, axis: int) -> Expr:
+        return self._argument(("out", axis), self.out_aval.shape[axis])
+
+    def runtime(self, value: int) -> Expr:
+        value = int(value)
+        return const(value) if 0 <= value <= 2 else self._argument(("value", value), value)
+
+    def _argument(self, key: tuple, value: int) -> Expr:
+        found = self._asked.get(key)
+        if found is None:
+            name = self.values.namer.fresh("size")
+            self.values.sizes[name] = value
+            found = self._asked[key] = size(name)
+        self.values.irregular = True
+        return found
+
+    def load(self, operand: int, index: IndexTuple) -> Expr:
+        self.values.irregular = True
+        text = self.values.value(self.eqn.invars[operand], tuple(map(wrap, index)), self.block)
+        return Expr("loaded", (f"np.int64({text})", *index))
+
+    def value(self, index: Expr) -> str:
+        self.values.irregular = True
+        return f"np.{self.out_dtype.name}({wrap(index)})" if self.out_dtype != np.int64 else str(wrap(index))
+
+    def const(self, value: Any, dtype: np.dtype | None = None) -> str:
+        return literal(value, self.out_dtype if dtype is None else np.dtype(dtype))

@@ -1,0 +1,221 @@
+"""Executables: a plan as one straight-line Python function over ndarrays.
+
+Kernels, library calls and views become one statement each, with every decision (sizes, ranges, threads, when a buffer
+dies) made beforehand: no Python per equation, none per array element.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..codegen.kernel import Kernel, KernelArg
+from ..codegen.lower import lower_cluster
+from ..fusion import Cluster, LibraryStep, NumpyStep, Plan, Step, ViewStep, step_inputs, step_outputs
+from ..ir import Atom, Equation, Literal, Var
+from ..primitives.lowering import LibraryCall
+from .buffers import LARGE_BYTES, allocate
+from .kernels import CompiledKernel, compile_kernel
+from .threads import launch
+
+TimelineEntry = tuple[str, float, float]  # step id, start and duration in seconds
+
+
+@dataclass(eq=False, slots=True)
+class Executable:
+    """`run(*arrays) -> tuple` computes the plan's results. `profile(timeline, *arrays)` does the same and appends
+    (step id, start, duration) for each step. Both are safe to call from several threads at once."""
+
+    plan: Plan
+    kernels: dict[str, Kernel]
+    compiled: dict[str, CompiledKernel]
+    finishers: dict[str, CompiledKernel]
+    n_threads: int
+    source: str
+    run: Callable[..., tuple[np.ndarray, ...]]
+    _scope: dict[str, Any] = field(repr=False)
+    _profile: Callable[..., tuple[np.ndarray, ...]] | None = None
+
+    @property
+    def profile(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        if self._profile is None:
+            self._profile = _Driver(self.plan, self.kernels, self.n_threads, timed=True).function(self._scope)[0]
+        return self._profile
+
+
+def plan_kernels(plan: Plan, layouts: Sequence[str]) -> dict[str, Kernel]:
+    """The kernels of a plan, by step. layouts: "C" or "A" for each input of the program."""
+    known: dict[Var, str] = dict(zip(plan.jaxpr.invars, layouts, strict=True))
+    kernels: dict[str, Kernel] = {}
+    for step in plan.steps:
+        if isinstance(step, Cluster):
+            kernels[step.id] = lower_cluster(step, known)
+        elif isinstance(step, ViewStep):
+            known[step.eqn.outvars[0]] = "A"
+    return kernels
+
+
+def build(plan: Plan, kernels: dict[str, Kernel], n_threads: int) -> Executable:
+    """Compile the kernels of `plan` and tie them together."""
+    compiled = {name: compile_kernel(kernel) for name, kernel in kernels.items()}
+    finishers = {name: compile_kernel(k.finish) for name, k in kernels.items() if k.finish is not None}
+    scope: dict[str, Any] = {"np": np, "empty": np.empty, "allocate": allocate, "launch": launch}
+    scope["clock"] = time.perf_counter
+    for name, kernel in compiled.items():
+        scope[f"{name}_run"] = kernel.entry
+    for name, kernel in finishers.items():
+        scope[f"{name}_finish"] = kernel.entry
+    driver = _Driver(plan, kernels, n_threads, timed=False)
+    run, source = driver.function(scope)
+    return Executable(plan, kernels, compiled, finishers, n_threads, source, run, scope)
+
+
+class _Driver:
+    """Writes the driver function."""
+
+    def __init__(self, plan: Plan, kernels: Mapping[str, Kernel], n_threads: int, *, timed: bool):
+        self.plan = plan
+        self.kernels = kernels
+        self.n_threads = n_threads
+        self.timed = timed
+        self.names: dict[Var, str] = {}
+        self.bound: dict[str, Any] = {}
+        self.lines: list[str] = []
+        jaxpr = plan.jaxpr
+        for i, var in enumerate(jaxpr.invars):
+            self.names[var] = f"a{i}"
+        for i, (var, value) in enumerate(zip(jaxpr.constvars, jaxpr.consts, strict=True)):
+            self.names[var] = f"c{i}"
+            self.bound[f"c{i}"] = value
+        last_use = self._last_uses()
+        for position, step in enumerate(plan.steps):
+            self._write_step(step)
+            dead = [self.names[v] for v in last_use.get(position, ())]
+            if dead:
+                self.lines.append(f"del {', '.join(dead)}")
+        self._write_return()
+
+    def _last_uses(self) -> dict[int, list[Var]]:
+        """After which step each intermediate is dead, so that its block can serve the next buffer."""
+        last: dict[Var, int] = {}
+        for position, step in enumerate(self.plan.steps):
+            for var in (*step_inputs(step), *step_outputs(step)):
+                last[var] = position
+        fixed = {*self.plan.jaxpr.invars, *self.plan.jaxpr.constvars}
+        fixed.update(v for v in self.plan.outvars if isinstance(v, Var))
+        result: dict[int, list[Var]] = {}
+        for var, position in last.items():
+            if var not in fixed:
+                result.setdefault(position, []).append(var)
+        return result
+
+    def function(self, scope: dict[str, Any]) -> tuple[Callable[..., Any], str]:
+        parameters = [f"a{i}" for i in range(len(self.plan.jaxpr.invars))]
+        if self.timed:
+            parameters.insert(0, "timeline")
+        body = "\n".join(f"    {line}" for line in self.lines)
+        source = f"def run({', '.join(parameters)}):\n{body}\n"
+        scope = {**scope, **self.bound}
+        exec(compile(source, "<workbench plan>", "exec"), scope)
+        return scope["run"], source
+
+    def _bind(self, prefix: str, value: Any) -> str:
+        name = f"{prefix}{len(self.bound)}"
+        self.bound[name] = value
+        return name
+
+    def _name(self, var: Var) -> str:
+        if var not in self.names:
+            self.names[var] = f"v{len(self.names)}"
+        return self.names[var]
+
+    def _operand(self, atom: Atom) -> str:
+        if isinstance(atom, Literal):
+            return self._bind("literal", np.asarray(atom.val, atom.aval.dtype))
+        return self.names[atom]
+
+    def _write_step(self, step: Step) -> None:
+        if self.timed:
+            self.lines.append("begin = clock()")
+        match step:
+            case Cluster():
+                self._write_kernel(step.id, self.kernels[step.id])
+            case LibraryStep():
+                self._write_call(step.id, step.eqn)
+            case NumpyStep():
+                self._write_call(step.id, step.eqn)
+            case ViewStep():
+                self._write_call(step.id, step.eqn, contiguous=False)
+        if self.timed:
+            self.lines.append(f"timeline.append(({step.id!r}, begin, clock() - begin))")
+
+    def _write_kernel(self, name: str, kernel: Kernel) -> None:
+        outputs = dict.fromkeys(a.var for k in (kernel, kernel.finish) if k for a in k.args if a.kind == "out")
+        for var in outputs:
+            self.lines.append(f"{self._name(var)} = {self._allocation(var.aval.shape, var.aval.dtype, var.aval.nbytes)}")
+        scratch = [a for a in kernel.args if a.kind == "scratch"]
+        for arg in scratch:
+            dtype = self._bind("dtype", np.dtype(arg.dtype))
+            self.lines.append(f"{arg.name}_{name} = empty({arg.shape}, {dtype})")
+        args = ", ".join(self._argument(a, name) for a in kernel.args)
+        if kernel.extent:
+            if kernel.extent >= 2 * kernel.grain and self.n_threads > 1:
+                self.lines.append(f"launch({name}_run, {kernel.extent}, {kernel.grain}, {self.n_threads}, ({args},))")
+            else:
+                self.lines.append(f"{name}_run(0, {kernel.extent}, {args})")
+        if kernel.finish is not None:
+            args = ", ".join(self._argument(a, name) for a in kernel.finish.args)
+            self.lines.append(f"{name}_finish(0, 1, {args})")
+
+    def _argument(self, arg: KernelArg, step: str) -> str:
+        if arg.kind == "size":
+            return str(arg.value)
+        if arg.kind == "scratch":
+            return f"{arg.name}_{step}"
+        assert arg.var is not None
+        return self.names[arg.var]
+
+    def _allocation(self, shape: tuple[int, ...], dtype: np.dtype, n_bytes: int) -> str:
+        bound = self._bind("dtype", dtype)
+        return f"allocate({shape}, {bound}, {n_bytes})" if n_bytes >= LARGE_BYTES else f"empty({shape}, {bound})"
+
+    def _write_call(self, name: str, eqn: Equation, *, contiguous: bool = True) -> None:
+        operands = ", ".join(map(self._operand, eqn.invars))
+        lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+        function = lowering.call if isinstance(lowering, LibraryCall) else eqn.primitive.impl
+        call = self._bind(f"{name}_call", _with_params(function, dict(eqn.params)))
+        results = [self._name(out) for out in eqn.outvars]
+        targets = f"{', '.join(results)}," if eqn.primitive.multiple_results else results[0]
+        self.lines.append(f"{targets} = {call}({operands})")
+        if contiguous:
+            # Kernels that read this were compiled for C order; nearly every routine returns it.
+            settle = self._bind("in_order", _in_order)
+            self.lines.extend(f"{r} = {settle}({r})" for r in results)
+
+    def _write_return(self) -> None:
+        texts = []
+        for atom in self.plan.outvars:
+            if isinstance(atom, Literal):
+                value = self._bind("result", np.asarray(atom.val, atom.aval.dtype))
+                texts.append(f"{value}.copy()")
+            elif atom in self.plan.jaxpr.constvars:
+                texts.append(f"{self.names[atom]}.copy()")
+            else:
+                texts.append(self.names[atom])
+        self.lines.append(f"return ({''.join(t + ', ' for t in texts)})")
+
+
+def _with_params(function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:
+    if not params:
+        return function
+    return lambda *operands: function(*operands, **params)
+
+
+def _in_order(array: np.ndarray) -> np.ndarray:
+    if type(array) is not np.ndarray:
+        array = np.asarray(array)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)

@@ -1,0 +1,181 @@
+"""Compiled kernels: numba compiles each distinct source once a process, and once a machine where the disk cache holds it.
+
+The key is the source, the argument types, the versions and the CPU: sizes are run-time arguments, so that a new shape
+finds its kernel here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import logging
+import os
+import pickle
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+import platformdirs
+from numba import types
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+
+from .. import __version__
+from ..codegen.kernel import Kernel
+from ..codegen.scalar_math import namespace
+from ..errors import BackendError
+
+logger = logging.getLogger("workbench")
+N_COMPILED = 0  # kernels that numba compiled in this process (not loaded from the disk)
+
+
+@dataclass(eq=False, slots=True)
+class CompiledKernel:
+    """`entry(start, stop, *args)` runs the machine code; arguments must have exactly the kernel's types."""
+
+    kernel: Kernel
+    entry: Callable[..., None]
+    result: CompileResult
+    compile_ms: float
+    from_disk: bool
+
+    def llvm(self) -> str:
+        """The optimised LLVM IR."""
+        return self.result.library.get_llvm_str()
+
+    def asm(self) -> str:
+        """The machine's assembly."""
+        return self.result.library.get_asm_str()
+
+
+_memory: dict[str, CompiledKernel] = {}
+_locks: dict[str, threading.Lock] = {}
+_guard = threading.Lock()
+
+
+def compile_kernel(kernel: Kernel) -> CompiledKernel:
+    """The machine code of `kernel` for this CPU, compiled at most once."""
+    key = _key(kernel)
+    found = _memory.get(key)
+    if found is not None:
+        return found
+    with _guard:
+        lock = _locks.setdefault(key, threading.Lock())
+    with lock:
+        if key not in _memory:
+            _memory[key] = _load(kernel, key) or _compile(kernel, key)
+        return _memory[key]
+
+
+def is_compiled(kernel: Kernel) -> bool:
+    return _key(kernel) in _memory
+
+
+def forget_kernels() -> None:
+    """Drop the compiled kernels of this process; those on disk stay."""
+    with _guard:
+        _memory.clear()
+
+
+def numba_types(kernel: Kernel) -> tuple[types.Type, ...]:
+    signature: list[types.Type] = [types.intp, types.intp]
+    for arg in kernel.args:
+        if arg.kind == "size":
+            signature.append(types.intp)
+        else:
+            signature.append(types.Array(numba.from_dtype(np.dtype(arg.dtype)), arg.ndim, arg.layout))
+    return tuple(signature)
+
+
+@lru_cache(maxsize=1)
+def _environment_key() -> str:
+    codegen = cpu_target.target_context.codegen()
+    return "|".join(map(str, (__version__, numba.__version__, llvmlite.__version__, np.__version__, codegen.magic_tuple())))
+
+
+def _key(kernel: Kernel) -> str:
+    functions = "\n".join(f.source for f in kernel.functions)
+    text = f"{_environment_key()}\n{kernel.signature}\n{kernel.source}\n{functions}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _compile(kernel: Kernel, key: str) -> CompiledKernel:
+    global N_COMPILED
+    begin = time.perf_counter()
+    filename = f"<workbench kernel {kernel.name}>"
+    linecache.cache[filename] = (len(kernel.source), None, kernel.source.splitlines(True), filename)
+    scope: dict[str, Any] = {"np": np, "__name__": "workbench.kernels", **namespace(f.name for f in kernel.functions)}
+    exec(compile(kernel.source, filename, "exec"), scope)
+    signature = types.none(*numba_types(kernel))
+    try:
+        dispatcher = numba.njit([signature], nogil=True, error_model="numpy", boundscheck=False)(scope[kernel.name])
+    except numba.core.errors.NumbaError as error:
+        raise BackendError(f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}") from error
+    assert isinstance(dispatcher, Dispatcher)
+    result = dispatcher.overloads[signature.args]
+    N_COMPILED += 1
+    _save(key, result)
+    elapsed_ms = (time.perf_counter() - begin) * 1e3
+    logger.info("compiled kernel %s in %.0f ms", kernel.name, elapsed_ms)
+    return CompiledKernel(kernel, result.entry_point, result, elapsed_ms, from_disk=False)
+
+
+# ---- the disk cache ----
+
+
+def cache_folder() -> Path | None:
+    """Where compiled kernels persist: `WORKBENCH_CACHE_DIR`, else the user's cache folder; None if it is "off"."""
+    chosen = os.environ.get("WORKBENCH_CACHE_DIR", "")
+    if chosen == "off":
+        return None
+    return Path(chosen or platformdirs.user_cache_dir("workbench")) / "kernels"
+
+
+def _save(key: str, result: CompileResult) -> None:
+    """Write atomically; a checksum in front guards against torn files. Failing to write is not an error."""
+    folder = cache_folder()
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        payload = pickle.dumps(result._reduce(), protocol=pickle.HIGHEST_PROTOCOL)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(hashlib.sha256(payload).digest() + payload)
+        os.replace(file.name, folder / key)
+    except (OSError, pickle.PicklingError, TypeError, AttributeError) as error:
+        logger.debug("kernel cache: not saved: %s", error)
+
+
+def _load(kernel: Kernel, key: str) -> CompiledKernel | None:
+    """Read a kernel back, if an intact file of this user holds it (unpickling runs code: nobody else's is read)."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    begin = time.perf_counter()
+    path = folder / key
+    try:
+        if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
+            return None
+        data = path.read_bytes()
+        digest, payload = data[:32], data[32:]
+        if hashlib.sha256(payload).digest() != digest:
+            path.unlink(missing_ok=True)
+            return None
+        context = cpu_target.target_context
+        context.refresh()
+        result = CompileResult._rebuild(context, *pickle.loads(payload))
+    except FileNotFoundError:
+        return None
+    except Exception as error:  # noqa: BLE001  # whatever an unreadable file raises, compiling again is the answer
+        logger.debug("kernel cache: %s not loaded: %s", kernel.name, error)
+        return None
+    return CompiledKernel(kernel, result.entry_point, result, (time.perf_counter() - begin) * 1e3, from_disk=True)

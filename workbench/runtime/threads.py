@@ -1,0 +1,104 @@
+"""Threads: runs ranges of a kernel's outer loop on several cores.
+
+The caller and the workers take chunks from one counter, so that a busy core slows nothing but its own chunk: whoever is
+free takes the next, and the caller does everything itself if nobody comes. Kernels release the GIL. Workers sleep
+between kernels; after a fork the child starts its own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from itertools import count
+from queue import SimpleQueue
+
+import psutil
+
+# Chunks per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
+CHUNKS_PER_THREAD = 4
+
+
+def available_threads() -> int:
+    """Physical cores that this process may use."""
+    try:
+        usable = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS, Windows
+        usable = os.cpu_count() or 1
+    return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
+
+
+class _Work:
+    """One kernel launch: ranges that are still to be taken."""
+
+    def __init__(self, kernel: Callable[..., object], bounds: list[int], args: tuple):
+        self.kernel = kernel
+        self.bounds = bounds
+        self.args = args
+        self.counter = count()
+        self.lock = threading.Lock()
+        self.unfinished = len(bounds) - 1
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Take chunks until none is left."""
+        n = len(self.bounds) - 1
+        while (chunk := next(self.counter)) < n:
+            try:
+                if self.error is None:
+                    self.kernel(self.bounds[chunk], self.bounds[chunk + 1], *self.args)
+            except BaseException as error:  # handed to the caller, who raises it
+                self.error = error
+            with self.lock:
+                self.unfinished -= 1
+                if not self.unfinished:
+                    self.done.set()
+
+
+class _Workers:
+    def __init__(self) -> None:
+        self.queue: SimpleQueue[_Work] = SimpleQueue()
+        self.lock = threading.Lock()
+        self.n_started = 0
+        self.local = threading.local()
+
+    def ensure(self, n: int) -> None:
+        with self.lock:
+            while self.n_started < n:
+                self.n_started += 1
+                threading.Thread(target=self._loop, name=f"workbench-{self.n_started}", daemon=True).start()
+
+    def _loop(self) -> None:
+        self.local.is_worker = True
+        while True:
+            self.queue.get().run()
+
+
+_workers = _Workers()
+
+
+def _forget_workers() -> None:
+    global _workers
+    _workers = _Workers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)
+
+
+def launch(kernel: Callable[..., object], extent: int, grain: int, n_threads: int, args: tuple) -> None:
+    """Run `kernel(start, stop, *args)` over the whole of `range(extent)`, in parallel where the work is worth it."""
+    n_threads = min(n_threads, extent // grain)
+    if n_threads < 2 or getattr(_workers.local, "is_worker", False):
+        kernel(0, extent, *args)
+        return
+    n_chunks = min(n_threads * CHUNKS_PER_THREAD, extent // grain)
+    work = _Work(kernel, [extent * i // n_chunks for i in range(n_chunks + 1)], args)
+    _workers.ensure(n_threads - 1)
+    for _ in range(n_threads - 1):
+        _workers.queue.put(work)
+    work.run()
+    work.done.wait()
+    if work.error is not None:
+        raise work.error
