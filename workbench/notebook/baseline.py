@@ -1,0 +1,110 @@
+"""The baseline: the user's own cell in NumPy, on the same inputs, in the same process.
+
+It is measured where that is safe and short: the cell has no effects (`analysis`), and NumPy is estimated to need less
+than `LIMIT_S`. The estimate counts the bytes that NumPy writes and reads, one array a step. Arrays that the cell
+writes into are copied first, and the cell gets a scratch namespace, so that nothing of the user's changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ..ir import Jaxpr
+
+LIMIT_S = 2.0  # a longer NumPy run is not worth the wait
+BUDGET_S = 0.25  # repeat a short one until here
+MAX_RUNS = 15
+BYTES_PER_S = 0.7e9  # of a NumPy chain whose temporaries are fresh pages, on a slow machine
+CALL_S = 3e-6
+MAX_COPY_BYTES = 512 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """times_ms: one a run; values: what the names held after the last run."""
+
+    times_ms: tuple[float, ...]
+    values: Mapping[str, Any]
+    last_value: Any = None
+
+
+def estimate_s(jaxpr: Jaxpr) -> float:
+    """Seconds that NumPy may need for the array operations of a program, library routines left out."""
+    total = 0.0
+    for eqn in jaxpr.eqns:
+        arrays = (*eqn.invars, *eqn.outvars)
+        total += CALL_S + sum(a.aval.size * a.aval.dtype.itemsize for a in arrays) / BYTES_PER_S
+    return total
+
+
+def snapshot(namespace: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any] | None:
+    """Copies of the arrays that `names` hold, directly or in lists and dicts. None where they are too large, or share
+    memory: a write through one would be seen through the other, which copies cannot repeat."""
+    held = {name: value for name in names if isinstance(value := namespace.get(name), np.ndarray | list | dict | tuple)}
+    arrays = [array for value in held.values() for array in _arrays(value)]
+    if sum(array.nbytes for array in arrays) > MAX_COPY_BYTES:
+        return None
+    if any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)):
+        return None
+    return {name: _copied(value) for name, value in held.items()}
+
+
+def compile_cell(tree: ast.Module, filename: str, flags: int = 0) -> tuple[CodeType, CodeType | None]:
+    """The statements of a cell, and its last expression if it ends in one."""
+    body, last = tree.body, None
+    if body and isinstance(body[-1], ast.Expr):
+        last = compile(ast.Expression(body[-1].value), filename, "eval", flags, dont_inherit=True)
+        body = body[:-1]
+    return compile(ast.Module(body, tree.type_ignores), filename, "exec", flags, dont_inherit=True), last
+
+
+def measure(
+    code: tuple[CodeType, CodeType | None],
+    namespace: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    *,
+    budget_s: float = BUDGET_S,
+) -> Baseline:
+    """Run the cell in NumPy, in copies of `namespace` where `inputs` stand for what the cell may write into."""
+    times_ms: list[float] = []
+    start = time.perf_counter()
+    scratch: dict[str, Any] = {}
+    value = None
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        while not times_ms or (len(times_ms) < MAX_RUNS and time.perf_counter() - start < budget_s):
+            scratch = {**namespace, **{name: _copied(v) for name, v in inputs.items()}}
+            begin = time.perf_counter()
+            exec(code[0], scratch)
+            value = eval(code[1], scratch) if code[1] is not None else None
+            times_ms.append((time.perf_counter() - begin) * 1e3)
+    return Baseline(tuple(times_ms), scratch, value)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_copied(item) for item in value)
+    return value
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        return [value]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        return [array for item in value for array in _arrays(item)]
+    return []

@@ -1,0 +1,249 @@
+"""One run of a `%%jit` cell, without any display: source and namespace in, values and a report out.
+
+A cell is compiled where it can be, and otherwise runs in NumPy with the reason in its report. Either way it ends as
+Python's own run would: the same values under the same names, or the same error at the same line. A cell that fails
+leaves the names as they were.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from ..errors import BackendError, InternalError, SideEffectError, TracingError, WorkbenchError
+from ..ir.origins import Span
+from ..report import CompileReport, build_report, describe_machine
+from ..report.schema import Cell, Fallback, SourceSpan, Summary, Verification
+from ..runtime import cells as runtime_cells
+from . import baseline
+from .analysis import CellAnalysis, analyse
+from .compare import compare
+
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class CellOptions:
+    """The options of `%%jit`. out: the only names to keep (None: all without a leading underscore); strict: raise where
+    the cell would run in NumPy; verify: raise nothing, but return NumPy's result where it differs; compare: time
+    NumPy too (None: where that is safe and short); device: where kernels run (None: the current device)."""
+
+    out: tuple[str, ...] | None = None
+    strict: bool = False
+    verify: bool = False
+    compare: bool | None = None
+    device: str | None = None
+
+
+@dataclass(slots=True)
+class CellRun:
+    """What a cell did. `finish` measures the baseline and completes the report; call it once, when there is time."""
+
+    last_value: Any
+    report: CompileReport
+    pending: _Baseline | None = None
+
+    @property
+    def wait_s(self) -> float:
+        """About how long `finish` takes."""
+        return self.pending.estimate_s if self.pending else 0.0
+
+    def finish(self) -> None:
+        if self.pending is not None:
+            pending, self.pending = self.pending, None
+            replacement = pending.run(self.report)
+            if replacement is not None:
+                self.last_value = replacement.last_value
+
+
+def run_cell(
+    source: str,
+    namespace: MutableMapping[str, Any],
+    *,
+    label: str = "cell",
+    filename: str = "<cell>",
+    options: CellOptions = CellOptions(),  # noqa: B008  (frozen)
+    flags: int = 0,
+) -> CellRun:
+    """Run the source of a cell in `namespace`. flags: of `compile`, for the `__future__` statements of earlier cells."""
+    tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    code = baseline.compile_cell(tree, filename, flags)  # what parsing cannot see, such as `return` outside functions
+    analysis = analyse(tree, namespace)
+    job = _Job(source, namespace, label, filename, options, code, analysis)
+    if analysis.effects:
+        return job.run_in_numpy(_side_effect(analysis, job))
+    return job.compile_and_run()
+
+
+@dataclass(slots=True)
+class _Job:
+    """The parts of one `run_cell`, so that its ways through need not pass them around."""
+
+    source: str
+    namespace: MutableMapping[str, Any]
+    label: str
+    filename: str
+    options: CellOptions
+    code: tuple[Any, Any]
+    analysis: CellAnalysis
+
+    def compile_and_run(self) -> CellRun:
+        inputs = baseline.snapshot(self.namespace, self.analysis.reads) if self.analysis.writes_arrays else {}
+        before = {name: self.namespace[name] for name in self.analysis.reads if name in self.namespace}
+        failure: Exception
+        try:
+            result = runtime_cells.run_cell(
+                self.source, self.namespace, label=self.label, filename=self.filename, options=self.options
+            )
+        except TracingError as error:
+            if self.options.strict:
+                raise
+            failure = error
+        except WorkbenchError as error:
+            if not isinstance(error, BackendError):
+                raise
+            failure = error
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            failure = error
+        else:
+            self.namespace.update(result.values)
+            report = build_report(result.compilation)
+            run = CellRun(result.last_value, report)
+            run.pending = _Baseline.prepare(self, result, before, inputs)
+            return run
+        # Outside of the `except` clauses, so that an error of the user's own is not chained to ours.
+        if isinstance(failure, TracingError):
+            return self.run_in_numpy(failure)
+        # The user's mistake, which NumPy reports best, or ours, which must not cost the result: NumPy knows which.
+        return self.run_in_numpy(failure, undo=inputs)
+
+    def run_in_numpy(self, reason: Exception, undo: dict[str, Any] | None = None) -> CellRun:
+        """Run the cell as Python would. undo: copies of arrays to restore if it fails."""
+        if self.options.strict and isinstance(reason, TracingError):
+            raise reason
+        before = dict(self.namespace)
+        begin = time.perf_counter()
+        try:
+            exec(self.code[0], self.namespace)
+            value = eval(self.code[1], self.namespace) if self.code[1] is not None else None
+        except Exception:
+            _restore(self.namespace, before, undo or {})
+            raise
+        time_ms = (time.perf_counter() - begin) * 1e3
+        self._drop_temporaries(before)
+        return CellRun(value, self._numpy_report(reason, time_ms))
+
+    def _drop_temporaries(self, before: dict[str, Any]) -> None:
+        """Arrays under names that a compiled cell would not have kept."""
+        out = self.options.out
+        for name, value in list(self.namespace.items()):
+            if before.get(name, _MISSING) is value or not isinstance(value, np.ndarray | np.generic):
+                continue
+            if name.startswith("_") if out is None else name not in out:
+                if name in before:
+                    self.namespace[name] = before[name]
+                else:
+                    del self.namespace[name]
+
+    def _numpy_report(self, reason: Exception, time_ms: float) -> CompileReport:
+        span = getattr(reason, "span", None)
+        code = getattr(reason, "code", InternalError.code)
+        ours = not isinstance(reason, TracingError)
+        why = f"{type(reason).__name__}: {reason}" if ours else str(reason)
+        fixes = getattr(reason, "fixes", ())
+        fallback = Fallback(
+            span=SourceSpan(span.line, span.col, span.end_line, span.end_col) if span else None,
+            op=getattr(reason, "value", "") or "",
+            code=code,
+            why=why,
+            fix="\n".join(map(str, fixes)),
+            cost_ms=time_ms,
+        )
+        return CompileReport(
+            status="failed" if ours else "numpy",
+            cell=Cell(self.label, self.source, self.filename),
+            summary=Summary(n_kernels=0, n_ops=0, n_numpy_steps=1, time_ms=time_ms, numpy_ms=time_ms),
+            machine=describe_machine("numpy"),
+            fallbacks=[fallback],
+            reason=why,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+def _side_effect(analysis: CellAnalysis, job: _Job) -> SideEffectError:
+    first = analysis.effects[0]
+    span = Span(job.filename, first.line, first.col, first.end_line, first.end_col)
+    return SideEffectError(
+        f"line {first.line} has an effect that must happen each time the cell runs: {first.why}",
+        span=span,
+        value=first.op,
+        fixes=("move this line to a cell of its own",),
+    )
+
+
+def _restore(namespace: MutableMapping[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:
+    for name in list(namespace):
+        if name not in before:
+            del namespace[name]
+    namespace.update(before)
+    for name, saved in undo.items():
+        if isinstance(saved, np.ndarray) and isinstance(before.get(name), np.ndarray):
+            np.copyto(before[name], saved)
+
+
+@dataclass(slots=True)
+class _Baseline:
+    """A NumPy run that is still to be made, for the report of a compiled one."""
+
+    job: _Job
+    result: Any
+    namespace: dict[str, Any]
+    inputs: dict[str, Any]
+    estimate_s: float
+
+    @classmethod
+    def prepare(cls, job: _Job, result: Any, before: dict[str, Any], inputs: dict[str, Any] | None) -> _Baseline | None:
+        options = job.options
+        if inputs is None or (options.compare is False and not options.verify):
+            return None
+        if job.analysis.function_reads & set(result.values):
+            return None  # a function would see the names that this run has rebound
+        estimate = baseline.estimate_s(result.compilation.traced.jaxpr)
+        if not (options.compare or options.verify) and estimate > baseline.LIMIT_S:
+            return None
+        return cls(job, result, before, inputs, estimate)
+
+    def run(self, report: CompileReport) -> baseline.Baseline | None:
+        """Complete `report`. Returns NumPy's run where its values were put in place of different ones."""
+        job = self.job
+        reference = baseline.measure(job.code, self.namespace, self.inputs)
+        _add_times(report, reference.times_ms)
+        results = {**{name: job.namespace[name] for name in self.inputs if name in job.namespace}, **self.result.values}
+        if self.result.last_value is not None:
+            results["Out"] = self.result.last_value
+        ok, max_ulp, rows = compare(results, {**reference.values, "Out": reference.last_value})
+        report.verification = Verification(ok, max_ulp, rows)
+        if ok or not job.options.verify:
+            return None
+        for name in self.result.values:
+            job.namespace[name] = reference.values[name]
+        return reference
+
+
+def _add_times(report: CompileReport, numpy_ms: tuple[float, ...]) -> None:
+    """NumPy's times beside the kernels': the speed-up, and after how many runs compiling has paid."""
+    report.timings.numpy_ms = list(numpy_ms)
+    summary = report.summary
+    summary.numpy_ms = float(np.median(numpy_ms))
+    if summary.time_ms:
+        summary.speedup = summary.numpy_ms / summary.time_ms
+        gain = summary.numpy_ms - summary.time_ms
+        summary.pays_off_after = int(np.ceil(summary.compile_ms / gain)) if gain > 0 else None

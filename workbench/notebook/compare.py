@@ -1,0 +1,54 @@
+"""How far two results are apart, in units in the last place: what `--verify` and the strip's check mark report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import optree
+
+# A result may differ from NumPy's by rounding: elementary functions by a few ULP, sums by their order. Beyond this many
+# ULP of the largest magnitude in the array, a difference is a mistake.
+MAX_ULP = {"f": 1024.0, "c": 1024.0}
+
+
+def compare(results: Mapping[str, Any], expected: Mapping[str, Any]) -> tuple[bool, float, list[dict[str, Any]]]:
+    """Whether all results agree, the largest difference in ULP, and one row a result."""
+    rows = []
+    for name, value in results.items():
+        if name not in expected:
+            continue
+        ours, theirs = optree.tree_leaves(value), optree.tree_leaves(expected[name])
+        if len(ours) != len(theirs):
+            rows.append({"name": name, "max_ulp": float("inf"), "ok": False})
+            continue
+        found = [difference(a, b) for a, b in zip(ours, theirs, strict=True)]
+        max_ulp = max((ulp for ulp, _ in found), default=0.0)
+        rows.append({"name": name, "max_ulp": max_ulp, "ok": all(ok for _, ok in found)})
+    return all(row["ok"] for row in rows), max((row["max_ulp"] for row in rows), default=0.0), rows
+
+
+def difference(a: Any, b: Any) -> tuple[float, bool]:
+    """The largest difference of two arrays in ULP (of each element), and whether rounding explains it."""
+    if not isinstance(a, np.ndarray | np.generic | int | float | complex | bool):
+        return 0.0, True  # functions, modules, strings: not computed by a kernel
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return float("inf"), False
+    if a.dtype.kind not in "fc":
+        return (0.0, True) if np.array_equal(a, b) else (float("inf"), False)
+    if a.dtype.kind == "c":
+        a, b = (np.ascontiguousarray(x).view(x.real.dtype) for x in (np.atleast_1d(a), np.atleast_1d(b)))
+    if not a.size:
+        return 0.0, True
+    with np.errstate(all="ignore"):
+        special = ~(np.isfinite(a) & np.isfinite(b))
+        if not np.array_equal(a[special], b[special], equal_nan=True):
+            return float("inf"), False
+        apart = np.where(special, 0.0, np.abs(a - b))
+        magnitude = np.where(special, 0.0, np.abs(b))
+        ulp = float((apart / np.where(special, 1.0, np.spacing(magnitude))).max())
+        # Cancellation makes an element small and its error large in its own ULP: then the array's scale decides.
+        scaled = float(apart.max() / np.spacing(magnitude.max()))
+    return ulp, min(ulp, scaled) <= MAX_ULP["f"]

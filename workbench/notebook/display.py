@@ -1,0 +1,47 @@
+"""What appears below a cell: its last expression as usual, then the report.
+
+In a notebook the report is shown at once and updated in place when the baseline has been measured; a terminal cannot
+take back what it printed, so there the baseline comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.display import display
+
+from .cells import CellRun
+
+SHORT_WAIT_S = 0.05  # the report may come this much later
+
+
+def show_value(shell: Any, value: Any, body: str) -> None:
+    """Show the value of the last expression unless the cell ends in a semicolon."""
+    if value is not None and not DisplayHook.semicolon_at_end_of_expression(body):
+        shell.displayhook(value)
+
+
+def show_report(shell: Any, run: CellRun, *, quiet: bool = False) -> None:
+    """Show the report of a run, and complete it."""
+    if quiet:
+        _finish(run)
+    elif run.pending is not None and run.wait_s > SHORT_WAIT_S and can_update(shell):
+        handle = display(run.report, display_id=True)
+        _finish(run)
+        handle.update(run.report)
+    else:
+        _finish(run)
+        display(run.report)
+
+
+def can_update(shell: Any) -> bool:
+    """Whether what was displayed can be replaced: in a front end that is connected to a kernel."""
+    return getattr(shell, "kernel", None) is not None
+
+
+def _finish(run: CellRun) -> None:
+    try:
+        run.finish()
+    except KeyboardInterrupt:
+        pass  # the user does not want to wait for a comparison; the cell itself is done
