@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir import Aval, Jaxpr, Primitive
+from ..ir.evaluate import eval_jaxpr
 from .lowering import Inline
 
 # ---- pjit: a nested jit; inlined before fusion ----
@@ -14,9 +15,7 @@ pjit_p.def_lowering(Inline())
 
 @pjit_p.def_impl
 def pjit_impl(*operands: np.ndarray, name: str, jaxpr: Jaxpr) -> tuple[np.ndarray, ...]:
-    from ..ir.evaluate import evaluate
-
-    return tuple(evaluate(jaxpr, *operands))
+    return tuple(eval_jaxpr(jaxpr, *operands))
 
 
 @pjit_p.def_abstract_eval
