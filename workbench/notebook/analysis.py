@@ -22,8 +22,8 @@ import numpy as np
 
 PURE_BUILTINS = frozenset(
     "abs all any bin bool bytes callable chr complex dict divmod enumerate filter float format frozenset getattr "
-    "hasattr hash hex int isinstance issubclass iter len list map max min next oct ord pow property range repr reversed "
-    "round set slice sorted staticmethod classmethod str sum super tuple type vars zip object "
+    "hasattr hash hex int isinstance issubclass iter len list map max min next oct ord pow property range repr "
+    "reversed round set slice sorted staticmethod classmethod str sum super tuple type vars zip object "
     "ArithmeticError AssertionError AttributeError Exception FloatingPointError IndexError KeyError LookupError "
     "NotImplementedError OverflowError RuntimeError StopIteration TypeError ValueError ZeroDivisionError".split()
 )
@@ -152,7 +152,7 @@ class _Visitor(ast.NodeVisitor):
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
 
-    def visit_comprehension_like(self, node: Any) -> None:
+    def _visit_comprehension(self, node: Any) -> None:
         outer = set(self._assigned)
         for generator in node.generators:
             self.visit(generator.iter)
@@ -164,7 +164,7 @@ class _Visitor(ast.NodeVisitor):
                 self.visit(getattr(node, field))
         self._assigned = outer
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_like
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension  # noqa: N815  (ast's)
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -202,7 +202,7 @@ class _Visitor(ast.NodeVisitor):
             self.visit(statement)
         self._assigned, self._parameters = outer, outer_parameters
 
-    visit_Lambda = visit_FunctionDef
+    visit_Lambda = visit_FunctionDef  # noqa: N815  (ast's)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.generic_visit(node)
@@ -219,7 +219,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_Await(self, node: ast.Await) -> None:
         self._effect(node, "await", "it waits for something outside the cell")
 
-    visit_AsyncFor = visit_AsyncWith = visit_Await
+    visit_AsyncFor = visit_AsyncWith = visit_Await  # noqa: N815  (ast's)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
@@ -243,11 +243,9 @@ class _Visitor(ast.NodeVisitor):
 
     def _check_write(self, node: ast.AST, value: Any, op: str) -> None:
         """A write into `value`: an array's is traced, anything else's would happen while tracing only."""
-        if isinstance(value, np.ndarray):
-            self.writes_arrays = True
-        elif value is UNKNOWN:
-            self.writes_arrays = True  # an element of something from outside: an array, if it traces
-        elif value is not LOCAL and not isinstance(value, IMMUTABLE):
+        # A local name may be a view of an array from outside: every write counts.
+        self.writes_arrays = True
+        if not isinstance(value, (np.ndarray, _Unknown, _Local, *IMMUTABLE)):
             self._effect(node, op, f"it changes a {type(value).__name__} from outside the cell")
 
     # ---- calls ----
@@ -273,8 +271,7 @@ class _Visitor(ast.NodeVisitor):
         text = ast.unparse(func)
         if owner is LOCAL or owner is UNKNOWN or isinstance(owner, np.ndarray):
             of_caller = owner is not LOCAL or self._is_parameter(func.value)
-            if of_caller and name in ARRAY_WRITERS:
-                self.writes_arrays = True
+            self.writes_arrays |= name in ARRAY_WRITERS
             if name in ARRAY_EFFECTS:
                 self._effect(node, text, "it writes to a file")
             elif of_caller and not isinstance(owner, np.ndarray) and name in CONTAINER_WRITERS - ARRAY_WRITERS:
@@ -285,15 +282,14 @@ class _Visitor(ast.NodeVisitor):
             self._check_function(node, _static_attribute(owner, name), text)
 
     def _check_function(self, node: ast.AST, function: Any, text: str) -> None:
-        if function is LOCAL or _is_pure(function):
-            if getattr(function, "__name__", "") in NUMPY_WRITERS:
-                self.writes_arrays = True
-            return
         if text.startswith("get_ipython"):
             self._effect(node, "%", "it is a command of IPython or of the shell")
             return
         if function is UNKNOWN or function is UNIMPORTED:
             self._effect(node, text, f"it calls {text}, which is not known before the cell runs")
+            return
+        if function is LOCAL or _is_pure(function):
+            self.writes_arrays |= getattr(function, "__name__", "") in NUMPY_WRITERS
             return
         plain = inspect.unwrap(function) if callable(function) else function
         if isinstance(plain, types.MethodType):

@@ -71,7 +71,7 @@ def run_cell(
     options: CellOptions = CellOptions(),  # noqa: B008  (frozen)
     flags: int = 0,
 ) -> CellRun:
-    """Run the source of a cell in `namespace`. flags: of `compile`, for the `__future__` statements of earlier cells."""
+    """Run the source of a cell in `namespace`. flags: of `compile`, for `__future__` statements of earlier cells."""
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     code = baseline.compile_cell(tree, filename, flags)  # what parsing cannot see, such as `return` outside functions
     analysis = analyse(tree, namespace)

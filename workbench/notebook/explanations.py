@@ -21,7 +21,7 @@ Tracing runs your Python once with stand-ins that know a shape and a dtype, but 
 Shapes are part of the compiled program. `x.shape` itself is known while tracing, and arithmetic on it stays known:
   y = x.reshape(np.array(x.shape).prod())  ->  y = x.reshape(np.prod(x.shape))
   for i in range(n): ...  # n is traced    ->  n = 10 in the cell before; or a formula over np.arange(10)""",
-    "WB103": """Code outside NumPy asked for the numbers of a traced array (`float(x)`, `np.asarray(x)`, a plot, a print).
+    "WB103": """Code outside NumPy asked for the numbers of a traced array (`float(x)`, a plot, a print).
   print(x.mean())                          ->  print it in the next cell, where x is an ordinary array
   total = float(x.sum())                   ->  total = x.sum()""",
     "WB110": """A shape depends on the data: a boolean mask as an index, `np.nonzero`, `np.unique`.
@@ -47,7 +47,7 @@ outside, draws random numbers without a seed, reads a file, or calls code whose 
   noise = rng.normal(size=n)               ->  in the cell before
   history.append(loss)                     ->  in the next cell""",
     "WB600": "A device was asked for that is not there. `wb.devices()` lists what is; `cpu` and `numpy` always are.",
-    "WB900": "A program broke a rule of the intermediate representation. This is a bug of the workbench: please report it.",
+    "WB900": "A program broke a rule of the intermediate representation: a bug of the workbench. Please report it.",
     "WB901": """A kernel that the workbench generated did not compile or run. NumPy computed the result instead.
 This is a bug of the workbench, not of your code: please report it with the cell's source.""",
     "WB902": "The text of a program cannot be read: it is not in the form that `wb.xpr` prints.",
@@ -62,16 +62,16 @@ Nothing is wrong with that. Where the shapes could be equal (a slice taken befor
 added only to be removed), writing them so gives one kernel.""",
     "WB311": """The reader needs neighbours or a permutation of the value (a shifted slice, a transpose, a reversal).
 A loop has one position at a time. Where the value is cheap it is recomputed for each neighbour; here it is in memory
-anyway, because a name keeps it or a library routine needs it. Prefix the name with `_` if you do not need it afterwards.""",
-    "WB312": """The value is reduced row by row, and the reader needs another row than the one that is being computed.""",
+anyway, because a name keeps it or a library routine needs it. Prefix the name with `_` if you do not need it later.""",
+    "WB312": "The value is reduced row by row, and the reader needs another row than the one that is being computed.",
     "WB313": """The reader needs the finished total before it can start: `x - x.mean()` must read x twice.
 One pass can become enough where the formula allows: var = (x*x).mean() - x.mean()**2, at the price of cancellation.""",
-    "WB314": """Recomputing the value at each place that reads it would cost more than the memory traffic that it saves.""",
+    "WB314": "Recomputing the value at each place that reads it would cost more than the memory traffic that it saves.",
     "WB315": "Two reductions sum over different axes, and so run in different loops.",
     "WB316": "Fusing the two would make a cycle: another step needs the one and feeds the other.",
     "WB317": "The kernel would grow past the size that compiles fast; a second kernel takes the rest.",
     "WB318": "The reader needs a part of the rows only: computing all of them in its loop would waste work.",
-    "WB320": """A library routine (matrix product, sort, FFT ...) runs between the two. It reads and writes whole arrays.""",
+    "WB320": "A library routine (matrix product, sort, FFT ...) runs between the two. It reads and writes whole arrays.",
     "WB321": "`jit_scope` keeps the two apart, as you asked.",
     "WB322": "One of the two runs in NumPy, uncompiled; its arrays pass through memory.",
     "WB330": "`jit_scope(compile_ops=False)` asked for this operation to run uncompiled.",

@@ -1,7 +1,7 @@
 """Errors of a cell as if the cell had been run by Python itself: the frames of the machinery are cut.
 
-IPython asks an exception for `_render_traceback_` before it formats it, so that what is cut is decided per exception and
-no handler stays behind in the shell. Syntax errors are shown by another way, which only a handler reaches: it
+IPython asks an exception for `_render_traceback_` before it formats it, so that what is cut is decided per exception
+and no handler stays behind in the shell. Syntax errors are shown by another way, which only a handler reaches: it
 removes itself.
 """
 
