@@ -1,0 +1,113 @@
+"""Settings: one `config` object, safe under threads, whose fields can be set or overridden for a `with` block.
+
+    config.strict = True                # for the process
+    with config(strict=True): ...       # for this block, in this thread (or task)
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(slots=True)
+class Settings:
+    """threads: kernels run on at most so many threads (0: as many as the machine has cores);
+    strict: code that cannot be traced raises instead of running in NumPy;
+    verify: run NumPy beside every compiled call and compare;
+    full_tracebacks: show the frames of the workbench, too;
+    global_jit_level: "off" or "on_1" (every cell and top-level function is compiled as far as it can be);
+    tiers: run in NumPy at once while kernels compile in the background;
+    dump_dir, dump_filter: write every stage of programs whose name matches the regex to this folder ("": nothing);
+    cache_dir: where compiled kernels are kept ("": the user's cache folder);
+    fast_math: allow contraction and reassociation, which changes rounding.
+    """
+
+    threads: int = 0
+    strict: bool = False
+    verify: bool = False
+    full_tracebacks: bool = False
+    global_jit_level: str = "off"
+    tiers: bool = False
+    dump_dir: str = ""
+    dump_filter: str = ""
+    cache_dir: str = ""
+    fast_math: bool = False
+
+
+_TYPES = {field.name: type(field.default) for field in fields(Settings)}
+_LEVELS = ("off", "on_1")
+
+
+def _checked(name: str, value: Any) -> Any:
+    kind = _TYPES.get(name)
+    if kind is None:
+        raise AttributeError(f"config has no field {name!r}; the fields are {', '.join(_TYPES)}")
+    if kind is str and isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise TypeError(f"config.{name} must be of type {kind.__name__}, not {type(value).__name__}")
+    if name == "threads" and value < 0:
+        raise ValueError(f"config.threads must be 0 (all cores) or more, not {value}")
+    if name == "global_jit_level" and value not in _LEVELS:
+        raise ValueError(f"config.global_jit_level must be one of {_LEVELS}, not {value!r}")
+    return value
+
+
+def _from_environment() -> Settings:
+    return Settings(
+        threads=int(os.environ.get("WORKBENCH_THREADS") or 0),
+        strict=os.environ.get("WORKBENCH_STRICT", "") not in ("", "0"),
+        full_tracebacks=os.environ.get("WORKBENCH_FULL_TRACEBACKS", "") not in ("", "0"),
+        dump_dir=os.environ.get("WORKBENCH_DUMP", ""),
+        dump_filter=os.environ.get("WORKBENCH_DUMP_FILTER", ""),
+        cache_dir=os.environ.get("WORKBENCH_CACHE_DIR", ""),
+    )
+
+
+class Config:
+    """Reads the innermost override of the running thread, else the process's setting."""
+
+    def __init__(self, settings: Settings | None = None):
+        self.__dict__["_settings"] = settings or _from_environment()
+        self.__dict__["_lock"] = threading.Lock()
+        self.__dict__["_overrides"] = ContextVar("workbench_config", default=None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        overrides = self._overrides.get()
+        if overrides is not None and name in overrides:
+            return overrides[name]
+        if name not in _TYPES:
+            _checked(name, None)
+        return getattr(self._settings, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        value = _checked(name, value)
+        with self._lock:
+            setattr(self._settings, name, value)
+
+    @contextmanager
+    def __call__(self, **overrides: Any) -> Iterator[Config]:
+        """Override fields for a `with` block, in this thread or task alone."""
+        checked = {name: _checked(name, value) for name, value in overrides.items()}
+        token = self._overrides.set({**(self._overrides.get() or {}), **checked})
+        try:
+            yield self
+        finally:
+            self._overrides.reset(token)
+
+    def __dir__(self) -> list[str]:
+        return list(_TYPES)
+
+    def __repr__(self) -> str:
+        return f"config({', '.join(f'{name}={getattr(self, name)!r}' for name in _TYPES)})"
+
+
+config = Config()

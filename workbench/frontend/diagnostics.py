@@ -1,0 +1,446 @@
+"""Errors of tracing in the user's words: what in the line cannot be done, where its value came from, what to do.
+
+Each function builds one family of UX errors, or gives the value where it is known while tracing after all. Where plain
+NumPy would fail too, NumPy's own error is raised unchanged.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import (
+    ConcretizationTypeError,
+    NonConcreteBooleanIndexError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    TracingError,
+    UnexpectedTracerError,
+    UnsupportedOperationError,
+)
+from ..ir import Equation, Literal, Span, Var, short_dtype_name
+from .positions import current_spans
+from .recording import Trace, current_trace
+from .tracer import Tracer, known_value, type_name
+
+_MAX_PROVENANCE = 4  # steps shown before the inputs
+_MAX_WIDTH = 100  # characters of a source line that are shown
+
+_labels: dict[str, str] = {}
+
+
+def set_label(filename: str, label: str) -> None:
+    """Call the source `filename` by `label` in messages: `In[7]` for a cell."""
+    _labels[filename] = label
+
+
+def label(span: Span) -> str:
+    """`In[7]:5`, `solver.py:12`."""
+    return f"{_labels.get(span.filename) or os.path.basename(span.filename)}:{span.line}"
+
+
+def source_text(span: Span | None) -> str:
+    """The source of `span` on one line, or ""."""
+    if span is None:
+        return ""
+    lines = linecache.getlines(span.filename)[span.line - 1 : span.end_line]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][: span.end_col] if span.line != span.end_line else lines[-1][: span.end_col]
+    lines[0] = lines[0][span.col :]
+    return " ".join(line.strip() for line in lines)
+
+
+# ---- the frame of a message ----
+
+
+def build(
+    cls: type[TracingError], title: str, essence: str, *, code: str = "", value: Any = None, note: str = "",
+    fixes: Sequence[str] = (), span: Span | None = None,
+) -> TracingError:  # fmt: skip
+    """An error in the form of every message: title, line with caret and provenance, fixes, essence.
+
+    title: what cannot be done, `{line}` and `{name}` are filled in; value: the traced value in question; note: what
+    stands beside the caret, by default the value's provenance; fixes: `{expr}`, `{name}` are the user's text.
+    """
+    trace = current_trace()
+    if span is None:
+        spans = current_spans(2, trace.entry if trace else None)
+        span = spans[0] if spans else None
+    expr = source_text(span)
+    name = name_of(value) or (expr if len(expr) <= 40 else "") or "this value"
+    origin = provenance(value)
+    code = code or cls.code
+    words = {"line": f"Line {span.line}" if span else "This code", "name": f"`{name}`", "expr": expr or name}
+    text = [f"{code}  {_fill(title, words)}"]
+    where = label(span) if span else ""
+    if span is not None and expr:
+        text += ["", *_caret(span, note or _describe(value, origin))]
+    elif note or origin:
+        text += ["", f"   {note or origin}"]
+    words["name"] = name
+    filled = tuple(_fill(fix, words) for fix in fixes)
+    for i, fix in enumerate(filled):
+        text.append(f"   {'Fix ' if i == 0 else '    '} {f'{i + 1}. ' if len(filled) > 1 else ''}{fix}")
+    text.append(f"   {cls.__name__} {code}{f' at {where}' if where else ''}: {essence}")
+    return cls(
+        "\n".join(text), code=code, span=span, value=name_of(value) or expr, provenance=origin, fixes=filled
+    )  # fmt: skip
+
+
+def _fill(text: str, words: dict[str, str]) -> str:
+    for key, word in words.items():
+        text = text.replace("{" + key + "}", word)
+    return text
+
+
+def _caret(span: Span, note: str) -> list[str]:
+    line = linecache.getline(span.filename, span.line).rstrip("\n")
+    indent = len(line) - len(line.lstrip())
+    head = f"   {label(span)}      "
+    end = span.end_col if span.end_line == span.line else len(line)
+    shown = line[indent:]
+    start, length = max(span.col - indent, 0), max(end - span.col, 1)
+    if start + length > _MAX_WIDTH:  # keep the sub-expression in sight
+        cut = min(start, max(0, start + length - _MAX_WIDTH))
+        shown, start = "…" + shown[cut:], start - cut + 1
+    shown = shown[: _MAX_WIDTH + 20]
+    length = min(length, max(len(shown) - start, 1))
+    return [f"{head}{shown}", f"{' ' * (len(head) + start)}{'~' * length}   {note}".rstrip()]
+
+
+def _describe(value: Any, origin: str) -> str:
+    if type(value) is not Tracer:
+        return origin
+    dtype = value.dtype.name if not value.shape else f"{short_dtype_name(value.dtype)}{list(value.shape)}"
+    return f"{dtype}, {origin}" if origin else dtype
+
+
+# ---- provenance, by the user's names ----
+
+
+def name_of(value: Any) -> str:
+    """The user's name for a traced value, or ""."""
+    return _hint(value.current) if type(value) is Tracer else ""
+
+
+def _hint(atom: Any) -> str:
+    return atom.hint if isinstance(atom, Var) else ""
+
+
+def provenance(value: Any) -> str:
+    """`from err = |r|.max() (line 4) ← r ← A, x, b`: back to the inputs by the user's names."""
+    if type(value) is not Tracer:
+        return ""
+    trace: Trace = value.buffer.trace
+    makers = {var: eqn for eqn in trace.eqns for var in eqn.outvars}
+    atom = value.current
+    if isinstance(atom, Literal):
+        return ""
+    steps: list[str] = []
+    if atom not in makers:
+        return f"the input {_hint(atom)}" if _hint(atom) else "an input"
+    frontier = [atom] if _hint(atom) else _named_ancestors([atom], makers)
+    while frontier and len(steps) < _MAX_PROVENANCE and any(v in makers for v in frontier):
+        names = ", ".join(dict.fromkeys(_hint(v) for v in frontier if _hint(v)))
+        eqn = makers.get(frontier[0])
+        if not steps and len(frontier) == 1 and eqn is not None and eqn.origin.span is not None:
+            names += f" = {_short(source_text(eqn.origin.span))} (line {eqn.origin.span.line})"
+        if names:
+            steps.append(names)
+        frontier = _named_ancestors(frontier, makers)
+    inputs = [v for v in frontier if v not in makers]
+    if inputs:
+        steps.append(", ".join(dict.fromkeys(_hint(v) or "an input" for v in inputs)))
+    return f"from {' ← '.join(steps)}" if steps else ""
+
+
+def _named_ancestors(start: list[Var], makers: dict[Var, Equation]) -> list[Var]:
+    """The nearest variables above `start` that the user has named, or that are inputs."""
+    found: dict[Var, None] = {}
+    seen: set[Var] = set(start)
+    pending = list(start)
+    while pending:
+        eqn = makers.get(pending.pop())
+        for atom in eqn.invars if eqn is not None else ():
+            if isinstance(atom, Var) and atom not in seen:
+                seen.add(atom)
+                if atom.hint or atom not in makers:
+                    found[atom] = None
+                else:
+                    pending.append(atom)
+    return list(found)
+
+
+def _short(text: str, width: int = 40) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+# ---- Python asks for a value ----
+
+
+def _like(x: Tracer) -> np.ndarray:
+    """An array of the same shape and dtype, without memory, to ask NumPy for its own error."""
+    return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+
+
+def bool_value(x: Tracer) -> bool:
+    """`bool(x)`: the value if it is known while tracing, NumPy's error if NumPy has one, else WB101."""
+    if x.size != 1:
+        return bool(_like(x))
+    value = known_value(x)
+    if value is not None:
+        return bool(value.reshape(()))
+    raise build(
+        TracerBoolConversionError,
+        "{line} must choose a branch, but {name} is only known when the kernel runs.",
+        "branch on a value that is computed in this program",
+        value=x,
+        fixes=(
+            "both sides are array formulas:   np.where({expr}, a, b)",
+            "keep it a branch:                wb.lax.cond({expr}, lambda: a, lambda: b)",
+        ),
+    )
+
+
+_CONVERSIONS: dict[str, tuple[Callable, type[TracingError], str]] = {
+    "int": (int, TracerIntegerConversionError, "int() of"),
+    "index": (int, TracerIntegerConversionError, "an integer from"),
+    "round": (round, TracerIntegerConversionError, "round() of"),
+    "float": (float, TracerArrayConversionError, "float() of"),
+    "complex": (complex, TracerArrayConversionError, "complex() of"),
+    "format": (lambda v: v, TracerArrayConversionError, "text of"),
+    "item": (lambda v: v, TracerArrayConversionError, "item() of"),
+}
+# Operations that take sizes: an integer asked for inside them is a shape (PARITY J9).
+_SHAPED = frozenset((
+    "reshape", "zeros", "ones", "empty", "full", "arange", "eye", "identity", "broadcast_to", "tile", "repeat",
+    "resize", "linspace", "tri", "indices",
+))  # fmt: skip
+
+
+def scalar_value(x: Tracer, kind: str) -> Any:
+    """The NumPy scalar behind `x` where it is known while tracing; NumPy's error, or the error of `kind`, else."""
+    convert, cls, what = _CONVERSIONS[kind]
+    if x.size != 1:
+        convert(_like(x)) if kind != "index" else np.empty(0)[_like(x).tolist() or [0.5]]
+    if kind == "index" and (x.dtype.kind not in "iub" or x.ndim):
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    value = known_value(x)
+    if value is not None:
+        return value.reshape(())[()]
+    trace = current_trace()
+    if kind == "index" and trace is not None and trace.op in _SHAPED:
+        return _raise_traced_shape(x)
+    fixes = {
+        TracerIntegerConversionError: (
+            "a size or a shape:       compute it from x.shape, which is known (np.prod(x.shape), len(x))",
+            "an argument of yours:    pass it as a Python int, or name it in static_argnames",
+            "an element's position:   index with the array itself:  a[{name}]",
+        ),
+        TracerArrayConversionError: (
+            "stay in NumPy:           np.sqrt, np.exp ... instead of math.sqrt, math.exp; leave out float()",
+            "an argument of yours:    wb.djit keeps Python numbers as they are",
+        ),
+    }[cls]
+    raise build(
+        cls, f"{{line}} needs {what} {{name}} while tracing, but it is only known when the kernel runs.",
+        f"{what} a traced value", value=x, fixes=fixes,
+    )  # fmt: skip
+
+
+def _raise_traced_shape(x: Tracer) -> Any:
+    raise build(
+        TracerIntegerConversionError,
+        "{line} asks for a shape that is computed from {name}, a traced value; shapes must be known while tracing.",
+        "Shapes must be 1D sequences of concrete values of integer type, got a traced value",
+        value=x,
+        fixes=(
+            "x.reshape(np.prod(x.shape)): x.shape holds plain ints, and np.prod of plain ints is one",
+            "an argument of yours: pass it as a Python int, or name it in static_argnames",
+        ),
+    )
+
+
+def array_value(x: Tracer) -> np.ndarray:
+    """`np.asarray(x)`: the numbers, where they are known while tracing."""
+    value = known_value(x)
+    if value is not None:
+        return value
+    raise build(
+        TracerArrayConversionError,
+        "{line} hands {name} to code that needs its numbers, but they are only known when the kernel runs.",
+        "the numbers of a traced array",
+        value=x,
+        fixes=("keep to NumPy's functions and array methods here, or move this line out of the compiled code",),
+    )
+
+
+def hash_value(x: Tracer) -> int:
+    if not x.scalar:
+        raise TypeError("unhashable type: 'numpy.ndarray'")
+    value = known_value(x)
+    if value is not None:
+        return hash(value[()])
+    raise build(
+        ConcretizationTypeError,
+        "{line} uses {name} as a key, but it is only known when the kernel runs.",
+        "hash of a traced value",
+        value=x,
+        fixes=("an argument of yours: name it in static_argnames",),
+    )
+
+
+# ---- what cannot be traced ----
+
+
+def unknown_attribute(x: Tracer, name: str) -> Exception:
+    """`x.name` that no table knows."""
+    sample = x.dtype.type if x.scalar else np.ndarray
+    if name.startswith("__") or not hasattr(sample, name):
+        return AttributeError(f"'{type_name(x)}' object has no attribute '{name}'")
+    error = unsupported(f"ndarray.{name}", value=x)
+    # getattr(x, name, default) and hasattr must see what NumPy would show, so this is no AttributeError.
+    return error
+
+
+def unsupported(
+    what: str, *, value: Any = None, why: str = "", fixes: Sequence[str] = (), code: str = ""
+) -> UnsupportedOperationError:
+    """WB120: an operation that cannot be compiled (yet)."""
+    error = build(
+        UnsupportedOperationError,
+        f"{{line}} calls {what}, which cannot be compiled{f': {why}' if why else ' (yet)'}.",
+        f"{what} is not supported",
+        code=code,
+        value=value,
+        fixes=fixes or ("leave this line outside the compiled code; the rest compiles without it",),
+    )
+    assert isinstance(error, UnsupportedOperationError)
+    return error
+
+
+def untraceable_function(func: Callable, args: Any, kwargs: Any) -> Any:
+    """A NumPy function that no table knows: its value if every argument is known while tracing, else WB120."""
+    arguments = _concrete((tuple(args), dict(kwargs)))
+    if arguments is not None and "out" not in kwargs:
+        return _traced_result(func(*arguments[0], **arguments[1]))
+    module = getattr(func, "__module__", "") or "numpy"
+    name = getattr(func, "__name__", str(func))
+    raise unsupported(f"{'np' + module[5:] if module.startswith('numpy') else module}.{name}")
+
+
+def _concrete(value: Any) -> Any:
+    """`value` with known tracers replaced by their arrays; None if one is not known."""
+    if type(value) is Tracer:
+        known = known_value(value)
+        return None if known is None else (known[()] if value.scalar else known.copy())
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        items = [_concrete(v) for v in value]
+        bad = any(item is None and v is not None for item, v in zip(items, value, strict=True))
+        return None if bad else type(value)(items)
+    if type(value) is dict:
+        items = {k: _concrete(v) for k, v in value.items()}
+        return None if any(items[k] is None and v is not None for k, v in value.items()) else items
+    return value
+
+
+def _traced_result(value: Any) -> Any:
+    from .tracer import lift
+
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return lift(value)
+    if type(value) in (list, tuple):
+        return type(value)(_traced_result(v) for v in value)
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(_traced_result(v) for v in value)
+    return value
+
+
+def unsupported_dtype(dtype: np.dtype, what: str = "an array") -> UnsupportedOperationError:
+    error = build(
+        UnsupportedOperationError,
+        f"{{line}} uses {what} of dtype {dtype}, which cannot be compiled.",
+        f"dtype {dtype} is not supported",
+        code="WB121",
+        fixes=("bool, integer, float32/64 and complex64/128 arrays compile; convert with .astype(...) before",),
+    )
+    assert isinstance(error, UnsupportedOperationError)
+    return error
+
+
+def data_dependent_shape(x: Any, what: str, fixes: Sequence[str] = ()) -> NonConcreteBooleanIndexError:
+    """WB110: a result whose shape depends on the numbers in `x`."""
+    error = build(
+        NonConcreteBooleanIndexError,
+        f"{{line}} makes {what}, whose size depends on the numbers in {{name}}.",
+        f"the shape of {what} depends on data",
+        value=x,
+        fixes=fixes or (
+            "reduce it at once with where=:      np.sum(a, where=mask), np.max(a, where=mask, initial=...)",
+            "keep the shape:                     np.where(mask, a, 0)",
+        ),
+    )  # fmt: skip
+    assert isinstance(error, NonConcreteBooleanIndexError)
+    return error
+
+
+def side_effect(what: str, why: str, fixes: Sequence[str] = ()) -> TracingError:
+    """WB160: something besides arrays that must happen at every run."""
+    return build(
+        TracingError, f"{{line}} {what}; {why}.", "a side effect", code="WB160",
+        fixes=fixes or ("leave it outside the compiled code",),
+    )  # fmt: skip
+
+
+def leaked(x: Tracer | None) -> UnexpectedTracerError:
+    """WB130: a traced array that outlived its trace."""
+    made = ""
+    if x is not None:
+        trace = x.buffer.trace
+        atom = x.current if x.parent is None or x._version == x.buffer.version else x.buffer.value
+        eqn = next((e for e in reversed(trace.eqns) if atom in e.outvars), None)
+        span = eqn.origin.span if eqn is not None else None
+        where = f" as `{_short(source_text(span))}` at {label(span)}" if span is not None else " as an argument"
+        made = f" It was made{where}" + (f" while `{trace.name}` was traced." if trace.name else ".")
+    error = build(
+        UnexpectedTracerError,
+        f"{{line}} uses a traced array after the trace that made it has ended.{made}",
+        "a traced array was kept in a global, an attribute or a closure",
+        value=None,
+        fixes=("return the array from the compiled function instead of storing it",),
+    )
+    assert isinstance(error, UnexpectedTracerError)
+    return error
+
+
+EXPLANATIONS: dict[str, str] = {
+    "WB100": "Python asked for the value of an array that is only known when the kernel runs. Tracing runs your code "
+    "once, with arrays that have a shape and a dtype but no numbers yet.",
+    "WB101": "`if`, `while`, `and`, `or`, `not` and `assert` need True or False now, while the array they test has its "
+    "numbers only when the kernel runs. Compute both sides and choose with np.where, or write wb.lax.cond.",
+    "WB102": "`range()`, shapes, slice bounds and `int()` need a plain integer now. Take sizes from `x.shape`, pass "
+    "integers as Python ints (they are static), or name an argument in static_argnames.",
+    "WB103": "Code outside NumPy's protocols (math.sqrt, float(), a C library, matplotlib) asked for an array's "
+    "numbers. Use the NumPy function of the same name, or call it on the result.",
+    "WB110": "A boolean mask, np.nonzero or np.unique gives an array whose size depends on the numbers. Sizes must be "
+    "known while tracing: use where= in a reduction, or np.where to keep the shape.",
+    "WB120": "This operation, keyword or method has no compiled form yet. The rest of the code compiles without it.",
+    "WB121": "Only bool, integer, float32/64 and complex64/128 arrays in native byte order compile.",
+    "WB130": "A traced array was stored (in a global, an attribute, a closure) and used after its trace had ended. "
+    "Return it from the compiled function instead.",
+    "WB140": "Static arguments are part of the key under which compiled code is found, so that they must be hashable.",
+    "WB150": "jit_scope marks operations of a program that is being traced; outside one there is nothing to mark.",
+    "WB160": "Printing, reading files, random numbers, clocks and changes to outside objects must happen at every run, "
+    "while tracing runs the code once. Such code runs in NumPy, where it does what it says.",
+}
+
+
+def explain(code: str) -> str:
+    """What an error code means and what to do, in a paragraph. KeyError for an unknown code."""
+    return EXPLANATIONS[code.upper()]

@@ -1,0 +1,97 @@
+"""`jit_scope`: marks the operations traced inside it for the fusion engine, as TensorFlow's scope of that name does.
+
+A scope is a hint. Scopes nest and the innermost decides. `compile_ops` may be a predicate on a `NodeView`, which shows
+one equation as the user knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+from ..errors import ScopeError
+from ..ir import Aval, Equation, Scope
+from .diagnostics import source_text
+from .recording import current_trace
+
+_numbers = count()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One equation, as a `compile_ops` predicate sees it.
+
+    op: the operation as NumPy spells it (`matmul`); name: the user's variable, or the primitive's name; primitive: the
+    primitive's name; inputs, outputs: avals; source: the user's sub-expression.
+    """
+
+    op: str
+    name: str
+    primitive: str
+    inputs: tuple[Aval, ...]
+    outputs: tuple[Aval, ...]
+    source: str
+
+    @classmethod
+    def of(cls, eqn: Equation) -> NodeView:
+        """The view of an equation."""
+        origin, primitive = eqn.origin, eqn.primitive.name
+        return cls(
+            op=origin.op or primitive,
+            name=origin.name or primitive,
+            primitive=primitive,
+            inputs=tuple(a.aval for a in eqn.invars),
+            outputs=tuple(v.aval for v in eqn.outvars),
+            source=source_text(origin.span),
+        )
+
+
+@contextmanager
+def jit_scope(
+    compile_ops: bool | Callable[[NodeView], bool] = True, separate_compiled_gradients: bool = False
+) -> Iterator[Scope]:
+    """Say which of the operations in a `with` block are compiled.
+
+    Parameters
+    ----------
+    compile_ops : bool or callable
+        False: they run in NumPy, uncompiled. A callable gets a `NodeView` of each operation and returns a bool.
+    separate_compiled_gradients : bool
+        Gradients of these operations become clusters of their own, apart from the forward computation.
+
+    Raises
+    ------
+    ScopeError
+        A RuntimeError: there is no trace to mark.
+    """
+    trace = current_trace()
+    if trace is None:
+        raise ScopeError(
+            "WB150  jit_scope marks operations while they are traced, and nothing is being traced here.\n"
+            "   Use it inside compiled code:\n"
+            "       @wb.jit\n"
+            "       def f(x):\n"
+            "           with wb.jit_scope(compile_ops=False):\n"
+            "               y = np.exp(x)\n"
+            "   or in a cell that starts with %%jit.\n"
+            "   ScopeError WB150: jit_scope outside a trace"
+        )
+    if not isinstance(compile_ops, bool) and not callable(compile_ops):
+        raise TypeError(f"compile_ops must be a bool or a callable, not {type(compile_ops).__name__}")
+    scope = Scope(f"scope_{next(_numbers)}", compile_ops, bool(separate_compiled_gradients))
+    saved = trace.scopes
+    trace.scopes = (*saved, scope)
+    try:
+        yield scope
+    finally:
+        trace.scopes = saved
+
+
+def compiles(eqn: Equation) -> bool:
+    """Whether the innermost scope of an equation lets it be compiled."""
+    if not eqn.origin.scopes:
+        return True
+    decide = eqn.origin.scopes[-1].compile_ops
+    return bool(decide(NodeView.of(eqn))) if callable(decide) else bool(decide)
