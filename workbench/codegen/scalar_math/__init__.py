@@ -1,0 +1,36 @@
+"""The scalar functions that generated kernels call, written so that LLVM vectorises every loop they stand in.
+
+`scalar_function("exp", float64)` is the record of `exp_f64`, `namespace(names)` gives compiled functions for a kernel's
+globals, `definitions(names)` the text to export with it; `cast` writes a conversion. A kernel's text names all it needs:
+`names_in(source)`.
+"""
+
+from __future__ import annotations
+
+from . import accumulation, floats, integers, intrinsics, library_calls, slow_paths  # noqa: F401  (they fill the library)
+from .casts import cast, cast_requires
+from .registry import (
+    IMPORTS,
+    ScalarFunction,
+    all_names,
+    by_name,
+    definitions,
+    has_function,
+    names_in,
+    namespace,
+    scalar_function,
+)
+
+__all__ = [
+    "IMPORTS",
+    "ScalarFunction",
+    "all_names",
+    "by_name",
+    "cast",
+    "cast_requires",
+    "definitions",
+    "has_function",
+    "names_in",
+    "namespace",
+    "scalar_function",
+]
