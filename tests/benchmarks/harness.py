@@ -1,0 +1,162 @@
+"""The harness of the side-by-side benchmarks: one process, all contestants in turn, medians and ratios.
+
+Contestants take turns in every round, so that a slow minute of the machine hits them all. A call that is shorter than
+a millisecond is repeated inside a measurement. Compiling and warming up come before, and are not counted. Ratios are
+NumPy's median over the contestant's: above 1 is faster than NumPy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROUNDS = 15
+MIN_SAMPLE_S = 1e-3
+BASELINE = "NumPy"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """contestants: name -> a call without arguments that does the whole work and waits for it; the first is NumPy.
+    rtol: how far the results may be apart, relative to the largest magnitude."""
+
+    name: str
+    detail: str
+    contestants: Mapping[str, Callable[[], Any]]
+    rtol: float = 1e-9
+
+
+@dataclass(slots=True)
+class Measurement:
+    contestant: str
+    times_us: list[float] = field(default_factory=list)
+
+    @property
+    def median_us(self) -> float:
+        return statistics.median(self.times_us)
+
+    @property
+    def spread(self) -> float:
+        """The interquartile range, as a part of the median."""
+        low, _, high = statistics.quantiles(self.times_us, n=4)
+        return (high - low) / self.median_us
+
+
+@dataclass(slots=True)
+class Row:
+    case: str
+    detail: str
+    measurements: list[Measurement]
+
+    def median_us(self, contestant: str) -> float | None:
+        return next((m.median_us for m in self.measurements if m.contestant == contestant), None)
+
+    def ratio(self, contestant: str) -> float | None:
+        ours, base = self.median_us(contestant), self.median_us(BASELINE)
+        return base / ours if ours and base else None
+
+
+def run_case(case: Case, rounds: int = ROUNDS) -> Row:
+    """Warm up, check that all contestants agree with NumPy, measure."""
+    reference = _leaves(case.contestants[BASELINE]())
+    repeats = {}
+    for name, call in case.contestants.items():
+        found = _leaves(call())
+        for expected, value in zip(reference, found, strict=True):
+            atol = case.rtol * np.abs(expected).max(initial=0)
+            message = f"{case.name}: {name}"
+            np.testing.assert_allclose(value, expected, rtol=case.rtol, atol=atol, err_msg=message)
+        call()
+        begin = time.perf_counter()
+        call()
+        once = time.perf_counter() - begin
+        repeats[name] = max(1, int(MIN_SAMPLE_S / max(once, 1e-7)))
+    measurements = {name: Measurement(name) for name in case.contestants}
+    order = list(case.contestants)
+    for round_ in range(rounds):
+        # Another one begins each round: whoever follows a large array's writer finds the caches cold.
+        shift = round_ % len(order)
+        for name in order[shift:] + order[:shift]:
+            call, n = case.contestants[name], repeats[name]
+            begin = time.perf_counter()
+            for _ in range(n):
+                call()
+            measurements[name].times_us.append((time.perf_counter() - begin) / n * 1e6)
+    return Row(case.name, case.detail, list(measurements.values()))
+
+
+def _leaves(value: Any) -> list[np.ndarray]:
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, tuple | list):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [np.asarray(value)]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Times of all contestants, and their ratios to NumPy."""
+    names = list(dict.fromkeys(m.contestant for row in rows for m in row.measurements))
+    head = ["case", "", *names]
+    lines = [head]
+    for row in rows:
+        cells = [row.case, row.detail]
+        for name in names:
+            median, ratio = row.median_us(name), row.ratio(name)
+            if median is None or ratio is None:
+                cells.append("-")
+            else:
+                cells.append(_time(median) if name == BASELINE else f"{_time(median)}  {ratio:5.2f}x")
+        lines.append(cells)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    text = [
+        "  ".join(
+            cell.ljust(width) if i < 2 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([text[0], "-" * max(map(len, text)), *text[1:]])
+
+
+def _time(us: float) -> str:
+    if us < 1e3:
+        return f"{us:.3g} us"
+    return f"{us / 1e3:.3g} ms" if us < 1e6 else f"{us / 1e6:.3g} s"
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers depend on."""
+    versions = {"python": platform.python_version()}
+    for name in ("numpy", "numba", "jax", "torch", "workbench"):
+        module = sys.modules.get(name)
+        if module is not None:
+            versions[name] = str(getattr(module, "__version__", "?"))
+    return {"processor": _processor(), "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
+            else os.cpu_count(), "system": platform.platform(), "versions": versions}  # fmt: skip
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def write_json(rows: Sequence[Row], path: Path) -> None:
+    """All single times, for comparing runs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = {"machine": machine(), "rounds": ROUNDS, "rows": [asdict(row) for row in rows]}
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
