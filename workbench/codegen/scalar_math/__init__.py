@@ -1,13 +1,12 @@
 """The scalar functions that generated kernels call, written so that LLVM vectorises every loop they stand in.
 
 `scalar_function("exp", float64)` is the record of `exp_f64`, `namespace(names)` gives compiled functions for a kernel's
-globals, `definitions(names)` the text to export with it; `cast` writes a conversion. A kernel's text names all it needs:
-`names_in(source)`.
+globals, `definitions(names)` the text to export with it; `cast` writes a conversion. `names_in(source)` finds what a kernel's text calls.
 """
 
 from __future__ import annotations
 
-from . import accumulation, floats, integers, intrinsics, library_calls, slow_paths  # noqa: F401  (they fill the library)
+from . import accumulation, complex_arithmetic, floats, integers, intrinsics, library_calls, slow_paths  # noqa: F401  (they fill the library)
 from .casts import cast, cast_requires
 from .registry import (
     IMPORTS,

@@ -1,4 +1,4 @@
-"""What sums and flat loops need beside arithmetic: the error of an addition, the end of a compensated sum, flat views."""
+"""What sums and flat loops need beside arithmetic: the error of an addition, a compensated sum's end, flat views."""
 
 from .registry import library
 

@@ -57,7 +57,8 @@ def conj_T(x):
 
 def sign_T(x):
     """-1, 0 or 1; NaN for NaN."""
-    return select_T(x > T_type(0.0), T_type(1.0), select_T(x < T_type(0.0), T_type(-1.0), select_T(x == x, T_type(0.0), x)))
+    zero_or_nan = select_T(x == x, T_type(0.0), x)
+    return select_T(x > T_type(0.0), T_type(1.0), select_T(x < T_type(0.0), T_type(-1.0), zero_or_nan))
 
 
 def fmax_T(a, b):

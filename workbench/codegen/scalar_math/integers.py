@@ -1,4 +1,4 @@
-"""Integer functions with NumPy's semantics: arithmetic wraps, division by zero gives zero, long shifts empty the word."""
+"""Integer functions with NumPy's semantics: arithmetic wraps, x / 0 is 0, a shift past the width empties the word."""
 
 from __future__ import annotations
 
@@ -176,8 +176,9 @@ def floor_divide_T(a, b):
     divisor = divmod_safe_T(b)
     quotient = quotient_T(a, divisor)
     remainder = sub_T(a, mul_T(quotient, divisor))
-    below = select_T(remainder != T_type(0), select_T(xor_T(remainder, divisor) < T_type(0), T_type(1), T_type(0)), T_type(0))
-    quotient = select_T(b == T_type(-1), neg_T(a), sub_T(quotient, below))
+    below = select_T(remainder != T_type(0), xor_T(remainder, divisor), T_type(0)) < T_type(0)
+    quotient = select_T(below, sub_T(quotient, T_type(1)), quotient)
+    quotient = select_T(b == T_type(-1), neg_T(a), quotient)
     return select_T(b == T_type(0), T_type(0), quotient)
 
 

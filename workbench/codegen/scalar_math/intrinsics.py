@@ -11,8 +11,9 @@ from .registry import COMPLEXES, FLOATS, INTEGERS, SIGNED, UNSIGNED, library
 
 _TYPES = {
     "f64": "types.float64", "f32": "types.float32", "c128": "types.complex128", "c64": "types.complex64",
-    "bool": "types.boolean",
-} | {f"{sign}{bits}": f"types.{name}{bits}" for sign, name in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}  # fmt: skip
+    "bool": "types.boolean", "i8": "types.int8", "i16": "types.int16", "i32": "types.int32", "i64": "types.int64",
+    "u8": "types.uint8", "u16": "types.uint16", "u32": "types.uint32", "u64": "types.uint64",
+}  # fmt: skip
 
 
 def _instruction(
@@ -91,8 +92,8 @@ for _name, _doc, _call in (
     _instruction(_name, _doc, "a, b", "T", ("T", "T"), _call, INTEGERS)
 _instruction("neg", "-a, wrapping.", "a", "T", ("T",), "builder.neg(*args)", INTEGERS)
 _instruction("not", "~a.", "a", "T", ("T",), "builder.not_(*args)", INTEGERS + ("bool",))
-_instruction("raw_div", "The quotient, towards zero; b is not 0.", "a, b", "T", ("T", "T"), "builder.sdiv(*args)", SIGNED)
+_instruction("raw_div", "a / b, towards zero; b is not 0.", "a, b", "T", ("T", "T"), "builder.sdiv(*args)", SIGNED)
 _instruction("raw_rem", "The remainder, a's sign; b is not 0.", "a, b", "T", ("T", "T"), "builder.srem(*args)", SIGNED)
-_instruction("raw_div", "The quotient; b is not 0.", "a, b", "T", ("T", "T"), "builder.udiv(*args)", UNSIGNED)
+_instruction("raw_div", "a / b; b is not 0.", "a, b", "T", ("T", "T"), "builder.udiv(*args)", UNSIGNED)
 _instruction("raw_rem", "The remainder; b is not 0.", "a, b", "T", ("T", "T"), "builder.urem(*args)", UNSIGNED)
 _instruction("raw_ctpop", "How many bits are set.", "a", "T", ("T",), "builder.ctpop(args[0])", INTEGERS)

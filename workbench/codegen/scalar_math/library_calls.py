@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from .registry import FLOATS, library
+from .registry import COMPLEXES, FLOATS, library
+
+
+def _call(name: str, arguments: str, expression: str, dtypes: tuple[str, ...]) -> None:
+    doc = f"{name}, by the C library. At most 2 ULP."
+    library(f'def {name}_T({arguments}):\n    """{doc}"""\n    return T_type({expression})\n', dtypes)
+
 
 for _name in (
-    "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-    "asinh", "acosh", "atanh", "erf", "erfc", "lgamma",
+    "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+    "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma",
 ):  # fmt: skip
-    library(f'def {_name}_T(x):\n    """{_name}, by the C library. At most 2 ULP."""\n    return math.{_name}(x)\n', FLOATS)
+    _call(_name, "x", f"math.{_name}(x)", FLOATS)
+for _name in ("exp2", "cbrt"):
+    _call(_name, "x", f"np.{_name}(x)", FLOATS)
+for _name in ("hypot", "logaddexp", "logaddexp2"):
+    _call(_name, "x, y", f"np.{_name}(x, y)", FLOATS)
+_call("atan2", "y, x", "math.atan2(y, x)", FLOATS)
+_call("pow", "x, y", "x**y", FLOATS + COMPLEXES)
+_call("logistic", "x", "T_type(1.0) / (T_type(1.0) + np.exp(-x))", FLOATS)
+for _name in (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sign", "square", "reciprocal",
+):  # fmt: skip
+    _call(_name.replace("arc", "a"), "x", f"np.{_name}(x)", COMPLEXES)

@@ -65,7 +65,7 @@ class _Template:
 _TEMPLATES: dict[str, _Template] = {}
 _DEFINITION = re.compile(r"(?:^@.*\n)?^def (\w+)\(.*\n(?:(?:[ )].*)?\n)*", re.MULTILINE)
 _CALLS = re.compile(r"(?<![.\w])(?<!def )([a-z]\w*)(?=\()")
-_NUMPY_TYPES = {short: f"np.{dtype.name if short != 'bool' else 'bool_'}" for short, dtype in DTYPES_BY_SHORT_NAME.items()}
+_NUMPY_TYPES = {short: f"np.{dtype.name}" for short, dtype in DTYPES_BY_SHORT_NAME.items()} | {"bool": "np.bool_"}
 
 # What a placeholder stands for beside the dtype itself: I the integer of a float's width, R and C the parts and the
 # complex type, and the constants of the format.

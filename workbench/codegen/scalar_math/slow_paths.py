@@ -8,7 +8,7 @@ array of ordinary numbers pays one comparison.
 
 from __future__ import annotations
 
-from .registry import FLOATS, library
+from .registry import library
 
 library(
     '''
