@@ -15,22 +15,37 @@ class Block:
     is_branch: bool = False
     items: list[tuple[str, tuple[int, ...]] | Block] = field(default_factory=list)
     memo: dict[tuple, str] = field(default_factory=dict)
+    open_loop: int | None = None  # where in `items` the loop that is being written begins
 
     def line(self, text: str, eqns: tuple[int, ...] = ()) -> None:
+        """Append a line, after any loop in this block."""
+        self.open_loop = None
         self.items.append((text, eqns))
 
     def loop(self, header: str, *axes: int) -> Block:
-        """Open a loop; close it by leaving it alone: later lines of this block follow the loop."""
+        """Append a loop. Until something else is appended, values that its body needs are computed in front of it."""
         self.line(header)
+        self.open_loop = len(self.items) - 1
         body = Block(self, self.axes | frozenset(axes))
         self.items.append(body)
         return body
 
+    def value_line(self, text: str, eqns: tuple[int, ...] = ()) -> None:
+        """Add a line that computes a value, in front of the loop that is being written."""
+        self._insert((text, eqns))
+
     def branch(self, header: str) -> Block:
-        self.line(header)
+        """Add one side of an if-else that computes a value."""
         body = Block(self, self.axes, is_branch=True)
-        self.items.append(body)
+        self._insert((header, ()), body)
         return body
+
+    def _insert(self, *items: tuple[str, tuple[int, ...]] | Block) -> None:
+        if self.open_loop is None:
+            self.items.extend(items)
+        else:
+            self.items[self.open_loop : self.open_loop] = items
+            self.open_loop += len(items)
 
     def home(self, axes: frozenset[int]) -> Block:
         """The outermost block in which a value that depends on `axes` can be computed, seen from here."""

@@ -16,6 +16,7 @@ from .blocks import Block
 from .kernel import Kernel, KernelArg
 from .names import Namer
 from .nests import Nest, canonical_index, is_fold
+from .scalar_math import ScalarFunction, by_name, names_in
 from .values import Values
 
 # Elementwise work that is worth a second thread: about 20 us.
@@ -28,6 +29,11 @@ def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str]) -> Kernel:
     if writer.can_flatten():
         writer = _Writer(cluster, layouts, flat=True)
     return writer.kernel()
+
+
+def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
+    """The scalar functions that a kernel's source calls."""
+    return tuple(by_name(name) for name in names_in(source))
 
 
 class _Writer:
@@ -148,7 +154,6 @@ class _Writer:
             index = ", ".join(map(str, nest.at(out))) or "()"
             block.line(f"{self.outputs[out]}[{index}] = {text}", (values.number[values.producer[out]],))
         nest.values = saved
-        self.values.called.update(values.called)
         used = {v for v in self.inputs if any(self.inputs[v] in text for text, _ in block.render())}
         args = [
             *(self._array("in", v, self.inputs[v]) for v in self.inputs if v in used),
@@ -159,7 +164,7 @@ class _Writer:
         source, name, line_eqns = self._source(args, block.render(1), "_finish")
         return Kernel(
             self.cluster.id, name, source, tuple(args), 1, 1, self.nest.extent, 0.0, 0, line_eqns,
-            functions=tuple(values.called.values()),
+            functions=scalar_functions(source),
         )  # fmt: skip
 
     def _assemble(self, args: list[KernelArg], body: list, finish: Kernel | None) -> Kernel:
@@ -174,7 +179,7 @@ class _Writer:
         return Kernel(
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
             sum(flops(e) for e in cluster.eqns), moved, line_eqns, finish=finish,
-            functions=tuple(self.values.called.values()),
+            functions=scalar_functions(source),
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

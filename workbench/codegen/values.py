@@ -73,7 +73,7 @@ class Values:
             if home is block:
                 return text
             name = self.namer.fresh(f"{self.arrays[var]}_value")
-            home.line(f"{name} = {text}")
+            home.value_line(f"{name} = {text}")
             return name
         lowering = eqn.primitive.lowering
         if isinstance(lowering, IndexMap):
@@ -92,7 +92,7 @@ class Values:
         if re.fullmatch(r"[\w.]+", text):
             return text
         name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
-        home.line(f"{name} = {text}", (self.number[eqn],))
+        home.value_line(f"{name} = {text}", (self.number[eqn],))
         return name
 
     def _element(self, eqn: Equation, element: Element, block: Block) -> str:
@@ -110,7 +110,7 @@ class Values:
     def _choose(self, eqn: Equation, element: Element, name: str, block: Block) -> None:
         """`name = element`, as an if-else whose branches read only what their condition allows."""
         if not isinstance(element, Choose):
-            block.line(f"{name} = {self._element(eqn, element, block)}", (self.number[eqn],))
+            block.value_line(f"{name} = {self._element(eqn, element, block)}", (self.number[eqn],))
             return
         self.irregular = True
         condition = element.condition

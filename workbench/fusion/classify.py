@@ -41,11 +41,13 @@ def classify(jaxpr: Jaxpr) -> Classes:
     classes = Classes(set(), set(), set(), set(), {})
     for eqn in jaxpr.eqns:
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
-        is_scan = isinstance(lowering, Reduction) and lowering.kind.startswith("cum")
         if not compiles(eqn):
             classes.numpy[eqn] = Uncompiled("WB330", "jit_scope(compile_ops=False) asked for it")
-        elif isinstance(lowering, LibraryCall) or is_scan:
+        elif isinstance(lowering, LibraryCall) or _is_numpys(eqn):
             classes.library.add(eqn)
+        elif eqn.primitive.name == "reshape" and index_map_accesses(eqn)[0].axis_map is None:
+            # In memory order this is a view; element by element it would be two divisions.
+            classes.views.add(eqn)
         elif isinstance(lowering, IndexMap) or (isinstance(lowering, Pointwise) and not eqn.outvars[0].aval.shape):
             classes.lazy.add(eqn)
         elif isinstance(lowering, Pointwise | Reduction):
@@ -55,6 +57,15 @@ def classify(jaxpr: Jaxpr) -> Classes:
     _bound_lazy_chains(jaxpr, classes)
     _materialise_what_memory_needs(jaxpr, classes)
     return classes
+
+
+def _is_numpys(eqn: Equation) -> bool:
+    """Reductions that NumPy's own routine does: prefix scans, and extremes of complex numbers."""
+    lowering = eqn.primitive.lowering
+    if not isinstance(lowering, Reduction):
+        return False
+    ordered = lowering.kind in ("max", "min", "argmax", "argmin") and eqn.invars[0].aval.dtype.kind == "c"
+    return lowering.kind.startswith("cum") or ordered
 
 
 def _bound_lazy_chains(jaxpr: Jaxpr, classes: Classes) -> None:
@@ -89,7 +100,7 @@ def is_choosy(eqn: Equation) -> bool:
 def _materialise_what_memory_needs(jaxpr: Jaxpr, classes: Classes) -> None:
     needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
     for eqn in reversed(jaxpr.eqns):
-        if eqn in classes.library or eqn in classes.numpy:
+        if eqn in classes.library or eqn in classes.numpy or eqn in classes.views:
             needed.update(v for v in eqn.invars if isinstance(v, Var))
         elif eqn in classes.lazy and eqn.outvars[0] in needed:
             operand = eqn.invars[0] if eqn.invars else None

@@ -55,7 +55,8 @@ def plan_kernels(plan: Plan, layouts: Sequence[str]) -> dict[str, Kernel]:
         if isinstance(step, Cluster):
             kernels[step.id] = lower_cluster(step, known)
         elif isinstance(step, ViewStep):
-            known[step.eqn.outvars[0]] = "A"
+            operand = known.get(step.eqn.invars[0], "C")  # type: ignore[arg-type]  # a view's operand is a variable
+            known[step.eqn.outvars[0]] = operand if step.eqn.primitive.name == "reshape" else "A"
     return kernels
 
 

@@ -1,0 +1,148 @@
+"""The public face: jit, djit, xpr, make_jaxpr, explain. Thin; the rooms do the work."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+import optree
+
+from .frontend.scopes import jit_scope
+from .frontend.trace import trace
+from .ir import Jaxpr
+from .report import CompileReport, build_report, numpy_report
+from .runtime.dispatch import CompiledFunction, Fallback
+
+Function = Callable[..., Any]
+# `explain` repeats a run until here, so that medians mean something.
+EXPLAIN_RUNS = 9
+EXPLAIN_SECONDS = 0.5
+
+
+def jit(
+    func: Function | None = None,
+    static: bool = True,
+    show_graph: bool = False,
+    auto_device: bool = True,
+    *,
+    static_argnums: int | Collection[int] | None = None,
+    static_argnames: str | Collection[str] | None = None,
+    strict: bool | None = None,
+) -> Any:
+    """Compile `func`, which is written in plain NumPy, for the types of the arguments that it is called with.
+
+    Works as `jit(f)`, `@jit` and `@jit(static_argnums=...)`. Arrays and floats are traced; ints, bools, strings, None,
+    functions and other objects are compile-time constants, and a new value compiles again.
+
+    Parameters
+    ----------
+    static : False makes it `djit`.
+    show_graph : show the cluster graph when a version is compiled.
+    auto_device : move inputs to the accelerator, where there is one.
+    static_argnums, static_argnames : arguments to treat as compile-time constants; they must be hashable.
+    strict : raise where tracing is impossible; otherwise the function then runs in NumPy (default: `config.strict`).
+
+    >>> import numpy as np
+    >>> @jit
+    ... def sum_squared_error(a, b):
+    ...     return np.sum((a - b) ** 2)
+    >>> float(sum_squared_error(np.arange(3.0), np.ones(3)))
+    2.0
+    """
+    if func is None:
+        return lambda f: jit(
+            f, static, show_graph, auto_device, static_argnums=static_argnums, static_argnames=static_argnames,
+            strict=strict,
+        )  # fmt: skip
+    return CompiledFunction(
+        func,
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        keep_python_scalars=not static,
+        show_graph=show_graph,
+        strict=strict,
+    )
+
+
+def djit(func: Function | None = None, show_graph: bool = False, auto_device: bool = True) -> Any:
+    """As `jit`, but Python scalars stay Python scalars, so that `if` on them works; a new value traces again and
+    finds its kernels compiled."""
+    return jit(func, False, show_graph, auto_device)
+
+
+def make_jaxpr(fun: Function, static_argnums: int | Collection[int] | None = None) -> Callable[..., Jaxpr]:
+    """A function that returns the program of `fun` for given arguments, as traced: `print(make_jaxpr(f)(x, y))`."""
+
+    def traced(*args: Any, **kwargs: Any) -> Jaxpr:
+        compiled = fun if isinstance(fun, CompiledFunction) else CompiledFunction(fun, static_argnums=static_argnums)
+        return trace(
+            compiled.fn, args, kwargs, static_argnums=compiled.static_argnums, static_argnames=compiled.static_argnames,
+            strict=True, name=compiled.name,
+        ).jaxpr  # fmt: skip
+
+    return traced
+
+
+class Xpr(str):
+    """A printed program; in a notebook it shows as a preformatted block."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre class='workbench-xpr'>{html.escape(self)}</pre>"
+
+
+def xpr(fn: Function, *primals: Any) -> str:
+    """The program of `fn` for `primals` (any pytrees), printed as JAX prints a jaxpr.
+
+    >>> print(xpr(lambda a, b: ((a - b) ** 2).sum(), np.ones(3, "f4"), np.ones(3, "f4")))
+    { lambda ; a:f32[3] b:f32[3]. let
+        c:f32[3] = sub a b
+        d:f32[3] = integer_pow[y=2] c
+        e:f32[] = reduce_sum[axes=(0,)] d
+      in (e,) }
+    """
+    return Xpr(make_jaxpr(fn)(*primals))
+
+
+def explain(fun: Function) -> Callable[..., CompileReport]:
+    """A function that compiles `fun` for given arguments, times it against NumPy, and returns the report.
+
+    Arguments that the function writes into are copied first: explaining changes nothing.
+    """
+    compiled = fun if isinstance(fun, CompiledFunction) else CompiledFunction(fun)
+
+    def explained(*args: Any, **kwargs: Any) -> CompileReport:
+        args, kwargs = optree.tree_map(_copied, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
+        entry, leaves = compiled.specialise(args, kwargs)
+        if isinstance(entry, Fallback):
+            numpy_ms = _time(lambda: compiled.fn(*args, **kwargs))
+            return numpy_report(compiled.source(), entry.reason, numpy_ms)
+        compilation = entry.compilation
+        _time(lambda: entry.call(leaves, compilation.profiled_run))
+        if not compilation.numpy_ms:
+            compilation.numpy_ms = _time(lambda: compiled.fn(*args, **kwargs))
+        return build_report(compilation)
+
+    return explained
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
+def _time(run: Callable[[], Any]) -> list[float]:
+    """Times of repeated runs in ms; the first one warms up and is not counted, if there is time for more."""
+    times: list[float] = []
+    begin = time.perf_counter()
+    while len(times) <= EXPLAIN_RUNS and (len(times) < 2 or time.perf_counter() - begin < EXPLAIN_SECONDS):
+        start = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - start) * 1e3)
+    return times[1:]
+
+
+__all__ = ["djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"]

@@ -1,0 +1,166 @@
+"""Compilations: from a traced program to an executable, with a record of all that happened on the way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..codegen.kernel import Kernel
+from ..config import config
+from ..fusion import Plan, form_plan
+from ..ir import Atom, Jaxpr
+from ..transforms.pipeline import PIPELINE, run_pipeline
+from .dump import dump_compilation, dump_pass
+from .executable import Executable, build, plan_kernels
+from .kernels import is_compiled
+from .threads import available_threads
+
+logger = logging.getLogger("workbench")
+MAX_RUNS_KEPT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The user's code: a cell or a function. first_line: of `text` in its file."""
+
+    label: str
+    text: str
+    filename: str
+    first_line: int = 1
+
+
+@dataclass(slots=True)
+class KernelInfo:
+    """How one kernel was made and how long its runs took."""
+
+    compile_ms: float
+    cached: bool
+    threads: int
+    runs_ms: list[float] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Compilation:
+    """One specialisation of a cell or function. stages: (name, program, ms) after tracing and after each pass."""
+
+    source: Source
+    traced: Any
+    stages: list[tuple[str, Jaxpr, float]]
+    plan: Plan
+    executable: Executable
+    phases: list[tuple[str, float]]
+    outputs: list[tuple[str, Atom]]
+    status: str = "compiled"
+    changed: str = ""
+    reason: str = ""
+    device: str = "cpu"
+    fallbacks: list[Any] = field(default_factory=list)
+    kernel_infos: dict[str, KernelInfo] = field(default_factory=dict)
+    runs_ms: list[float] = field(default_factory=list)
+    numpy_ms: list[float] = field(default_factory=list)
+    timeline: list[tuple[str, str, float, float, str]] = field(default_factory=list)
+    verification: Any = None
+    limits: Any = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def kernels(self) -> dict[str, Kernel]:
+        return self.executable.kernels
+
+    @property
+    def threads(self) -> int:
+        return self.executable.n_threads
+
+    @property
+    def compile_ms(self) -> float:
+        return sum(time_ms for _, time_ms in self.phases)
+
+    def get_llvm(self, kernel_id: str) -> str:
+        return self.executable.compiled[kernel_id].llvm()
+
+    def get_asm(self, kernel_id: str) -> str:
+        return self.executable.compiled[kernel_id].asm()
+
+    def run(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Run once with every step timed, and keep the times."""
+        entries: list[tuple[str, float, float]] = []
+        begin = time.perf_counter()
+        results = self.executable.profile(entries, *arrays)
+        elapsed_ms = (time.perf_counter() - begin) * 1e3
+        with self._lock:
+            self.runs_ms = [*self.runs_ms[-MAX_RUNS_KEPT + 1 :], elapsed_ms]
+            self.timeline = []
+            for step, start, duration in entries:
+                title = self.kernels[step].name if step in self.kernels else step
+                self.timeline.append((step, title, (start - begin) * 1e3, duration * 1e3, "main"))
+                if step in self.kernel_infos:
+                    info = self.kernel_infos[step]
+                    info.runs_ms = [*info.runs_ms[-MAX_RUNS_KEPT + 1 :], duration * 1e3]
+        return results
+
+
+def compile_traced(
+    traced: Any,
+    layouts: Sequence[str],
+    source: Source,
+    *,
+    output_names: Sequence[str] = (),
+    trace_ms: float = 0.0,
+    device: str = "cpu",
+) -> Compilation:
+    """Optimise, plan and compile a traced program for inputs of these layouts ("C" or "A" each)."""
+    stages: list[tuple[str, Jaxpr, float]] = [("trace", traced.jaxpr, trace_ms)]
+    phases = [("trace", trace_ms)]
+    last = time.perf_counter()
+
+    def on_pass(name: str, before: Jaxpr, after: Jaxpr) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        stages.append((name, after, (now - last) * 1e3))
+        phases.append((name, (now - last) * 1e3))
+        dump_pass(source.label, len(stages) - 1, name, after)
+        last = time.perf_counter()
+
+    dump_pass(source.label, 0, "trace", traced.jaxpr)
+    last = time.perf_counter()
+    jaxpr = run_pipeline(traced.jaxpr, PIPELINE, on_pass=on_pass)
+    clock = _Stopwatch(phases)
+    plan = clock.time("form clusters", lambda: form_plan(jaxpr))
+    kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts))
+    known = {name: is_compiled(kernel) for name, kernel in kernels.items()}
+    executable = clock.time("numba", lambda: build(plan, kernels, config.threads or available_threads()))
+    outputs = list(zip(output_names, jaxpr.outvars, strict=False))
+    compilation = Compilation(source, traced, stages, plan, executable, phases, outputs, device=device)
+    for name, compiled in executable.compiled.items():
+        kernel = kernels[name]
+        n_threads = min(executable.n_threads, max(1, kernel.extent // kernel.grain))
+        cached = known[name] or compiled.from_disk
+        compilation.kernel_infos[name] = KernelInfo(0.0 if known[name] else compiled.compile_ms, cached, n_threads)
+    logger.info("%s: %d equations, %d kernels, compiled in %.0f ms", source.label, len(jaxpr.eqns), len(kernels),
+                compilation.compile_ms)  # fmt: skip
+    for name, kernel in kernels.items():
+        logger.info("%s: cluster %s is %s, %d equations, %.0f ms", source.label, name, kernel.name,
+                    len(plan_step(plan, name).eqns), compilation.kernel_infos[name].compile_ms)  # fmt: skip
+    dump_compilation(compilation)
+    return compilation
+
+
+def plan_step(plan: Plan, step_id: str) -> Any:
+    return next(step for step in plan.steps if step.id == step_id)
+
+
+class _Stopwatch:
+    def __init__(self, phases: list[tuple[str, float]]):
+        self.phases = phases
+
+    def time(self, name: str, work: Callable[[], Any]) -> Any:
+        begin = time.perf_counter()
+        result = work()
+        self.phases.append((name, (time.perf_counter() - begin) * 1e3))
+        return result

@@ -1,0 +1,328 @@
+"""Dispatch: from a call to a specialised executable.
+
+A call is keyed on what its machine code depends on: dtype, shape and contiguity of arrays, values of static arguments.
+The first call with a key traces and compiles; later ones look it up, check that captured values are what they were, and
+run. Code that cannot be traced runs in NumPy, with the reason kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..config import config
+from ..errors import NonHashableStaticArgumentError, TracingError
+from ..frontend.trace import Traced, trace
+from ..frontend.tracer import Tracer, current_trace
+from .arguments import STATIC_TYPES, array_key, as_array, layout_of
+from .compilation import Compilation, Source, compile_traced
+
+logger = logging.getLogger("workbench")
+
+
+@dataclass(eq=False, slots=True)
+class Specialisation:
+    """One traced and compiled version, and how to call it with the leaves of a call's arguments."""
+
+    traced: Traced
+    compilation: Compilation
+    capture_keys: tuple[tuple, ...]
+
+    def is_current(self) -> bool:
+        """Whether the values that the trace captured are what they were (arrays: their types)."""
+        for guard in self.traced.guards:
+            if not guard.holds():
+                return False
+        for capture, key in zip(self.traced.captures, self.capture_keys, strict=True):
+            value = capture.read()
+            if type(value) is not np.ndarray or array_key(value) != key:
+                return False
+        return True
+
+    def call(self, leaves: list[Any], run: Callable[..., tuple[np.ndarray, ...]] | None = None) -> Any:
+        """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
+        traced = self.traced
+        arrays = [as_array(leaf) for leaf in leaves]
+        if traced.captures:
+            arrays.extend(as_array(capture.read()) for capture in traced.captures)
+        results = (run or self.compilation.executable.run)(*arrays)
+        return traced.rebuild(results, arrays)
+
+
+@dataclass(eq=False, slots=True)
+class Fallback:
+    """A key whose trace failed: the plain function runs, for this reason."""
+
+    reason: TracingError
+
+
+@dataclass(slots=True)
+class _State:
+    specialisations: dict[Any, list[Specialisation | Fallback]] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+class CompiledFunction:
+    """A function that compiles itself for the types of its arguments. Made by `wb.jit` and `wb.djit`.
+
+    `n_traces` counts traces; `compilations` lists their records, latest last.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        static_argnums: int | Collection[int] | None = None,
+        static_argnames: str | Collection[str] | None = None,
+        keep_python_scalars: bool = False,
+        show_graph: bool = False,
+        strict: bool | None = None,
+        name: str | None = None,
+    ):
+        functools.update_wrapper(self, fn, updated=())
+        self.fn = fn
+        self.name = name or getattr(fn, "__name__", type(fn).__name__)
+        self.signature = _signature(fn)
+        self.static_argnums, self.static_argnames = _static(self.signature, static_argnums, static_argnames)
+        self.keep_python_scalars = keep_python_scalars
+        self.show_graph = show_graph
+        self.strict = strict
+        self.n_traces = 0
+        self._state = _State()
+        self._plain = not self.static_argnums and not self.static_argnames
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A compiled method binds as a plain one does; `self` is a static argument."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}>"
+
+    @property
+    def compilations(self) -> list[Compilation]:
+        with self._state.lock:
+            entries = [e for found in self._state.specialisations.values() for e in found]
+        return [e.compilation for e in entries if isinstance(e, Specialisation)]
+
+    @property
+    def fallbacks(self) -> list[TracingError]:
+        """Why some calls ran in NumPy."""
+        with self._state.lock:
+            entries = [e for found in self._state.specialisations.values() for e in found]
+        return [e.reason for e in entries if isinstance(e, Fallback)]
+
+    # ---- the call ----
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._plain and not kwargs:
+            key: list[Any] = []
+            leaves: list[Any] = []
+            for arg in args:
+                kind = type(arg)
+                if kind is np.ndarray:
+                    key.append((arg.dtype, arg.shape, arg.flags.c_contiguous))
+                    leaves.append(arg)
+                elif kind is float and not self.keep_python_scalars:
+                    key.append(float)
+                    leaves.append(arg)
+                elif kind in STATIC_TYPES:
+                    key.append((kind, arg))
+                else:
+                    break
+            else:
+                found = self._state.specialisations.get(tuple(key))
+                if found is not None:
+                    entry = found[-1]
+                    if type(entry) is Specialisation and entry.is_current():
+                        return entry.call(leaves)
+        return self._call_slowly(args, kwargs)
+
+    def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if current_trace() is not None and _has_tracers((args, kwargs)):
+            return self._inline(args, kwargs)
+        entry, leaves = self.specialise(args, kwargs)
+        if isinstance(entry, Fallback):
+            return self.fn(*args, **kwargs)
+        return entry.call(leaves)
+
+    def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        from ..frontend.trace import call_traced
+
+        traced = self.trace(args, kwargs)
+        return call_traced(self.name, traced, args, kwargs)
+
+    def trace(self, args: tuple, kwargs: dict[str, Any]) -> Traced:
+        """The program of this function for these arguments."""
+        self.n_traces += 1
+        return trace(
+            self.fn, args, kwargs, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
+            keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
+        )  # fmt: skip
+
+    @property
+    def is_strict(self) -> bool:
+        return config.strict if self.strict is None else self.strict
+
+    def specialise(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Specialisation | Fallback, list[Any]]:
+        """The version for these arguments, made now if there is none, and the traced leaves to call it with."""
+        key, leaves = self._key(args, kwargs)
+        entry = self._find(key)
+        if entry is None:
+            with self._state.lock:
+                entry = self._find(key) or self._make(key, args, kwargs, leaves)
+        return entry, leaves
+
+    def _find(self, key: Any) -> Specialisation | Fallback | None:
+        for entry in reversed(self._state.specialisations.get(key, ())):
+            if isinstance(entry, Fallback) or entry.is_current():
+                return entry
+        return None
+
+    def _make(self, key: Any, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Specialisation | Fallback:
+        begin = time.perf_counter()
+        entry: Specialisation | Fallback
+        try:
+            traced = self.trace(args, kwargs)
+        except TracingError as error:
+            if self.is_strict:
+                raise
+            logger.warning("%s runs in NumPy: %s", self.name, error)
+            entry = Fallback(error)
+        else:
+            trace_ms = (time.perf_counter() - begin) * 1e3
+            captured = [capture.read() for capture in traced.captures]
+            layouts = [layout_of(leaf) for leaf in (*leaves, *captured)]
+            compilation = compile_traced(
+                traced, layouts, self.source(), output_names=traced.output_names, trace_ms=trace_ms
+            )
+            entry = Specialisation(traced, compilation, tuple(array_key(as_array(c)) for c in captured))
+            if self.show_graph:
+                from .hooks import show_graph
+
+                show_graph(compilation)
+        # The newest last: the fast path looks there first. A stale one may become current again.
+        found = self._state.specialisations.get(key, [])
+        self._state.specialisations[key] = [*found[-3:], entry]
+        return entry
+
+    def _key(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
+        """The dispatch key of a call, and its traced leaves in order."""
+        static = self._static_values(args, kwargs)
+        dynamic_args = tuple(a for i, a in enumerate(args) if i not in self.static_argnums)
+        dynamic_kwargs = {k: kwargs[k] for k in sorted(kwargs) if k not in self.static_argnames}
+        leaves, tree = optree.tree_flatten((dynamic_args, dynamic_kwargs), none_is_leaf=True)
+        key: list[Any] = []
+        traced: list[Any] = []
+        for leaf in leaves:
+            kind = type(leaf)
+            if isinstance(leaf, np.ndarray):
+                key.append((leaf.dtype, leaf.shape, leaf.flags.c_contiguous))
+                traced.append(leaf)
+            elif isinstance(leaf, np.generic):
+                key.append((kind, leaf.dtype))
+                traced.append(leaf)
+            elif kind in (float, complex) and not self.keep_python_scalars:
+                key.append(kind)
+                traced.append(leaf)
+            elif kind in STATIC_TYPES or kind in (float, complex):
+                # 0.0 == -0.0 and 1 == True, but they compute different things.
+                key.append((kind, repr(leaf)) if kind in (float, complex) else (kind, leaf))
+            else:
+                key.append((kind, _Identity(leaf)))
+        simple = not kwargs and not static and all(leaf is arg for leaf, arg in zip(leaves, args, strict=False))
+        if simple and len(leaves) == len(args):
+            return tuple(key), traced
+        return (tuple(key), tree, static), traced
+
+    def _static_values(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
+        values = [(i, args[i]) for i in sorted(self.static_argnums) if i < len(args)]
+        named = [(name, kwargs[name]) for name in sorted(self.static_argnames) if name in kwargs]
+        for where, value in (*values, *named):
+            try:
+                hash(value)
+            except TypeError:
+                raise NonHashableStaticArgumentError(
+                    f"argument {where!r} of {self.name} is static and must be hashable, but it is a "
+                    f"{type(value).__name__}; pass a tuple, or leave it out of static_argnums/static_argnames"
+                ) from None
+        return tuple((where, type(value), value) for where, value in (*values, *named))
+
+    def source(self) -> Source:
+        """The function's text and where it stands."""
+        fn = inspect.unwrap(self.fn)
+        code = getattr(fn, "__code__", None)
+        try:
+            lines, first = inspect.getsourcelines(fn)
+            return Source(self.name, "".join(lines), code.co_filename if code else "", max(first, 1))
+        except (OSError, TypeError):
+            return Source(self.name, "", code.co_filename if code else "")
+
+
+class _Identity:
+    """Keys on an object itself where it cannot be hashed, on its equality where it can."""
+
+    __slots__ = ("hash", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        try:
+            self.hash = hash(value)
+        except TypeError:
+            self.hash = id(value)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Identity):
+            return False
+        if self.value is other.value:
+            return True
+        return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)
+
+
+def _has_tracers(tree: Any) -> bool:
+    return any(type(leaf) is Tracer for leaf in optree.tree_leaves(tree, none_is_leaf=True))
+
+
+def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
+def _static(
+    signature: inspect.Signature | None,
+    argnums: int | Collection[int] | None,
+    argnames: str | Collection[str] | None,
+) -> tuple[frozenset[int], frozenset[str]]:
+    """Positions and names of static arguments; each given as one also counts as the other, as in JAX."""
+    numbers = {argnums} if isinstance(argnums, int) else set(argnums or ())
+    names = {argnames} if isinstance(argnames, str) else set(argnames or ())
+    if signature is not None:
+        parameters = list(signature.parameters.values())
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        for number in numbers:
+            if not -len(positional) <= number < len(positional) and not variadic:
+                raise ValueError(f"static_argnums {number} is out of range: there are {len(positional)} arguments")
+        numbers = {n % len(positional) if -len(positional) <= n < 0 else n for n in numbers}
+        keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        for name in names:
+            if name not in signature.parameters and not keywords:
+                raise ValueError(f"static_argnames {name!r} is not an argument of the function")
+        if argnames is None:
+            names |= {positional[n].name for n in numbers if n < len(positional)}
+        if argnums is None:
+            numbers |= {i for i, p in enumerate(positional) if p.name in names}
+    return frozenset(numbers), frozenset(names)

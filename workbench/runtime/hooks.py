@@ -1,0 +1,21 @@
+"""Hooks: what the front of the house wants to be told, so that nothing here imports upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .compilation import Compilation
+
+_graph_viewers: list[Callable[[Compilation], None]] = []
+
+
+def on_show_graph(viewer: Callable[[Compilation], None]) -> None:
+    """Register who shows the graph of a function made with `show_graph=True`; the latest wins."""
+    _graph_viewers.append(viewer)
+
+
+def show_graph(compilation: Compilation) -> None:
+    if _graph_viewers:
+        _graph_viewers[-1](compilation)
