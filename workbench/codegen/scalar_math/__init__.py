@@ -1,7 +1,8 @@
 """The scalar functions that generated kernels call, written so that LLVM vectorises every loop they stand in.
 
-`scalar_function("exp", float64)` is the record of `exp_f64`, `namespace(names)` gives compiled functions for a kernel's
-globals, `definitions(names)` the text to export with it; `cast` writes a conversion. `names_in(source)` finds what a kernel's text calls.
+`scalar_function("exp", float64)` is the record of `exp_f64`, `namespace(names)` gives compiled functions for a
+kernel's globals, `definitions(names)` the text to export with it; `cast` writes a conversion. `names_in(source)` finds
+what a kernel's text calls.
 """
 
 from __future__ import annotations
