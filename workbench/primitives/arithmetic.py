@@ -84,6 +84,29 @@ pow_p.def_impl(as_array(np.power))
 pow_p.def_abstract_eval(binary(pow_p, NUMBERS))
 pow_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("pow", x, y), flops=40, expensive=True))
 
+# ---- square ----
+square_p = Primitive("square")
+square_p.def_impl(as_array(np.square))
+square_p.def_abstract_eval(unary(square_p, NUMBERS))
+square_p.def_lowering(Pointwise(lambda ctx, x: f"{x} * {x}"))
+
+
+# ---- reciprocal: of integers too, where it is 1/x in double precision, truncated ----
+def _reciprocal(ctx: ScalarContext, x: str) -> str:
+    if ctx.dtype.kind == "c":
+        return ctx.call("reciprocal", x)
+    if ctx.dtype.kind == "f":
+        return f"{ctx.const(1)} / {x}"
+    double = np.dtype(np.float64)
+    quotient = f"({ctx.const(1, double)} / {ctx.cast(x, ctx.in_dtypes[0], double)})"
+    return ctx.cast(quotient, double, ctx.dtype)
+
+
+reciprocal_p = Primitive("reciprocal")
+reciprocal_p.def_impl(as_array(np.reciprocal))
+reciprocal_p.def_abstract_eval(unary(reciprocal_p, NUMBERS))
+reciprocal_p.def_lowering(Pointwise(_reciprocal, flops=4))
+
 # ---- integer_pow: a static integer exponent ----
 integer_pow_p = Primitive("integer_pow")
 
@@ -104,41 +127,22 @@ def integer_pow_aval(x: Aval, *, y: int) -> Aval:
 
 
 def _multiply_out(ctx: ScalarContext, x: str) -> str:
-    match ctx.params["y"]:
+    y = ctx.params["y"]
+    largest = LARGEST_MULTIPLIED_POWER if ctx.dtype.kind != "c" else 2  # NumPy's complex power treats inf and NaN apart
+    if 2 <= y <= largest:
+        square = f"({x} * {x})"  # of small integers: wider than the dtype, and cut to it at the end
+        return f"{square} * {square}" if y == 4 else f"{square} * {x}" if y == 3 else square
+    match y:
         case 0:
             return ctx.const(1)
         case 1:
             return x
-        case y if 2 <= y <= LARGEST_MULTIPLIED_POWER:
-            square = f"({x} * {x})"  # of integers wider than the dtype: harmless, the result is cut to it
-            return f"{square} * {square}" if y == 4 else f"{square} * {x}" if y == 3 else square
         case -1:
-            return _divide(ctx, ctx.const(1), x)
-    return ctx.call("pow", x, ctx.const(ctx.params["y"]))
+            return _reciprocal(ctx, x)
+    return ctx.call("pow", x, ctx.const(y))
 
 
 integer_pow_p.def_lowering(Pointwise(_multiply_out, flops=2))
-
-# ---- square ----
-square_p = Primitive("square")
-square_p.def_impl(as_array(np.square))
-square_p.def_abstract_eval(unary(square_p, NUMBERS))
-square_p.def_lowering(Pointwise(lambda ctx, x: f"{x} * {x}"))
-
-
-# ---- reciprocal: of integers too, where it is 1/x in double precision, truncated ----
-def _reciprocal(ctx: ScalarContext, x: str) -> str:
-    if ctx.dtype.kind in "fc":
-        return _divide(ctx, ctx.const(1), x)
-    double = np.dtype(np.float64)
-    quotient = f"({ctx.const(1, double)} / {ctx.cast(x, ctx.in_dtypes[0], double)})"
-    return ctx.cast(quotient, double, ctx.dtype)
-
-
-reciprocal_p = Primitive("reciprocal")
-reciprocal_p.def_impl(as_array(np.reciprocal))
-reciprocal_p.def_abstract_eval(unary(reciprocal_p, NUMBERS))
-reciprocal_p.def_lowering(Pointwise(_reciprocal, flops=4))
 
 # ---- neg ----
 neg_p = Primitive("neg")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ir import Primitive
-from .lowering import LibraryCall, Pointwise
+from .lowering import LibraryCall, Pointwise, ScalarContext
 from .signatures import FLOATS, INEXACT, as_array, binary, unary
 
 # ---- exp ----
@@ -193,7 +193,16 @@ logaddexp2_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("logaddexp2", x, 
 # ---- logistic ----
 logistic_p = Primitive("logistic")
 logistic_p.def_abstract_eval(unary(logistic_p, INEXACT))
-logistic_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("logistic", x), flops=24, expensive=True))
+
+
+def _logistic(ctx: ScalarContext, x: str) -> str:
+    if ctx.dtype.kind == "f":
+        return ctx.call("logistic", x)
+    exponential = ctx.call("exp", f"(-{x})")
+    return ctx.call("div", ctx.const(1), f"({ctx.const(1)} + {exponential})")
+
+
+logistic_p.def_lowering(Pointwise(_logistic, flops=24, expensive=True))
 
 
 @logistic_p.def_impl
@@ -209,7 +218,8 @@ def _each_float(function: Callable[[float], float]) -> Callable[[np.ndarray], np
     over_array = np.frompyfunc(function, 1, 1)
 
     def impl(x: np.ndarray) -> np.ndarray:
-        return np.asarray(over_array(np.asarray(x, np.float64))).astype(np.float64).astype(x.dtype)
+        with np.errstate(all="ignore"):  # flags that the C library leaves behind
+            return np.asarray(over_array(np.asarray(x, np.float64))).astype(np.float64).astype(x.dtype)
 
     return impl
 
@@ -227,9 +237,10 @@ erfc_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("erfc", x), flops=30, expe
 
 # ---- lgamma ----
 def _lgamma(x: float) -> float:
-    if x <= 0 and x == math.floor(x):  # the poles, where math.lgamma raises; also -inf
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):  # the poles at 0, -1, -2 ..., and beyond the largest float
         return math.inf
-    return math.lgamma(x)
 
 
 lgamma_p = Primitive("lgamma")
