@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def short_dtype_name(dtype: np.dtype) -> str:
     return SHORT_NAMES.get(dtype) or str(dtype)
 
 
-@lru_cache(maxsize=None)
+@cache
 def supported_dtype(dtype: np.dtype) -> bool:
     """Whether arrays of `dtype` can be traced (native byte order; bool, integers, f32, f64, c64, c128)."""
     return dtype in SHORT_NAMES and dtype.isnative and dtype != np.float16

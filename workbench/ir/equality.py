@@ -13,7 +13,7 @@ import numpy as np
 
 from .avals import Aval
 from .jaxpr import Atom, DropVar, Equation, Jaxpr, Literal, Var
-from .shown_params import plain_value
+from .shown_params import plain_value, shown_params
 
 
 def jaxprs_equal(p: Jaxpr, q: Jaxpr, *, weak_types: bool = False) -> bool:
@@ -66,7 +66,8 @@ class _Comparison:
         return (
             a.primitive is b.primitive
             and self.atoms(renamed, a.invars, b.invars)
-            and self.params(dict(a.params), dict(b.params))
+            # Params that are not shown are given by the types.
+            and self.params(dict(shown_params(a)), dict(shown_params(b)))
             and self.bind(renamed, a.outvars, b.outvars)
         )
 

@@ -1,0 +1,42 @@
+"""The passes, in order, from the traced program to the one that fusion takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..ir import Jaxpr, check_jaxpr
+from .cse import eliminate_common_subexpressions
+from .dce import eliminate_dead_code
+from .inline import inline_calls
+from .rewrite import Pass
+from .simplify import simplify
+
+NamedPass = tuple[str, Pass]
+
+PIPELINE: tuple[NamedPass, ...] = (
+    # First: the other passes then see through calls (test_constants_meet_across_a_call).
+    ("inline calls", inline_calls),
+    ("simplify algebra", simplify),
+    # After simplification, which makes more equations equal (test_simplification_makes_expressions_common).
+    ("share common subexpressions", eliminate_common_subexpressions),
+    # Last: the passes before it leave what they replaced behind (test_pipeline_leaves_no_dead_equation).
+    ("drop dead equations", eliminate_dead_code),
+)
+
+
+def run_pipeline(
+    jaxpr: Jaxpr,
+    pipeline: Sequence[NamedPass] = PIPELINE,
+    *,
+    on_pass: Callable[[str, Jaxpr, Jaxpr], object] | None = None,
+    check: bool = False,
+) -> Jaxpr:
+    """`jaxpr` after all passes. `on_pass(name, before, after)` is called after each; with `check`, each result is
+    checked."""
+    for name, run in pipeline:
+        before, jaxpr = jaxpr, run(jaxpr)
+        if check:
+            check_jaxpr(jaxpr, after=name)
+        if on_pass is not None:
+            on_pass(name, before, jaxpr)
+    return jaxpr
