@@ -1,8 +1,9 @@
 """The baseline: the user's own cell in NumPy, on the same inputs, in the same process.
 
-It is measured where that is safe and short: the cell has no effects (`analysis`), and NumPy is estimated to need less
-than `LIMIT_S`. The estimate counts the bytes that NumPy writes and reads, one array a step. Arrays that the cell
-writes into are copied first, and the cell gets a scratch namespace, so that nothing of the user's changes.
+A cell that compiled has no effects besides its results (tracing refuses others), so it may run again. It does so where
+NumPy is estimated to need less than `LIMIT_S`: the estimate counts the bytes that NumPy writes and reads, one array a
+step. Arrays that the cell writes into are copied before it runs, and NumPy gets a scratch namespace, so that nothing of
+the user's changes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,46 @@ def estimate_s(jaxpr: Jaxpr) -> float:
         arrays = (*eqn.invars, *eqn.outvars)
         total += CALL_S + sum(a.aval.size * a.aval.dtype.itemsize for a in arrays) / BYTES_PER_S
     return total
+
+
+# Methods and functions that write into an array they are given, besides assignments and `out=`.
+WRITERS = frozenset(
+    "fill itemset partition put resize setfield setflags sort byteswap at copyto place putmask fill_diagonal "
+    "put_along_axis".split()
+)
+
+
+def names_read(tree: ast.Module) -> frozenset[str]:
+    """The names that a cell may take from its namespace."""
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def may_write(tree: ast.Module, namespace: Mapping[str, Any]) -> bool:
+    """Whether a cell may write into an array that it was given: read from its syntax, in doubt yes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.AugAssign() | ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                return True
+            case ast.Call(func=func, keywords=keywords):
+                if any(keyword.arg == "out" for keyword in keywords) or _may_be_writer(func, namespace):
+                    return True
+    return False
+
+
+def _may_be_writer(func: ast.expr, namespace: Mapping[str, Any]) -> bool:
+    match func:
+        case ast.Name(id=name):
+            # Functions that the cell defines are part of its syntax; others may do anything to their arguments.
+            return name in namespace and not isinstance(namespace[name], np.ufunc | type | BuiltinFunctionType)
+        case ast.Attribute(attr=name) if name in WRITERS:
+            return True
+        case ast.Attribute(value=ast.Name(id=owner)):
+            value = namespace.get(owner)
+            if isinstance(value, ModuleType):
+                return value.__name__.partition(".")[0] not in ("numpy", "math", "cmath", "operator")
+            return value is not None and not isinstance(value, np.ndarray | np.generic | int | float | complex | str)
+        case _:
+            return False
 
 
 def snapshot(namespace: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any] | None:

@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BackendError, InternalError, SideEffectError, TracingError, WorkbenchError
-from ..ir.origins import Span
+from ..errors import BackendError, InternalError, TracingError, WorkbenchError
 from ..report import CompileReport, build_report, describe_machine
 from ..report.schema import Cell, Fallback, SourceSpan, Summary, Verification
 from ..runtime import cells as runtime_cells
 from . import baseline
-from .analysis import CellAnalysis, analyse
 from .compare import compare
 
 _MISSING = object()
@@ -74,11 +72,7 @@ def run_cell(
     """Run the source of a cell in `namespace`. flags: of `compile`, for `__future__` statements of earlier cells."""
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     code = baseline.compile_cell(tree, filename, flags)  # what parsing cannot see, such as `return` outside functions
-    analysis = analyse(tree, namespace)
-    job = _Job(source, namespace, label, filename, options, code, analysis)
-    if analysis.effects:
-        return job.run_in_numpy(_side_effect(analysis, job))
-    return job.compile_and_run()
+    return _Job(source, namespace, label, filename, options, tree, code).compile_and_run()
 
 
 @dataclass(slots=True)
@@ -90,12 +84,13 @@ class _Job:
     label: str
     filename: str
     options: CellOptions
+    tree: ast.Module
     code: tuple[Any, Any]
-    analysis: CellAnalysis
 
     def compile_and_run(self) -> CellRun:
-        inputs = baseline.snapshot(self.namespace, self.analysis.reads) if self.analysis.writes_arrays else {}
-        before = {name: self.namespace[name] for name in self.analysis.reads if name in self.namespace}
+        names = baseline.names_read(self.tree)
+        before = {name: self.namespace[name] for name in names if name in self.namespace}
+        inputs = baseline.snapshot(before, names) if baseline.may_write(self.tree, before) else {}
         failure: Exception
         try:
             result = runtime_cells.run_cell(
@@ -176,17 +171,6 @@ class _Job:
             reason=why,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-
-
-def _side_effect(analysis: CellAnalysis, job: _Job) -> SideEffectError:
-    first = analysis.effects[0]
-    span = Span(job.filename, first.line, first.col, first.end_line, first.end_col)
-    return SideEffectError(
-        f"line {first.line} has an effect that must happen each time the cell runs: {first.why}",
-        span=span,
-        value=first.op,
-        fixes=("move this line to a cell of its own",),
-    )
 
 
 def _restore(namespace: MutableMapping[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:
