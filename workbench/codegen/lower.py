@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from ..fusion.access import is_fold
 from ..fusion.cost import flops
 from ..fusion.plan import Cluster
 from ..ir import Var
 from .blocks import Block
 from .kernel import Kernel, KernelArg
 from .names import Namer
-from .nests import Nest, canonical_index, is_fold
+from .nests import Nest, canonical_index
 from .scalar_math import ScalarFunction, by_name, names_in
 from .values import Values
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..fusion.access import is_fold
 from ..fusion.cost import flops_per_element, is_expensive
 from ..fusion.plan import Cluster
 from ..ir import Equation, Var
 from ..primitives.index import Expr, const, loop_index
-from ..primitives.lowering import Pointwise, Reduction
+from ..primitives.lowering import Pointwise
 from .blocks import Block
 from .folds import BLOCK, Fold
 from .names import Namer
@@ -403,11 +404,6 @@ class Nest:
     def _store_row_level(self, row: Block) -> None:
         self._store([out for out in self.outputs if self._is_row_level(out) and (self.inner or is_fold(
             self.values.producer[out]))], row)  # fmt: skip
-
-
-def is_fold(eqn: Equation) -> bool:
-    lowering = eqn.primitive.lowering
-    return isinstance(lowering, Reduction) and not lowering.kind.startswith("cum")
 
 
 def canonical_index(shape: tuple[int, ...]) -> IndexTuple:

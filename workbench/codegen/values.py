@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fusion.access import IndexMapContext
+from ..fusion.access import IndexMapContext, fold_free_index, is_fold, is_reduction
 from ..fusion.plan import Cluster
 from ..ir import Atom, Equation, Literal, Var
 from ..primitives.index import Expr, const, size, wrap
@@ -82,6 +82,10 @@ class Values:
                 context = self._contexts[eqn] = KernelIndexContext(eqn, self)
             context.block = home
             return self._element(eqn, lowering.element(context, index), home)
+        if is_reduction(eqn) and not is_fold(eqn):
+            if eqn.primitive.lowering.kind.startswith("arg"):
+                return literal(0, var.aval.dtype)
+            return self.value(eqn.invars[0], fold_free_index(eqn, index), home)
         assert isinstance(lowering, Pointwise), f"{eqn.primitive} is read before it is reduced"
         operands = [
             self.value(a, index if a.aval.shape else (), home) for a in eqn.invars

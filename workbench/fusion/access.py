@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir import Equation, Jaxpr, Literal, Var
 from ..primitives.index import Expr, const, loop_index, size, wrap
-from ..primitives.lowering import Choose, Compute, Element, IndexMap, Read
+from ..primitives.lowering import Choose, Compute, Element, IndexMap, Read, Reduction
 
 # Operand axis -> the loop axis that indexes it, or None where the index is always 0 (an axis of length 1).
 AxisMap = tuple[int | None, ...]
@@ -70,6 +70,29 @@ class Access:
 
 def is_index_map(eqn: Equation) -> bool:
     return eqn.primitive.has_rule("lowering") and isinstance(eqn.primitive.lowering, IndexMap)
+
+
+def is_reduction(eqn: Equation) -> bool:
+    """Whether a kernel computes this as a reduction (prefix scans are library calls)."""
+    lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+    return isinstance(lowering, Reduction) and not lowering.kind.startswith("cum")
+
+
+def reduced_axes(eqn: Equation) -> tuple[int, ...]:
+    return tuple(eqn.primitive.lowering.axes(eqn.params))
+
+
+def is_fold(eqn: Equation) -> bool:
+    """Whether this is a reduction that folds more or less than one element: over axes of length 1 there is nothing to
+    fold, and the result is the operand with fewer axes."""
+    return is_reduction(eqn) and any(eqn.invars[0].aval.shape[axis] != 1 for axis in reduced_axes(eqn))
+
+
+def fold_free_index(eqn: Equation, index: tuple) -> tuple:
+    """Where a reduction over axes of length 1 reads its operand for the result at `index`; 0 along these axes."""
+    rest = iter(index)
+    reduced = reduced_axes(eqn)
+    return tuple(const(0) if axis in reduced else next(rest) for axis in range(eqn.invars[0].aval.ndim))
 
 
 def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
@@ -147,6 +170,9 @@ class Reader:
         if found is None:
             if is_index_map(eqn):
                 found = index_map_accesses(eqn)
+            elif is_reduction(eqn) and not is_fold(eqn):
+                index = fold_free_index(eqn, tuple(map(loop_index, range(eqn.outvars[0].aval.ndim))))
+                found = (Access(0, tuple(expr.axis for expr in index)),)
             else:
                 found = tuple(Access(k, tuple(range(v.aval.ndim))) for k, v in enumerate(eqn.invars))
             self._accesses[eqn] = found

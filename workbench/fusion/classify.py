@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..ir import Equation, Jaxpr, Literal, Var
 from ..primitives.lowering import IndexMap, LibraryCall, Pointwise, Reduction
-from .access import index_map_accesses
+from .access import index_map_accesses, is_fold
 from .scopes import compiles
 
 # NumPy answers these with a view of the operand.
@@ -48,6 +48,8 @@ def classify(jaxpr: Jaxpr) -> Classes:
         elif eqn.primitive.name == "reshape" and index_map_accesses(eqn)[0].axis_map is None:
             # In memory order this is a view; element by element it would be two divisions.
             classes.views.add(eqn)
+        elif isinstance(lowering, Reduction) and not is_fold(eqn):
+            classes.lazy.add(eqn)
         elif isinstance(lowering, IndexMap) or (isinstance(lowering, Pointwise) and not eqn.outvars[0].aval.shape):
             classes.lazy.add(eqn)
         elif isinstance(lowering, Pointwise | Reduction):

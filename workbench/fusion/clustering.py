@@ -169,7 +169,8 @@ class _Clustering:
         self._merge_with_producers()
         self._merge_late()
         self._merge_siblings()
-        nodes: list[Node] = [*self._groups(), *self._single_steps()]
+        groups = [group for group in self._groups() if self.fitter.outputs(group)]
+        nodes: list[Node] = [*groups, *self._single_steps()]
         return Plan(self.jaxpr, tuple(self._steps(self._sorted(nodes))), tuple(self._decisions()))
 
     def _sorted(self, nodes: list[Node]) -> list[Node]:

@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass, field
 
 from ..ir import Equation, Var
-from ..primitives.lowering import Reduction
-from .access import AxisMap, Reader
+from .access import AxisMap, Reader, is_fold, reduced_axes
 from .cost import FLOPS_PER_BYTE, MAX_KERNEL_ARRAYS, MAX_KERNEL_EQNS, flops_per_element, is_expensive
 
 
@@ -55,10 +54,9 @@ class Refusal:
 def new_group(number: int, eqn: Equation, separation: str) -> Group:
     """A group of one equation that loops over its result, or over its operand if it reduces."""
     out = eqn.outvars[0]
-    lowering = eqn.primitive.lowering
-    if isinstance(lowering, Reduction) and not lowering.kind.startswith("cum"):
+    if is_fold(eqn):
         shape = eqn.invars[0].aval.shape
-        reduced = frozenset(lowering.axes(eqn.params))
+        reduced = frozenset(reduced_axes(eqn))
         kept = tuple(axis for axis in range(len(shape)) if axis not in reduced)
         align: dict[Var, AxisMap] = {out: kept}
         row = {out}
@@ -216,9 +214,7 @@ class Fitter:
 
     def _mark_rows(self, group: Group) -> None:
         for eqn in group.eqns:
-            lowering = eqn.primitive.lowering
-            folds = isinstance(lowering, Reduction) and not lowering.kind.startswith("cum")
-            if folds or any(root.var in group.row for root in self.reader.roots(eqn)):
+            if is_fold(eqn) or any(root.var in group.row for root in self.reader.roots(eqn)):
                 group.row.update(eqn.outvars)
 
     def _check_phases(self, merged: Group, up: Group, down: Group) -> Group | Refusal:
@@ -232,8 +228,7 @@ class Fitter:
                 continue
             if any(root.axis_map is None for root in roots) or merged.loops[eqn] is None:
                 return Refusal("WB312")
-            lowering = eqn.primitive.lowering
-            folds = isinstance(lowering, Reduction)
+            folds = is_fold(eqn)
             axes = {axis for axis in merged.align[eqn.outvars[0]] if axis is not None}
             second_pass = folds or bool(axes & merged.reduced)
             if second_pass and not rows:
@@ -242,7 +237,7 @@ class Fitter:
             covered = {axis for axis in loop if axis is not None and merged.shape[axis] != 1}
             if not rows <= covered:
                 return Refusal("WB318")
-            if folds and not merged.reduced <= {axis for axis in loop if axis is not None}:
+            if folds and not {a for a in merged.reduced if merged.shape[a] != 1} <= covered:
                 return Refusal("WB315")
             for root in roots:
                 at = {loop[t] for t in root.axis_map if t is not None}
