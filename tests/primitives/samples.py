@@ -244,9 +244,7 @@ def concatenate_cases(rng: np.random.Generator) -> Iterator[Case]:
             continue
         axis = int(rng.integers(0, len(shape)))
         lengths = rng.integers(0, 4, rng.integers(1, 5))
-        operands = tuple(
-            numbered((*shape[:axis], int(n), *shape[axis + 1 :])) + 100 * k for k, n in enumerate(lengths)
-        )
+        operands = tuple(numbered((*shape[:axis], int(n), *shape[axis + 1 :])) + 100 * k for k, n in enumerate(lengths))
         yield Case("concatenate", operands, {"dimension": axis})
 
 

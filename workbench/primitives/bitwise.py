@@ -43,8 +43,6 @@ shift_left_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("shift_left", x, 
 
 # ---- shift_right_arithmetic ----
 shift_right_arithmetic_p = Primitive("shift_right_arithmetic")
-shift_right_arithmetic_p.def_abstract_eval(binary(shift_right_arithmetic_p, INTS))
-shift_right_arithmetic_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("shift_right_arithmetic", x, y)))
 
 
 @shift_right_arithmetic_p.def_impl
@@ -57,10 +55,11 @@ def shift_right_arithmetic_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(np.right_shift(x.view(signed), shift)).view(x.dtype)
 
 
+shift_right_arithmetic_p.def_abstract_eval(binary(shift_right_arithmetic_p, INTS))
+shift_right_arithmetic_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("shift_right_arithmetic", x, y)))
+
 # ---- shift_right_logical ----
 shift_right_logical_p = Primitive("shift_right_logical")
-shift_right_logical_p.def_abstract_eval(binary(shift_right_logical_p, INTS))
-shift_right_logical_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("shift_right_logical", x, y)))
 
 
 @shift_right_logical_p.def_impl
@@ -68,6 +67,9 @@ def shift_right_logical_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
     return np.asarray(np.right_shift(x.view(unsigned), y.view(unsigned))).view(x.dtype)
 
+
+shift_right_logical_p.def_abstract_eval(binary(shift_right_logical_p, INTS))
+shift_right_logical_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("shift_right_logical", x, y)))
 
 # ---- population_count: the bits of |x|, as uint8 ----
 population_count_p = Primitive("population_count")

@@ -10,8 +10,6 @@ from .signatures import COMPLEX, FLOATS, NUMBERS, binary, check_dtype, complex_o
 
 # ---- complex: from the real and the imaginary part ----
 complex_p = Primitive("complex")
-complex_p.def_abstract_eval(binary(complex_p, FLOATS, complex_of))
-complex_p.def_lowering(Pointwise(lambda ctx, re, im: f"complex({re}, {im})", flops=0))
 
 
 @complex_p.def_impl
@@ -21,6 +19,9 @@ def complex_impl(re: np.ndarray, im: np.ndarray) -> np.ndarray:
     out.real, out.imag = re, im
     return out
 
+
+complex_p.def_abstract_eval(binary(complex_p, FLOATS, complex_of))
+complex_p.def_lowering(Pointwise(lambda ctx, re, im: f"complex({re}, {im})", flops=0))
 
 # ---- real ----
 real_p = Primitive("real")
@@ -37,10 +38,12 @@ imag_p.def_lowering(Pointwise(lambda ctx, x: f"{x}.imag", flops=0))
 # ---- conj: input_dtype is in JAX's printed form; the conjugate of a real number is itself ----
 conj_p = Primitive("conj")
 conj_p.def_impl(lambda x, *, input_dtype=None: np.asarray(np.conjugate(x)))
-conj_p.def_lowering(Pointwise(lambda ctx, x: f"{x}.conjugate()" if ctx.dtype.kind == "c" else x))
 
 
 @conj_p.def_abstract_eval
 def conj_aval(x: Aval, *, input_dtype: np.dtype | None = None) -> Aval:
     check_dtype("conj", x, NUMBERS)
     return joint_aval("conj", (x,), x.dtype)
+
+
+conj_p.def_lowering(Pointwise(lambda ctx, x: f"{x}.conjugate()" if ctx.dtype.kind == "c" else x))

@@ -15,7 +15,7 @@ convert_element_type_p = Primitive("convert_element_type")
 @convert_element_type_p.def_impl
 def convert_element_type_impl(x: np.ndarray, *, new_dtype: np.dtype, weak_type: bool = False) -> np.ndarray:
     if x.dtype.kind == "c" and np.dtype(new_dtype).kind not in "bc":
-        x = x.real  # said at trace time, where NumPy warns that the imaginary part is dropped
+        x = np.real(x)  # said at trace time, where NumPy warns that the imaginary part is dropped
     return np.array(x, dtype=new_dtype)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-
-from .lowering import Condition, Index
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +207,8 @@ def conjunction(conditions: list[Expr]) -> Expr | None:
     return reduce(lambda a, b: a & b, conditions) if conditions else None
 
 
-def where(condition: Condition, then: Index | int, otherwise: Index | int) -> Index:
-    """`then` where `condition` holds, else `otherwise`. A condition that is already known (of plain ints, in the tests,
-    or of constants) chooses at once."""
+def where(condition: Any, then: Any, otherwise: Any) -> Any:
+    """`then` where `condition` holds, else `otherwise`: indices, or plain ints with a plain condition."""
     if isinstance(condition, Expr):
         return Expr("where", (condition, wrap(then), wrap(otherwise)))
     return then if condition else otherwise

@@ -14,7 +14,7 @@ GATHER_MODES = ("clip", "wrap", "promise")
 
 def clamped(index: Index, last: Index) -> Index:
     """`index` moved into 0..last."""
-    return where(index < 0, last * 0, where(last < index, last, index))
+    return where(index < 0, 0, where(index < last, index, last))
 
 
 def gather_shape(
@@ -58,9 +58,7 @@ gather_nd_p = Primitive("gather_nd")
 
 
 @gather_nd_p.def_impl
-def gather_nd_impl(
-    x: np.ndarray, *indices: np.ndarray, axes: tuple[int, ...], position: int, mode: str
-) -> np.ndarray:
+def gather_nd_impl(x: np.ndarray, *indices: np.ndarray, axes: tuple[int, ...], position: int, mode: str) -> np.ndarray:
     at = tuple(in_range(i, x.shape[axis], mode) for i, axis in zip(indices, axes, strict=True))
     return take(x, at, axes, position)
 
@@ -118,9 +116,7 @@ gather_checked_p.def_lowering(LibraryCall(gather_checked_impl, library="NumPy"))
 dynamic_slice_p = Primitive("dynamic_slice")
 
 
-def clamped_slices(
-    shape: tuple[int, ...], starts: tuple[np.ndarray, ...], sizes: tuple[int, ...]
-) -> tuple[slice, ...]:
+def clamped_slices(shape: tuple[int, ...], starts: tuple[np.ndarray, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
     """The region of `sizes` at `starts`, moved so that it lies within `shape`."""
     firsts = (max(0, min(int(start), n - size)) for n, start, size in zip(shape, starts, sizes, strict=True))
     return tuple(slice(first, first + size) for first, size in zip(firsts, sizes, strict=True))

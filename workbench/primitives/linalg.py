@@ -6,6 +6,7 @@ Operands are stacks of matrices (..., m, n). A singular matrix raises NumPy's Li
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal as Choice
 
 import numpy as np
 
@@ -106,11 +107,16 @@ slogdet_p.def_lowering(LibraryCall(slogdet_p.impl, library="LAPACK", flops=cubic
 
 # ---- eigh: eigenvalues, ascending, and eigenvectors of a Hermitian matrix, of which one triangle is read ----
 eigh_p = Primitive("eigh", multiple_results=True)
-eigh_p.def_impl(lambda a, *, uplo="L": tuple(np.linalg.eigh(a, UPLO=uplo)))
+Triangle = Choice["L", "U"]
+
+
+@eigh_p.def_impl
+def eigh_impl(a: np.ndarray, *, uplo: Triangle = "L") -> tuple[np.ndarray, ...]:
+    return tuple(np.linalg.eigh(a, uplo))
 
 
 @eigh_p.def_abstract_eval
-def eigh_aval(a: Aval, *, uplo: str = "L") -> tuple[Aval, Aval]:
+def eigh_aval(a: Aval, *, uplo: Triangle = "L") -> tuple[Aval, Aval]:
     stack, n, _ = check_matrix("eigh", a, square=True)
     if uplo not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
@@ -141,8 +147,9 @@ svd_p = Primitive("svd", multiple_results=True)
 def svd_impl(
     a: np.ndarray, *, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> tuple[np.ndarray, ...]:
-    found = np.linalg.svd(a, full_matrices, compute_uv, hermitian)
-    return tuple(found) if compute_uv else (found,)
+    if not compute_uv:
+        return (np.linalg.svd(a, full_matrices, compute_uv=False, hermitian=hermitian),)
+    return tuple(np.linalg.svd(a, full_matrices, hermitian=hermitian))
 
 
 @svd_p.def_abstract_eval
@@ -162,16 +169,18 @@ svd_p.def_lowering(LibraryCall(svd_impl, library="LAPACK", flops=cubic(12)))
 
 # ---- qr: (q, r), or (r,) with mode "r" ----
 qr_p = Primitive("qr", multiple_results=True)
+QrMode = Choice["reduced", "complete", "r"]
 
 
 @qr_p.def_impl
-def qr_impl(a: np.ndarray, *, mode: str = "reduced") -> tuple[np.ndarray, ...]:
-    found = np.linalg.qr(a, mode)
-    return (found,) if mode == "r" else tuple(found)
+def qr_impl(a: np.ndarray, *, mode: QrMode = "reduced") -> tuple[np.ndarray, ...]:
+    if mode == "r":
+        return (np.asarray(np.linalg.qr(a, "r")),)
+    return tuple(np.linalg.qr(a, mode))
 
 
 @qr_p.def_abstract_eval
-def qr_aval(a: Aval, *, mode: str = "reduced") -> tuple[Aval, ...]:
+def qr_aval(a: Aval, *, mode: QrMode = "reduced") -> tuple[Aval, ...]:
     stack, m, n = check_matrix("qr", a, square=False)
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr: mode {mode!r} is none of 'reduced', 'complete', 'r'")

@@ -79,14 +79,15 @@ def smaller(ctx: ScalarContext, x: str, y: str) -> str:
 
 # ---- reduce_sum ----
 reduce_sum_p = Primitive("reduce_sum")
-reduce_sum_p.def_abstract_eval(reduced(reduce_sum_p, NUMBERS))
-reduce_sum_p.def_lowering(Reduction("sum", lambda ctx, acc, x: f"{acc} + {x}", lambda dtype: 0, folded_axes))
 
 
 @reduce_sum_p.def_impl
 def reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
     return np.asarray(np.add.reduce(x, axis=tuple(axes), dtype=x.dtype))  # no `initial`: it would cost -0.0 its sign
 
+
+reduce_sum_p.def_abstract_eval(reduced(reduce_sum_p, NUMBERS))
+reduce_sum_p.def_lowering(Reduction("sum", lambda ctx, acc, x: f"{acc} + {x}", lambda dtype: 0, folded_axes))
 
 # ---- reduce_prod ----
 reduce_prod_p = Primitive("reduce_prod")

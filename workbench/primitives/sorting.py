@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal as Choice
 
 import numpy as np
 
@@ -23,9 +24,7 @@ sort_p = Primitive("sort", multiple_results=True)
 
 
 @sort_p.def_impl
-def sort_impl(
-    *xs: np.ndarray, dimension: int, is_stable: bool = True, num_keys: int = 1
-) -> tuple[np.ndarray, ...]:
+def sort_impl(*xs: np.ndarray, dimension: int, is_stable: bool = True, num_keys: int = 1) -> tuple[np.ndarray, ...]:
     if len(xs) == 1:
         return (np.sort(xs[0], axis=dimension, stable=is_stable),)
     order = np.lexsort(xs[:num_keys][::-1], axis=dimension)  # always stable; the last key is its first
@@ -96,15 +95,16 @@ argpartition_p.def_lowering(LibraryCall(argpartition_p.impl, library="NumPy"))
 
 # ---- searchsorted: a is sorted, or `sorter` sorts it ----
 searchsorted_p = Primitive("searchsorted")
+Side = Choice["left", "right"]
 
 
 @searchsorted_p.def_impl
-def searchsorted_impl(a: np.ndarray, v: np.ndarray, *sorter: np.ndarray, side: str = "left") -> np.ndarray:
+def searchsorted_impl(a: np.ndarray, v: np.ndarray, *sorter: np.ndarray, side: Side = "left") -> np.ndarray:
     return np.asarray(np.searchsorted(a, v, side, *sorter), INT64)
 
 
 @searchsorted_p.def_abstract_eval
-def searchsorted_aval(a: Aval, v: Aval, *sorter: Aval, side: str = "left") -> Aval:
+def searchsorted_aval(a: Aval, v: Aval, *sorter: Aval, side: Side = "left") -> Aval:
     check_same_dtype("searchsorted", (a, v))
     if side not in ("left", "right"):
         raise ValueError(f"side must be one of 'left' or 'right' (got {side!r})")

@@ -10,7 +10,6 @@ from .lowering import Inline
 
 # ---- pjit: a nested jit; inlined before fusion ----
 pjit_p = Primitive("pjit", multiple_results=True)
-pjit_p.def_lowering(Inline())
 
 
 @pjit_p.def_impl
@@ -26,3 +25,6 @@ def pjit_aval(*operands: Aval, name: str, jaxpr: Jaxpr) -> tuple[Aval, ...]:
         if (given.shape, given.dtype) != (expected.shape, expected.dtype):
             raise TypeError(f"pjit {name}: operand {number} is {given}; the program takes {expected}")
     return jaxpr.out_avals
+
+
+pjit_p.def_lowering(Inline())

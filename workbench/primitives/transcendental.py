@@ -21,13 +21,11 @@ exp_p.def_impl(as_array(np.exp))
 exp_p.def_abstract_eval(unary(exp_p, INEXACT))
 exp_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("exp", x), flops=20, expensive=True))
 
-
 # ---- exp2 ----
 exp2_p = Primitive("exp2")
 exp2_p.def_impl(as_array(np.exp2))
 exp2_p.def_abstract_eval(unary(exp2_p, INEXACT))
 exp2_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("exp2", x), flops=20, expensive=True))
-
 
 # ---- expm1 ----
 expm1_p = Primitive("expm1")
@@ -35,13 +33,11 @@ expm1_p.def_impl(as_array(np.expm1))
 expm1_p.def_abstract_eval(unary(expm1_p, INEXACT))
 expm1_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("expm1", x), flops=20, expensive=True))
 
-
 # ---- log ----
 log_p = Primitive("log")
 log_p.def_impl(as_array(np.log))
 log_p.def_abstract_eval(unary(log_p, INEXACT))
 log_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("log", x), flops=20, expensive=True))
-
 
 # ---- log2 ----
 log2_p = Primitive("log2")
@@ -49,13 +45,11 @@ log2_p.def_impl(as_array(np.log2))
 log2_p.def_abstract_eval(unary(log2_p, INEXACT))
 log2_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("log2", x), flops=20, expensive=True))
 
-
 # ---- log10 ----
 log10_p = Primitive("log10")
 log10_p.def_impl(as_array(np.log10))
 log10_p.def_abstract_eval(unary(log10_p, INEXACT))
 log10_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("log10", x), flops=20, expensive=True))
-
 
 # ---- log1p ----
 log1p_p = Primitive("log1p")
@@ -63,13 +57,11 @@ log1p_p.def_impl(as_array(np.log1p))
 log1p_p.def_abstract_eval(unary(log1p_p, INEXACT))
 log1p_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("log1p", x), flops=20, expensive=True))
 
-
 # ---- sqrt ----
 sqrt_p = Primitive("sqrt")
 sqrt_p.def_impl(as_array(np.sqrt))
 sqrt_p.def_abstract_eval(unary(sqrt_p, INEXACT))
 sqrt_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("sqrt", x), flops=4))
-
 
 # ---- cbrt ----
 cbrt_p = Primitive("cbrt")
@@ -77,13 +69,11 @@ cbrt_p.def_impl(as_array(np.cbrt))
 cbrt_p.def_abstract_eval(unary(cbrt_p, FLOATS))
 cbrt_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("cbrt", x), flops=20, expensive=True))
 
-
 # ---- sin ----
 sin_p = Primitive("sin")
 sin_p.def_impl(as_array(np.sin))
 sin_p.def_abstract_eval(unary(sin_p, INEXACT))
 sin_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("sin", x), flops=20, expensive=True))
-
 
 # ---- cos ----
 cos_p = Primitive("cos")
@@ -91,13 +81,11 @@ cos_p.def_impl(as_array(np.cos))
 cos_p.def_abstract_eval(unary(cos_p, INEXACT))
 cos_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("cos", x), flops=20, expensive=True))
 
-
 # ---- tan ----
 tan_p = Primitive("tan")
 tan_p.def_impl(as_array(np.tan))
 tan_p.def_abstract_eval(unary(tan_p, INEXACT))
 tan_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("tan", x), flops=20, expensive=True))
-
 
 # ---- asin ----
 asin_p = Primitive("asin")
@@ -105,13 +93,11 @@ asin_p.def_impl(as_array(np.arcsin))
 asin_p.def_abstract_eval(unary(asin_p, INEXACT))
 asin_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("asin", x), flops=20, expensive=True))
 
-
 # ---- acos ----
 acos_p = Primitive("acos")
 acos_p.def_impl(as_array(np.arccos))
 acos_p.def_abstract_eval(unary(acos_p, INEXACT))
 acos_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("acos", x), flops=20, expensive=True))
-
 
 # ---- atan ----
 atan_p = Primitive("atan")
@@ -119,13 +105,11 @@ atan_p.def_impl(as_array(np.arctan))
 atan_p.def_abstract_eval(unary(atan_p, INEXACT))
 atan_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("atan", x), flops=20, expensive=True))
 
-
 # ---- sinh ----
 sinh_p = Primitive("sinh")
 sinh_p.def_impl(as_array(np.sinh))
 sinh_p.def_abstract_eval(unary(sinh_p, INEXACT))
 sinh_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("sinh", x), flops=20, expensive=True))
-
 
 # ---- cosh ----
 cosh_p = Primitive("cosh")
@@ -133,13 +117,11 @@ cosh_p.def_impl(as_array(np.cosh))
 cosh_p.def_abstract_eval(unary(cosh_p, INEXACT))
 cosh_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("cosh", x), flops=20, expensive=True))
 
-
 # ---- tanh ----
 tanh_p = Primitive("tanh")
 tanh_p.def_impl(as_array(np.tanh))
 tanh_p.def_abstract_eval(unary(tanh_p, INEXACT))
 tanh_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("tanh", x), flops=20, expensive=True))
-
 
 # ---- asinh ----
 asinh_p = Primitive("asinh")
@@ -147,13 +129,11 @@ asinh_p.def_impl(as_array(np.arcsinh))
 asinh_p.def_abstract_eval(unary(asinh_p, INEXACT))
 asinh_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("asinh", x), flops=20, expensive=True))
 
-
 # ---- acosh ----
 acosh_p = Primitive("acosh")
 acosh_p.def_impl(as_array(np.arccosh))
 acosh_p.def_abstract_eval(unary(acosh_p, INEXACT))
 acosh_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("acosh", x), flops=20, expensive=True))
-
 
 # ---- atanh ----
 atanh_p = Primitive("atanh")
@@ -161,13 +141,11 @@ atanh_p.def_impl(as_array(np.arctanh))
 atanh_p.def_abstract_eval(unary(atanh_p, INEXACT))
 atanh_p.def_lowering(Pointwise(lambda ctx, x: ctx.call("atanh", x), flops=20, expensive=True))
 
-
 # ---- atan2 ----
 atan2_p = Primitive("atan2")
 atan2_p.def_impl(as_array(np.arctan2))
 atan2_p.def_abstract_eval(binary(atan2_p, FLOATS))
 atan2_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("atan2", x, y), flops=20, expensive=True))
-
 
 # ---- hypot ----
 hypot_p = Primitive("hypot")
@@ -175,13 +153,11 @@ hypot_p.def_impl(as_array(np.hypot))
 hypot_p.def_abstract_eval(binary(hypot_p, FLOATS))
 hypot_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("hypot", x, y), flops=8, expensive=True))
 
-
 # ---- logaddexp ----
 logaddexp_p = Primitive("logaddexp")
 logaddexp_p.def_impl(as_array(np.logaddexp))
 logaddexp_p.def_abstract_eval(binary(logaddexp_p, FLOATS))
 logaddexp_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("logaddexp", x, y), flops=40, expensive=True))
-
 
 # ---- logaddexp2 ----
 logaddexp2_p = Primitive("logaddexp2")
@@ -190,9 +166,15 @@ logaddexp2_p.def_abstract_eval(binary(logaddexp2_p, FLOATS))
 logaddexp2_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("logaddexp2", x, y), flops=40, expensive=True))
 
 
-# ---- logistic ----
+# ---- logistic: 1 / (1 + exp(-x)) ----
 logistic_p = Primitive("logistic")
-logistic_p.def_abstract_eval(unary(logistic_p, INEXACT))
+
+
+@logistic_p.def_impl
+def logistic_impl(x: np.ndarray) -> np.ndarray:
+    one = x.dtype.type(1)
+    with np.errstate(over="ignore"):  # exp(-x) = inf gives the right limit, 0
+        return np.asarray(one / (one + np.exp(-x)))
 
 
 def _logistic(ctx: ScalarContext, x: str) -> str:
@@ -202,14 +184,8 @@ def _logistic(ctx: ScalarContext, x: str) -> str:
     return ctx.call("div", ctx.const(1), f"({ctx.const(1)} + {exponential})")
 
 
+logistic_p.def_abstract_eval(unary(logistic_p, INEXACT))
 logistic_p.def_lowering(Pointwise(_logistic, flops=24, expensive=True))
-
-
-@logistic_p.def_impl
-def logistic_impl(x: np.ndarray) -> np.ndarray:
-    one = x.dtype.type(1)
-    with np.errstate(over="ignore"):  # exp(-x) = inf gives the right limit, 0
-        return np.asarray(one / (one + np.exp(-x)))
 
 
 # ---- erf, erfc ----
