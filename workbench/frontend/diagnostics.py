@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import (
     ConcretizationTypeError,
     NonConcreteBooleanIndexError,
+    SideEffectError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
@@ -391,9 +392,9 @@ def data_dependent_shape(x: Any, what: str, fixes: Sequence[str] = ()) -> NonCon
 
 
 def side_effect(what: str, why: str, fixes: Sequence[str] = ()) -> TracingError:
-    """WB160: something besides arrays that must happen at every run."""
+    """WB160: something besides arrays that must happen at every run. "{line} {what}; {why}"."""
     return build(
-        TracingError, f"{{line}} {what}; {why}.", "a side effect", code="WB160",
+        SideEffectError, f"{{line}} {what}; {why}.", "a side effect",
         fixes=fixes or ("leave it outside the compiled code",),
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ object and instruction, so that a span costs a dictionary lookup after the first
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
 import os
 import sys
@@ -56,13 +57,14 @@ def is_user_code(code: CodeType) -> bool:
 class _CodeSpans:
     """The spans of one code object, by instruction. It keeps the code alive, so that its id stays its own."""
 
-    __slots__ = ("code", "kind", "names", "positions", "spans")
+    __slots__ = ("code", "drops", "kind", "names", "positions", "spans")
 
     def __init__(self, code: CodeType):
         self.code = code
         self.kind = code_kind(code.co_filename)
         self.spans: dict[int, Span] = {}
         self.names: dict[int, str] = {}
+        self.drops: dict[int, bool] = {}
         self.positions: list | None = None
 
     def span(self, lasti: int) -> Span:
@@ -149,6 +151,17 @@ def current_position(
 
 def current_spans(depth: int = 1, stop: FrameType | None = None) -> tuple[Span, ...]:
     return current_position(depth + 1, stop)[0]
+
+
+def caller_drops_result(depth: int) -> bool:
+    """Whether the call being made `depth` frames up is a statement of its own: its result goes nowhere."""
+    frame = sys._getframe(depth)
+    info = _codes.get(id(frame.f_code)) or _code_spans(frame.f_code)
+    dropped = info.drops.get(frame.f_lasti)
+    if dropped is None:
+        following = next((i for i in dis.get_instructions(info.code) if i.offset > frame.f_lasti), None)
+        dropped = info.drops[frame.f_lasti] = following is not None and following.opname == "POP_TOP"
+    return dropped
 
 
 # ---- names: `name = <expression>` ----

@@ -192,7 +192,7 @@ class CapturedArray:
         self.value = value
         self.name = name
         self.read = read
-        self.aval = Aval(tuple(value.shape), value.dtype)
+        self.aval: Aval = getattr(value, "aval", None) or Aval(tuple(value.shape), value.dtype)
         self.var: Var | None = None
         self.tracer: Tracer | None = None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 
 from ..errors import ScopeError
@@ -19,7 +18,6 @@ from .recording import current_trace
 _numbers = count()
 
 
-@dataclass(frozen=True, slots=True)
 class NodeView:
     """One equation, as a `compile_ops` predicate sees it.
 
@@ -27,25 +25,37 @@ class NodeView:
     primitive's name; inputs, outputs: avals; source: the user's sub-expression.
     """
 
-    op: str
-    name: str
-    primitive: str
-    inputs: tuple[Aval, ...]
-    outputs: tuple[Aval, ...]
-    source: str
+    __slots__ = ("_eqn",)
 
-    @classmethod
-    def of(cls, eqn: Equation) -> NodeView:
-        """The view of an equation."""
-        origin, primitive = eqn.origin, eqn.primitive.name
-        return cls(
-            op=origin.op or primitive,
-            name=origin.name or primitive,
-            primitive=primitive,
-            inputs=tuple(a.aval for a in eqn.invars),
-            outputs=tuple(v.aval for v in eqn.outvars),
-            source=source_text(origin.span),
-        )
+    def __init__(self, eqn: Equation):
+        self._eqn = eqn
+
+    @property
+    def op(self) -> str:
+        return self._eqn.origin.op or self._eqn.primitive.name
+
+    @property
+    def name(self) -> str:
+        return self._eqn.origin.name or self._eqn.primitive.name
+
+    @property
+    def primitive(self) -> str:
+        return self._eqn.primitive.name
+
+    @property
+    def inputs(self) -> tuple[Aval, ...]:
+        return tuple(a.aval for a in self._eqn.invars)
+
+    @property
+    def outputs(self) -> tuple[Aval, ...]:
+        return tuple(v.aval for v in self._eqn.outvars)
+
+    @property
+    def source(self) -> str:
+        return source_text(self._eqn.origin.span)
+
+    def __repr__(self) -> str:
+        return f"NodeView(op={self.op!r}, name={self.name!r}, primitive={self.primitive!r})"
 
 
 @contextmanager
@@ -87,11 +97,3 @@ def jit_scope(
         yield scope
     finally:
         trace.scopes = saved
-
-
-def compiles(eqn: Equation) -> bool:
-    """Whether the innermost scope of an equation lets it be compiled."""
-    if not eqn.origin.scopes:
-        return True
-    decide = eqn.origin.scopes[-1].compile_ops
-    return bool(decide(NodeView.of(eqn))) if callable(decide) else bool(decide)

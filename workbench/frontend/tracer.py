@@ -51,7 +51,8 @@ class Tracer:
     """
 
     __slots__ = (
-        "__weakref__", "_atom", "_strides", "_version", "aval", "buffer", "op", "origin", "parent", "scalar", "writeable",
+        "__weakref__", "_atom", "_strides", "_version", "aval", "buffer", "op", "origin", "parent", "scalar",
+        "writeable",
     )  # fmt: skip
     __array_priority__ = 1000
 

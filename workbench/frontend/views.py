@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..ir import REGISTRY, Aval
-from .tracer import Buffer, Strides, Tracer, contiguous_strides, emit, from_atom, require_trace
+from .tracer import Strides, Tracer, contiguous_strides, emit, from_atom, require_trace
 
 
 class ViewOp(Protocol):
@@ -426,9 +426,3 @@ class Flags:
         if not hasattr(self, name):
             raise KeyError("Unknown flag")
         return getattr(self, name)
-
-
-__all__ = [
-    "Buffer", "Flags", "ViewOp", "broadcast_view", "expand_dims", "make_view", "part_view", "ravel", "read", "reshape",
-    "rev_view", "same_memory", "set_shape", "shares_memory", "slice_view", "squeeze", "transpose", "view_strides", "write",
-]  # fmt: skip

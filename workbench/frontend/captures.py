@@ -1,0 +1,348 @@
+"""What traced code reads from outside: globals, closure cells, defaults, attributes, and how each is seen.
+
+Arrays become inputs of the program, read again at every call. Numbers, strings and functions become constants, each
+with a guard that is checked at every call. Containers are copied with their arrays replaced by tracers, user functions
+and classes are rebuilt over the same view of the world (`frontend.functions`), modules are wrapped
+(`frontend.proxies`). So nothing outside is touched while tracing, and code that turns out untraceable can run in NumPy
+from the start.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import decimal
+import enum
+import fractions
+import io
+import logging
+import math
+import operator
+import pathlib
+import re
+import types
+from collections import deque
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import TracingError
+from ..ir import aval_of, supported_dtype
+from .diagnostics import side_effect, unsupported, unsupported_dtype
+from .recording import Trace
+from .tracer import Tracer, from_outside
+
+Read = Callable[[], Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Capture:
+    """An array that the program reads from outside: `read()` gives the present one. value: the one traced with."""
+
+    name: str
+    read: Read
+    value: Any
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """A value that the trace took as a constant; when `holds()` is false, trace again."""
+
+    name: str
+    read: Read
+    value: Any
+    same: Callable[[Any, Any], bool] = operator.is_
+
+    def holds(self) -> bool:
+        try:
+            return bool(self.same(self.read(), self.value))
+        except Exception:  # the name, key or attribute is gone
+            return False
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Equal, of one type, and equal in ways that `==` overlooks (signed zeros, NaN)."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
+    if isinstance(a, complex):
+        return same_constant(a.real, b.real) and same_constant(a.imag, b.imag)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(same_constant, a, b))
+    return bool(a == b)
+
+
+CONSTANT_TYPES = (
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice, np.dtype,
+    np.generic, np.ufunc, np.finfo, np.iinfo, re.Pattern, pathlib.PurePath, datetime.timedelta, datetime.date,
+    datetime.time, fractions.Fraction, decimal.Decimal, enum.Enum, type(np.index_exp),
+)  # fmt: skip
+_MISSING = object()
+
+
+class Lifter:
+    """Gives the traced code its view of values from outside, each at most once.
+
+    trace_floats: read floats as inputs instead of constants (cells, whose parameters change from run to run).
+    """
+
+    def __init__(self, trace: Trace, *, trace_floats: bool = False):
+        self.trace = trace
+        self.trace_floats = trace_floats
+        self.parent: Lifter | None = None
+        self.guards: list[Guard] = []
+        self.overlays: dict[int, Overlay] = {}
+        self.cells: dict[int, tuple[types.CellType, types.CellType, Any]] = {}
+        self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
+        self._memo: dict[int, tuple[Any, Any, Read]] = {}
+        self._through_parent = False  # what is read through the view of the trace around this one, that one guards
+        self._copies: list[tuple[str, Any, Any]] = []  # name, the copy that the code sees, its content at first
+
+    # ---- namespaces ----
+
+    def overlay(self, namespace: dict[str, Any]) -> Overlay:
+        """The view of a module's globals."""
+        if isinstance(namespace, Overlay) and namespace.lifter is self:
+            return namespace
+        found = self.overlays.get(id(namespace))
+        if found is None:
+            source = namespace if self.parent is None else self.parent.overlay(namespace)
+            found = self.overlays[id(namespace)] = Overlay(self, source)
+        return found
+
+    # ---- values ----
+
+    def lift(self, value: Any, name: str, read: Read) -> Any:
+        """`value` as the traced code sees it. name: the user's path to it; read: how to get it at call time."""
+        kind = type(value)
+        if kind is Tracer or isinstance(kind, type) and issubclass(kind, _Lifted):
+            return value
+        if self.trace_floats and kind in (float, complex) or self.trace_floats and isinstance(value, np.inexact):
+            return self._scalar(value, name, read)
+        if isinstance(value, CONSTANT_TYPES):
+            self.guard(name, read, value, same_constant)
+            return value
+        memo = self._memo.get(id(value))
+        if memo is not None:
+            first = memo[2]
+            if first is not read:  # the program relies on both paths leading to one object
+                self.guard(name, lambda: read() is first(), True)
+            return memo[1]
+        if isinstance(value, types.ModuleType):
+            from .proxies import wrap_module
+
+            return self._remember(value, wrap_module(self, value), read)
+        return self._lift_object(value, name, read)
+
+    def guard(self, name: str, read: Read, value: Any, same: Callable[[Any, Any], bool] = operator.is_) -> None:
+        if not self._through_parent:
+            self.guards.append(Guard(name, read, value, same))
+
+    def _remember(self, value: Any, lifted: Any, read: Read) -> Any:
+        self._memo[id(value)] = (value, lifted, read)
+        if lifted is not value:
+            self.originals[id(lifted)] = (lifted, value)
+        return lifted
+
+    def _scalar(self, value: Any, name: str, read: Read) -> Tracer:
+        return from_outside(self.trace, _ScalarInput(value), name, read)
+
+    def _lift_object(self, value: Any, name: str, read: Read) -> Any:
+        from . import functions, proxies
+
+        kind = type(value)
+        if isinstance(value, np.ndarray):
+            return self._remember(value, self._array(value, name, read), read)
+        if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(value, "_make"):
+            return self._sequence(value, name, read)
+        if isinstance(value, dict):
+            return self._mapping(value, name, read)
+        if isinstance(value, set | frozenset | deque | bytearray):
+            self.guard(name, read, copy.copy(value), lambda a, b: type(a) is type(b) and a == b)
+            return self._remember(value, self._watched(name, copy.copy(value)), read)
+        if proxies.is_impure(value):
+            return self._remember(value, proxies.refuse(value, name), read)
+        if isinstance(value, Iterator | io.IOBase | logging.Logger):
+            raise side_effect(f"uses `{name}`, a {kind.__name__}", "its state must change at every run")
+        lifted = functions.lift_callable(self, value, name, read)
+        if lifted is not functions.NOT_CALLABLE:
+            return lifted
+        if hasattr(kind, "__array__") or hasattr(kind, "__array_interface__") or hasattr(kind, "__dlpack__"):
+            raise unsupported(f"`{name}`, a {kind.__module__}.{kind.__name__}", why="only NumPy arrays are traced")
+        return functions.lift_instance(self, value, name, read)
+
+    def _array(self, value: np.ndarray, name: str, read: Read) -> Tracer:
+        check_array(value, name)
+        return from_outside(self.trace, value, name, read)
+
+    def _sequence(self, value: Any, name: str, read: Read) -> Any:
+        self.guard(name, lambda: (type(read()), len(read())), (type(value), len(value)), operator.eq)
+        # Long lists of plain numbers are tables: one guard for all.
+        if len(value) > 16 and all(type(v) in (int, float, str, bool) for v in value):
+            self.guard(name, read, copy.copy(value), same_constant)
+            items = list(value)
+        else:
+            items = [self.lift(v, f"{name}[{i}]", _item(read, i)) for i, v in enumerate(value)]
+        if isinstance(value, list):
+            return self._remember(value, self._watched(name, items), read)
+        lifted = value._make(items) if hasattr(value, "_make") else tuple(items)  # type: ignore[attr-defined]
+        return self._remember(value, lifted, read)
+
+    def _mapping(self, value: dict, name: str, read: Read) -> Any:
+        self.guard(name, lambda: (type(read()), list(read())), (type(value), list(value)), operator.eq)
+        lifted: Any = {} if type(value) is dict else copy.copy(value)
+        self._remember(value, lifted, read)
+        for key, item in value.items():
+            dict.__setitem__(lifted, key, self.lift(item, f"{name}[{key!r}]", _item(read, key)))
+        return self._watched(name, lifted)
+
+    # ---- changes to what is outside ----
+
+    def _watched(self, name: str, lifted: Any) -> Any:
+        self._copies.append((name, lifted, copy.copy(lifted)))
+        return lifted
+
+    def watch_attributes(self, name: str, attributes: dict[str, Any]) -> None:
+        """Notice at the end of the trace if an object's attributes were changed."""
+        self._copies.append((name, attributes, dict(attributes)))
+
+    def check_side_effects(self) -> None:
+        """SideEffectError if the code changed something outside besides arrays: it has to do so at every run."""
+        for name, lifted, before in self._copies:
+            if not _unchanged(lifted, before):
+                raise _changed(name, "changes", "something outside")
+        for _original, cell, before in self.cells.values():
+            if _content(cell) is not before:
+                raise _changed("a nonlocal variable", "assigns", "it")
+        for overlay in self.overlays.values():
+            if overlay.refuses_writes:
+                for name in overlay.written():
+                    raise _changed(name, "assigns the global", "it")
+
+
+class _Lifted:
+    """Base of the stand-ins of `frontend.proxies`, which need no lifting."""
+
+
+class _ScalarInput:
+    """A float from outside, as an input: it is not known by identity, as arrays are."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.aval = aval_of(value)
+
+
+def check_array(value: np.ndarray, name: str = "") -> None:
+    """UnsupportedOperationError for arrays that cannot be traced: objects, strings, half floats, subclasses."""
+    if type(value) is not np.ndarray and not isinstance(value, np.memmap):
+        raise unsupported(f"`{name}`, a {type(value).__name__}", why="only plain ndarrays are traced", code="WB121")
+    if not supported_dtype(value.dtype):
+        raise unsupported_dtype(value.dtype, f"`{name}`, an array" if name else "an array")
+
+
+def _item(read: Read, key: Any) -> Read:
+    return lambda: read()[key]
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
+def _unchanged(now: Any, before: Any) -> bool:
+    if isinstance(now, dict):
+        return len(now) == len(before) and all(
+            k is j and v is before[j] for (k, v), j in zip(now.items(), before, strict=True)
+        )
+    if isinstance(now, list | deque):
+        return len(now) == len(before) and all(map(operator.is_, now, before))
+    return now == before
+
+
+def _changed(name: str, verb: str, what: str) -> TracingError:
+    from ..errors import SideEffectError
+
+    return SideEffectError(
+        f"WB160  The code {verb} `{name}`, which lives outside; tracing runs it once, but {what} must change at "
+        f"every run.\n   Fix  return the new value instead\n   SideEffectError WB160: `{name}` is changed",
+        value=name,
+        fixes=("return the new value instead",),
+    )
+
+
+class Overlay(dict):
+    """The globals that traced code sees: its own assignments, and lifted values of the namespace underneath.
+
+    The interpreter asks a dict subclass through `__getitem__`, so that only what is read is lifted. Assignments stay
+    here.
+    """
+
+    def __init__(self, lifter: Lifter, source: MutableMapping[str, Any]):
+        from .proxies import traced_builtins
+
+        super().__init__(__builtins__=traced_builtins(lifter, source))
+        self.lifter = lifter
+        self.source = source
+        self.refuses_writes = True
+        self.removed: set[str] = set()
+        self._seen: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        value = dict.get(self, name, _MISSING)
+        if value is not _MISSING:
+            return value
+        value = self._seen.get(name, _MISSING)
+        if value is not _MISSING:
+            return value
+        if name in self.removed:
+            raise KeyError(name)
+        source = self.source
+        try:
+            value = source[name]
+        except KeyError:
+            # A name that a later definition could shadow: the builtin of today is part of the program.
+            self.lifter.guard(name, lambda: name in source, False)
+            raise
+        lifter = self.lifter
+        saved, lifter._through_parent = lifter._through_parent, lifter._through_parent or isinstance(source, Overlay)
+        try:
+            value = self._seen[name] = lifter.lift(value, name, lambda: source[name])
+        finally:
+            lifter._through_parent = saved
+        return value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.removed.discard(name)
+        dict.__setitem__(self, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        if dict.__contains__(self, name):
+            dict.__delitem__(self, name)
+            if name in self.source:
+                self.removed.add(name)
+        elif name in self.source and name not in self.removed:
+            self.removed.add(name)
+        else:
+            raise KeyError(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or (name in self.source and name not in self.removed)
+
+    def written(self) -> list[str]:
+        """Names that the code assigned, in order."""
+        return [name for name in dict.__iter__(self) if name != "__builtins__"]

@@ -1,0 +1,250 @@
+"""Rebuilding the user's functions, methods, classes and objects over the traced view of the world.
+
+A function keeps its code, so that positions and tracebacks are the user's own, and gets the overlay as its globals and
+new closure cells. `rebuild_code` is the one place where a converted body can be put in. Functions of installed
+packages and of the standard library are called as they are, unless that would be a side effect.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .positions import USER, code_kind, is_user_code
+
+if TYPE_CHECKING:
+    from .captures import Lifter, Read
+
+NOT_CALLABLE = object()
+_LRU_CACHE = type(functools.lru_cache(lambda: None))
+
+
+def rebuild_code(code: types.CodeType) -> types.CodeType:
+    """The code that runs in place of the user's `code` while tracing.
+
+    A copy: the interpreter specialises code objects in place, and the user's own must stay tuned to plain globals.
+    """
+    copy = _copies.get(code)
+    if copy is None:
+        if len(_copies) > 10_000:
+            _copies.clear()
+        copy = _copies[code] = code.replace()
+    return copy
+
+
+_copies: dict[types.CodeType, types.CodeType] = {}
+
+
+def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
+    """A function, method, partial or class as traced code sees it; NOT_CALLABLE for anything else."""
+    from .proxies import wrap_library
+
+    if isinstance(value, types.FunctionType):
+        lifter.guard(name, read, value)
+        if is_user_code(value.__code__):
+            return rebuild_function(lifter, value, name, read)
+        return lifter._remember(value, wrap_library(lifter, value), read)
+    if isinstance(value, types.MethodType):
+        owner = lifter.lift(value.__self__, f"{name}.__self__", lambda: read().__self__)
+        function = lifter.lift(value.__func__, name, lambda: read().__func__)
+        if owner is value.__self__ and function is value.__func__:
+            return value
+        return types.MethodType(function, owner)
+    if isinstance(value, functools.partial):
+        lifter.guard(name, lambda: type(read()), type(value))
+        lifted = functools.partial(
+            lifter.lift(value.func, f"{name}.func", lambda: read().func),
+            *lifter.lift(value.args, f"{name}.args", lambda: read().args),
+            **lifter.lift(value.keywords, f"{name}.keywords", lambda: read().keywords),
+        )
+        return lifter._remember(value, lifted, read)
+    if isinstance(value, _LRU_CACHE):
+        # A cache of its own, so that no tracer stays in the user's.
+        lifted = functools.lru_cache(**value.cache_parameters())(  # type: ignore[attr-defined]
+            lifter.lift(value.__wrapped__, name, lambda: read().__wrapped__)
+        )
+        return lifter._remember(value, lifted, read)
+    if isinstance(value, type):
+        lifter.guard(name, read, value)
+        return lift_class(lifter, value, name, read)
+    if isinstance(value, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
+        lifter.guard(name, read, value)
+        return lifter._remember(value, wrap_library(lifter, value), read)
+    if type(value).__module__.startswith("numba.") and isinstance(
+        getattr(value, "py_func", None), types.FunctionType
+    ):  # a function that somebody else compiles: its Python source traces
+        lifter.guard(name, read, value)
+        return lifter.lift(value.py_func, name, lambda: read().py_func)
+    if isinstance(value, staticmethod | classmethod):
+        return type(value)(lifter.lift(value.__func__, name, lambda: read().__func__))
+    if _is_numpy_callable(value):
+        lifter.guard(name, read, value)
+        return lifter._remember(value, wrap_library(lifter, value), read)
+    return NOT_CALLABLE
+
+
+def _is_numpy_callable(value: Any) -> bool:
+    """NumPy's own function objects that are no Python functions (`np.where` and others dispatch in C)."""
+    return callable(value) and type(value).__module__.startswith("numpy") and type(value).__name__.endswith("er")
+
+
+def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Read) -> types.FunctionType:
+    """`fn` over the overlay of its globals, with lifted defaults and closure."""
+    originals = fn.__closure__ or ()
+    # The cells are made first and filled later: a function may be in its own closure.
+    cells = tuple([_new_cell(lifter, cell) for cell in originals])
+    code = rebuild_code(fn.__code__)
+    new = types.FunctionType(code, lifter.overlay(fn.__globals__), fn.__name__, None, cells or None)
+    new.__qualname__ = fn.__qualname__
+    new.__module__ = fn.__module__
+    new.__doc__ = fn.__doc__
+    lifter._remember(fn, new, read)
+    for variable, original, cell in zip(fn.__code__.co_freevars, originals, cells, strict=True):
+        _fill_cell(lifter, original, cell, f"{variable}")
+    if fn.__defaults__:
+        new.__defaults__ = tuple(
+            lifter.lift(value, f"{fn.__name__}.__defaults__[{i}]", _default(fn, i))
+            for i, value in enumerate(fn.__defaults__)
+        )
+    if fn.__kwdefaults__:
+        new.__kwdefaults__ = {
+            key: lifter.lift(value, f"{fn.__name__}.__kwdefaults__[{key!r}]", _kwdefault(fn, key))
+            for key, value in fn.__kwdefaults__.items()
+        }
+    if fn.__dict__:
+        attributes = {k: v for k, v in fn.__dict__.items() if k != "__wrapped__"}
+        new.__dict__.update(
+            {k: lifter.lift(v, f"{fn.__name__}.{k}", _attribute(fn, k)) for k, v in attributes.items()}
+        )  # fmt: skip
+        lifter.watch_attributes(fn.__name__, new.__dict__)
+    return new
+
+
+def _default(fn: types.FunctionType, i: int) -> Read:
+    return lambda: fn.__defaults__[i]  # type: ignore[index]
+
+
+def _kwdefault(fn: types.FunctionType, key: str) -> Read:
+    return lambda: fn.__kwdefaults__[key]  # type: ignore[index]
+
+
+def _attribute(owner: Any, name: str) -> Read:
+    return lambda: getattr(owner, name)
+
+
+def _new_cell(lifter: Lifter, original: types.CellType) -> types.CellType:
+    found = lifter.cells.get(id(original))
+    return found[1] if found is not None else types.CellType()
+
+
+def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, name: str) -> None:
+    from .captures import _MISSING, _content
+
+    if id(original) in lifter.cells:
+        return
+    lifter.cells[id(original)] = (original, cell, _MISSING)
+    value = _content(original)
+    if value is not _MISSING:
+        cell.cell_contents = lifted = lifter.lift(value, name, lambda: original.cell_contents)
+        lifter.cells[id(original)] = (original, cell, lifted)
+
+
+# ---- classes and their objects ----
+
+
+def is_user_class(cls: type) -> bool:
+    """Whether `cls` was written by the user, in a way that a copy of it behaves the same."""
+    if type(cls) not in (type, abc.ABCMeta) or issubclass(cls, enum.Enum | BaseException | tuple):
+        return False
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if file is not None and code_kind(file) != USER:
+        return False
+    # Classes that do something when they are subclassed would do it to the copy.
+    return "__init_subclass__" not in {k for base in cls.__mro__[:-1] for k in vars(base)}
+
+
+def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
+    """A class of the user's with rebuilt methods; other classes as they are."""
+    from .proxies import wrap_library
+
+    if not is_user_class(cls):
+        return lifter._remember(cls, wrap_library(lifter, cls), read)
+    return copy_class(
+        cls,
+        bases=tuple(lifter.lift(base, f"{name}.__bases__", lambda: base) for base in cls.__bases__),  # noqa: B023
+        remember=lambda new: lifter._remember(cls, new, read),
+        convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", lambda: vars(cls)[key]),
+    )
+
+
+_CLASS_INTERNALS = frozenset(("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__qualname__"))
+
+
+def copy_class(
+    cls: type, bases: tuple[type, ...], remember: Callable[[type], Any], convert: Callable[[str, Any], Any]
+) -> type:
+    """A copy of `cls` whose attributes went through `convert`; `remember` sees it before (methods refer to it)."""
+    namespace: dict[str, Any] = {
+        "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
+    }  # fmt: skip
+    slots = cls.__dict__.get("__slots__")
+    if slots is not None:
+        namespace["__slots__"] = slots
+    new = type(cls)(cls.__name__, bases, namespace)
+    remember(new)
+    skipped = _CLASS_INTERNALS | {slots} if isinstance(slots, str) else _CLASS_INTERNALS | set(slots or ())
+    for key, value in list(vars(cls).items()):
+        if key in skipped or key.startswith("_abc_") or isinstance(value, types.MemberDescriptorType):
+            continue
+        if isinstance(value, property):
+            value = property(*[f and convert(f"{key}.{part}", f) if f else None
+                               for part, f in zip(("fget", "fset", "fdel"), (value.fget, value.fset, value.fdel),
+                                                  strict=True)])  # fmt: skip
+        elif isinstance(value, functools.cached_property):
+            value = functools.cached_property(convert(key, value.func))
+            value.__set_name__(new, key)
+        elif isinstance(value, staticmethod | classmethod):
+            value = type(value)(convert(key, value.__func__))
+        elif isinstance(value, types.FunctionType) or not hasattr(type(value), "__get__"):
+            value = convert(key, value) if not key.startswith("__dataclass") else value
+        setattr(new, key, value)
+    return new
+
+
+def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
+    """An object: of a user's class, a copy with lifted attributes; of another class, a view that refuses to act."""
+    from .proxies import wrap_object
+
+    cls = type(value)
+    if not is_user_class(cls):
+        lifter.guard(name, read, value)
+        return lifter._remember(value, wrap_object(lifter, value, name, read), read)
+    lifter.guard(name, lambda: type(read()), cls)
+    lifted_cls = lifter.lift(cls, cls.__qualname__, lambda: cls)
+    new = object.__new__(lifted_cls)
+    lifter._remember(value, new, read)
+    attributes = instance_attributes(value)
+    lifter.guard(name, lambda: list(instance_attributes(read())), list(attributes), lambda a, b: a == b)
+    for key, item in attributes.items():
+        lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: getattr(read(), key))
+        object.__setattr__(new, key, lifted)
+    if hasattr(new, "__dict__"):
+        lifter.watch_attributes(name, new.__dict__)
+    return new
+
+
+def instance_attributes(value: Any) -> dict[str, Any]:
+    """What an object holds: its `__dict__` and its slots."""
+    found = dict(getattr(value, "__dict__", {}))
+    for cls in type(value).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
+                found[slot] = getattr(value, slot)
+    return found

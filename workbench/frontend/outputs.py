@@ -1,0 +1,286 @@
+"""What a traced function gives back: from the tracers it returned to the values a call returns, and back.
+
+A result that is an argument is that very object; one that is a view of an argument, or of another result, is that
+view, so that later writes are seen through both, as in NumPy.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..errors import TracingError
+from ..ir import Atom, Var
+from .captures import CONSTANT_TYPES, Lifter
+from .proxies import unwrap
+from .recording import Trace
+from .tracer import Buffer, Tracer, lift
+from .views import ViewOp, write
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OutLeaf:
+    """One leaf of the result.
+
+    outvar: the program's result that holds it, None for a static `value`; kind: "array", "scalar" (of NumPy) or
+    "python" (a Python number); same_as: an earlier leaf that is the same object; base_input, base_outvar: it is the
+    view `views` of that input (after write-back), or of that result.
+    """
+
+    outvar: int | None = None
+    value: Any = None
+    kind: str = "array"
+    same_as: int | None = None
+    base_input: int | None = None
+    base_outvar: int | None = None
+    views: tuple[ViewOp, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outputs:
+    """How results become what the caller sees.
+
+    tree, leaves: the structure; writes: (input, result) pairs, inputs that take a result's values in place.
+    """
+
+    tree: Any
+    leaves: tuple[OutLeaf, ...]
+    writes: tuple[tuple[int, int], ...]
+
+    def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """Write back what was mutated and make the return value. inputs: of the program, captures included."""
+        if type(results[0] if results else None) is Tracer:
+            return self._build(results, inputs, write)
+        owned = _owned(results, inputs)
+        # A result that is another input's own memory must be saved before that input is written.
+        for i, k in self.writes:
+            np.copyto(inputs[i], owned[k], casting="no")
+        return self._build(owned, inputs, None)
+
+    def _build(self, results: Sequence[Any], inputs: Sequence[Any], writer: Callable | None) -> Any:
+        if writer is not None:
+            for i, k in self.writes:
+                writer(inputs[i], results[k])
+        leaves = self.leaves
+        if len(leaves) == 1 and self.tree is None:
+            return _leaf_value(leaves[0], results, inputs, ())
+        values: list[Any] = []
+        for leaf in leaves:
+            values.append(_leaf_value(leaf, results, inputs, values))
+        return optree.tree_unflatten(self.tree, values)
+
+
+def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any]) -> list[np.ndarray]:
+    """Results with memory of their own: a program may hand an input, a constant or one array twice through."""
+    owned, seen = [], {id(x) for x in inputs}
+    for result in results:
+        if id(result) in seen or not result.flags.writeable:
+            result = result.copy()
+        seen.add(id(result))
+        owned.append(result)
+    return owned
+
+
+def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], earlier: Sequence[Any]) -> Any:
+    if leaf.outvar is None:
+        return leaf.value
+    if leaf.kind == "array":
+        if leaf.same_as is not None:
+            return earlier[leaf.same_as]
+        if leaf.base_input is not None or leaf.base_outvar is not None:
+            value = inputs[leaf.base_input] if leaf.base_input is not None else results[leaf.base_outvar]  # type: ignore
+            for view in leaf.views:
+                value = view.apply(value)
+            return value
+        value = results[leaf.outvar]
+        if type(value) is Tracer:
+            value.scalar = False
+        return value
+    value = results[leaf.outvar]
+    if type(value) is Tracer:
+        return value
+    return value[()] if leaf.kind == "scalar" else value.item()
+
+
+class _Collector:
+    """The program's results, each atom once."""
+
+    def __init__(self) -> None:
+        self.atoms: list[Atom] = []
+
+    def add(self, atom: Atom) -> int:
+        self.atoms.append(atom)
+        return len(self.atoms) - 1
+
+
+def collect_outputs(
+    trace: Trace, lifter: Lifter, result: Any, inputs: Sequence[Buffer | None]
+) -> tuple[Outputs, tuple[Atom, ...]]:
+    """The `Outputs` of what the traced code returned, and the program's result atoms.
+
+    inputs: the buffers of the program's inputs, in order (None: a scalar).
+    """
+    if type(result) is Tracer:  # a lone array needs no tree
+        leaves, tree = [result], None
+    else:
+        leaves, tree = optree.tree_flatten(_plain(result), none_is_leaf=True)
+    collector = _Collector()
+    values = [_output_value(trace, lifter, leaf) for leaf in leaves]
+    shared: dict[int, int] = {}
+    for value in {id(v): v for v in values if type(v) is Tracer}.values():
+        shared[id(value.buffer)] = shared.get(id(value.buffer), 0) + (not value.scalar)
+    input_index = {id(b): i for i, b in enumerate(inputs) if b is not None}
+    out: list[OutLeaf] = []
+    first: dict[int, int] = {}
+    bases: dict[int, int] = {}
+    for i, value in enumerate(values):
+        if type(value) is not Tracer:
+            out.append(OutLeaf(value=value))
+            continue
+        k = collector.add(value.current)
+        if value.scalar:
+            out.append(OutLeaf(k, kind="python" if value.aval.weak_type else "scalar"))
+            continue
+        key = id(value.buffer)
+        if id(value) in first:
+            out.append(OutLeaf(k, same_as=first[id(value)]))
+            continue
+        first[id(value)] = i
+        views = _chain(value)
+        if key in input_index:
+            out.append(OutLeaf(k, base_input=input_index[key], views=views))
+        elif shared[key] > 1:
+            if not views:
+                bases[key] = k
+            out.append(OutLeaf(k, base_outvar=-1, views=views))
+        else:
+            out.append(OutLeaf(k))
+    for i, leaf in enumerate(out):
+        if leaf.base_outvar == -1:
+            buffer = values[i].buffer
+            if id(buffer) not in bases:
+                bases[id(buffer)] = collector.add(buffer.value)
+            out[i] = OutLeaf(leaf.outvar, base_outvar=bases[id(buffer)], views=leaf.views)
+    writes = []
+    for i, buffer in enumerate(inputs):
+        if buffer is not None and buffer.version and buffer.value is not buffer.var_in:
+            writes.append((i, collector.add(buffer.value)))
+    return Outputs(tree, tuple(out), tuple(writes)), tuple(collector.atoms)
+
+
+def _chain(value: Tracer) -> tuple[ViewOp, ...]:
+    views: list[ViewOp] = []
+    while value.parent is not None:
+        assert value.op is not None
+        views.append(value.op)
+        value = value.parent
+    return tuple(reversed(views))
+
+
+def _plain(value: Any) -> Any:
+    """Stand-ins replaced by what they stand for, in the containers that the code built."""
+    return optree.tree_map(unwrap, value, none_is_leaf=True)
+
+
+def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
+    """A leaf as a tracer, or as a static value that every call may return."""
+    if type(value) is Tracer:
+        return lift(value)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biufc":
+            raise TracingError(f"an array of dtype {value.dtype} is returned", code="WB121")
+        return lift(value)
+    if isinstance(value, CONSTANT_TYPES):
+        return value
+    original = lifter.originals.get(id(value))
+    if original is not None:
+        return original[1]
+    if isinstance(value, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
+        return value
+    if isinstance(value, types.FunctionType | types.MethodType | type):
+        return unlift_function(lifter, value)
+    kind = type(value)
+    raise TracingError(
+        f"WB122  The code returns an object of {kind.__module__}.{kind.__qualname__}, which cannot be rebuilt at every "
+        f"call.\n   Fix  return arrays, numbers, and lists, tuples or dicts of them\n"
+        f"   TracingError WB122: a {kind.__name__} is returned",
+        code="WB122",
+        value=kind.__name__,
+        fixes=("return arrays, numbers, and lists, tuples or dicts of them",),
+    )
+
+
+def unlift_function(lifter: Lifter, value: Any) -> Any:
+    """A function or class that was made while tracing, over the real globals. TracingError if it holds a tracer."""
+    if isinstance(value, type):
+        original = lifter.originals.get(id(value))
+        if original is not None:
+            return original[1]
+        if not any(isinstance(v, types.FunctionType) for v in vars(value).values()):
+            return value
+        from .functions import copy_class
+
+        return copy_class(
+            value,
+            bases=tuple(unlift_function(lifter, b) if isinstance(b, type) else b for b in value.__bases__),
+            remember=lambda new: lifter.originals.__setitem__(id(value), (value, new)),
+            convert=lambda _, v: unlift_static(lifter, v),
+        )
+    if isinstance(value, types.MethodType):
+        return types.MethodType(unlift_static(lifter, value.__func__), unlift_static(lifter, value.__self__))
+    original = lifter.originals.get(id(value))
+    if original is not None:
+        return original[1]
+    from .captures import Overlay
+
+    space = value.__globals__
+    while isinstance(space, Overlay):
+        space = space.source
+    cells = tuple([types.CellType() for _ in value.__closure__ or ()])
+    new = types.FunctionType(value.__code__, space, value.__name__, None, cells or None)
+    lifter.originals[id(value)] = (value, new)
+    for cell, traced_cell in zip(cells, value.__closure__ or (), strict=True):
+        try:
+            cell.cell_contents = unlift_static(lifter, traced_cell.cell_contents)
+        except ValueError:
+            pass
+    new.__defaults__ = value.__defaults__ and tuple(unlift_static(lifter, v) for v in value.__defaults__)
+    new.__kwdefaults__ = value.__kwdefaults__ and {
+        k: unlift_static(lifter, v) for k, v in value.__kwdefaults__.items()
+    }  # fmt: skip
+    new.__dict__.update({k: unlift_static(lifter, v) for k, v in value.__dict__.items()})
+    new.__qualname__, new.__module__, new.__doc__ = value.__qualname__, value.__module__, value.__doc__
+    new.__annotations__ = value.__annotations__
+    return new
+
+
+def unlift_static(lifter: Lifter, value: Any) -> Any:
+    """What a value held by a function stands for outside; TracingError for a traced array."""
+    if type(value) is Tracer:
+        raise TracingError(
+            "WB131  A function that is kept holds an array of this trace in its closure or defaults.\n"
+            "   Fix  define the function outside the compiled code and pass the array as an argument\n"
+            "   TracingError WB131: a traced array in a function that is kept",
+            code="WB131",
+            fixes=("define the function outside the compiled code and pass the array as an argument",),
+        )
+    if isinstance(value, list | tuple | dict):
+        return optree.tree_map(lambda v: unlift_static(lifter, v), value, none_is_leaf=True)
+    value = unwrap(value)
+    original = lifter.originals.get(id(value))
+    if original is not None:
+        return original[1]
+    if isinstance(value, types.FunctionType | types.MethodType | type):
+        return unlift_function(lifter, value)
+    if isinstance(value, property):
+        return property(*[f and unlift_static(lifter, f) for f in (value.fget, value.fset, value.fdel)])
+    return value
+
+
+def result_hint(atom: Atom) -> str:
+    return atom.hint if isinstance(atom, Var) else ""

@@ -1,0 +1,414 @@
+"""Stand-ins for modules, library functions and builtins inside traced code.
+
+NumPy's module gets creation functions that return tracers (nothing would dispatch `np.zeros(3)` to us otherwise);
+`math` accepts traced scalars; what prints, reads files or clocks, or draws random numbers refuses before it acts, since
+tracing runs once what must happen at every run. Everything else passes through.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import importlib
+import logging
+import math
+import random
+import sys
+import types
+from collections.abc import Callable, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import positions
+from .captures import CONSTANT_TYPES, Lifter, _Lifted
+from .diagnostics import side_effect, unsupported
+from .functions import NOT_CALLABLE
+from .recording import Trace, current_trace
+from .tracer import Tracer, _api, _weaken, known_value
+
+if TYPE_CHECKING:
+    from .captures import Read
+
+IMPURE_MODULES: dict[str, str] = {
+    "numpy.random": "random numbers must be drawn at every run",
+    "random": "random numbers must be drawn at every run",
+    "secrets": "random numbers must be drawn at every run",
+    "uuid": "a new id must be made at every run",
+    "time": "the clock must be read at every run",
+    "datetime": "the clock must be read at every run",
+    **dict.fromkeys(
+        (
+            "os", "posix", "nt", "sys", "io", "shutil", "subprocess", "socket", "requests", "urllib", "http", "logging",
+            "tempfile", "pickle", "csv", "sqlite3", "threading", "multiprocessing", "asyncio", "concurrent", "signal",
+            "warnings", "gc", "matplotlib", "seaborn", "plotly", "bokeh", "altair", "IPython", "ipywidgets", "tqdm",
+            "joblib", "PIL", "cv2", "imageio", "builtins.open",
+        ),
+        "what it does outside must happen at every run",
+    ),
+}  # fmt: skip
+IMPURE_NUMPY = frozenset((
+    "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "seterr",
+    "seterrcall", "setbufsize", "set_printoptions", "frombuffer", "from_dlpack",
+))  # fmt: skip
+# Modules of which every function only computes, so that a call whose result is dropped is harmless.
+PURE_MODULES = frozenset((
+    "numpy", "workbench", "math", "cmath", "operator", "itertools", "functools", "collections", "typing", "types",
+    "abc", "dataclasses", "contextlib", "copy", "enum", "fractions", "decimal", "numbers", "statistics", "string", "re",
+    "bisect", "heapq", "builtins", "_operator", "_functools", "_collections", "_bisect", "_heapq",
+))  # fmt: skip
+IMPURE_BUILTINS = {
+    "print": "prints", "input": "asks for input", "open": "opens a file", "exec": "runs a string of code",
+    "eval": "runs a string of code", "breakpoint": "enters the debugger", "globals": "reads the namespace as a dict",
+    "exit": "ends the session", "quit": "ends the session", "help": "opens the help",
+}  # fmt: skip
+MATH_FUNCTIONS: dict[Any, np.ufunc] = {
+    getattr(math, name): getattr(np, numpy_name)
+    for name, numpy_name in {
+        "sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log2": "log2", "log10": "log10",
+        "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos",
+        "atan": "arctan", "atan2": "arctan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh",
+        "acosh": "arccosh", "atanh": "arctanh", "fabs": "fabs", "copysign": "copysign", "fmod": "fmod",
+        "hypot": "hypot", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "cbrt": "cbrt",
+        "degrees": "degrees", "radians": "radians", "nextafter": "nextafter", "pow": "power", "log": "log",
+    }.items()
+    if hasattr(math, name)
+} | {getattr(cmath, name): getattr(np, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh")}
+
+
+def top_level(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _impurity(module: str) -> str | None:
+    return IMPURE_MODULES.get(module) or (
+        IMPURE_MODULES.get(top_level(module)) if top_level(module) != "numpy" else None
+    )  # fmt: skip
+
+
+# ---- what refuses ----
+
+
+class Refused(_Lifted):
+    """Something whose use is a side effect: it can be named and looked into, but not called."""
+
+    def __init__(self, value: Any, name: str, why: str):
+        self.__value = value
+        self.__name = name
+        self.__why = why
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__value, name)
+        if isinstance(value, CONSTANT_TYPES) or isinstance(value, type) and issubclass(value, BaseException):
+            return value
+        return Refused(value, f"{self.__name}.{name}", self.__why)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise side_effect(f"calls {self.__name}", self.__why)
+
+    def __getitem__(self, key: Any) -> Any:
+        raise side_effect(f"reads {self.__name}", self.__why)
+
+    def __iter__(self) -> Any:
+        raise side_effect(f"reads {self.__name}", self.__why)
+
+    def __enter__(self) -> Any:
+        raise side_effect(f"enters {self.__name}", self.__why)
+
+    def __exit__(self, *exc: Any) -> None: ...
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.__value
+
+
+_RANDOM_TYPES = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+
+
+def is_impure(value: Any) -> bool:
+    return isinstance(value, (*_RANDOM_TYPES, logging.Logger))
+
+
+def refuse(value: Any, name: str) -> Refused:
+    why = IMPURE_MODULES["random" if isinstance(value, _RANDOM_TYPES) else "logging"]
+    return Refused(value, name, why)
+
+
+# ---- modules ----
+
+
+class ModuleView(_Lifted):
+    """A module as traced code sees it: attributes are lifted when they are first read."""
+
+    def __init__(self, lifter: Lifter, module: types.ModuleType):
+        self.__dict__["_ModuleView__lifter"] = lifter
+        self.__dict__["__wrapped__"] = module
+        self.__dict__["__name__"] = module.__name__
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__["__wrapped__"]
+        value = self.__dict__[name] = _lift_attribute(self.__lifter, module, name)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise side_effect(f"assigns {self.__dict__['__name__']}.{name}", "it must be assigned at every run")
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["__wrapped__"])
+
+    def __repr__(self) -> str:
+        return repr(self.__dict__["__wrapped__"])
+
+
+def _lift_attribute(lifter: Lifter, module: types.ModuleType, name: str) -> Any:
+    value = getattr(module, name)
+    package = top_level(module.__name__)
+    path = f"{module.__name__}.{name}"
+    if package == "numpy":
+        path = f"np{path[5:]}"
+    if isinstance(value, types.ModuleType):
+        return wrap_module(lifter, value)
+    if package in sys.stdlib_module_names or package == "numpy":  # nobody assigns these: no guards
+        if name in IMPURE_NUMPY and package == "numpy":
+            return Refused(value, path, "what it does outside must happen at every run")
+        return wrap_library(lifter, value) if callable(value) else value
+    return lifter.lift(value, path, lambda: getattr(module, name))
+
+
+def wrap_module(lifter: Lifter, module: types.ModuleType) -> Any:
+    """A stand-in for `module` in traced code."""
+    if lifter.trace.strict and top_level(module.__name__) != "numpy":
+        return module
+    why = _impurity(module.__name__)
+    if why is not None:
+        return Refused(module, module.__name__.replace("numpy", "np"), why)
+    file = getattr(module, "__file__", None)
+    if file is not None and positions.code_kind(file) == positions.USER:
+        return UserModuleView(lifter, module)
+    if top_level(module.__name__) == "workbench":
+        return module
+    return ModuleView(lifter, module)
+
+
+class UserModuleView(ModuleView):
+    """A module of the user's own: its globals are seen as its functions see them."""
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__["__wrapped__"]
+        overlay = self._ModuleView__lifter.overlay(vars(module))  # type: ignore[attr-defined]
+        try:
+            return overlay[name]
+        except KeyError:
+            return getattr(module, name)  # Python's own error, or the module's __getattr__
+
+
+# ---- functions ----
+
+
+class Creation(_Lifted):
+    """A NumPy function that makes arrays (`np.zeros`): inside a trace, it makes tracers."""
+
+    __slots__ = ("__name__", "__wrapped__", "_handler")
+
+    def __init__(self, function: Callable, handler: Callable):
+        self.__wrapped__ = function
+        self.__name__ = function.__name__
+        self._handler = handler
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        trace = current_trace()
+        if trace is None:  # kept beyond the trace, in a closure
+            return self.__wrapped__(*args, **kwargs)
+        return trace.operation(self.__name__, self._handler, args, kwargs)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
+class MathFunction(_Lifted):
+    """A function of `math` that accepts traced scalars; their result is a Python number again."""
+
+    __slots__ = ("__name__", "__wrapped__", "_ufunc")
+
+    def __init__(self, function: Callable, ufunc: np.ufunc):
+        self.__wrapped__ = function
+        self.__name__ = function.__name__
+        self._ufunc = ufunc
+
+    def __call__(self, *args: Any) -> Any:
+        if not any(type(x) is Tracer for x in args):
+            return self.__wrapped__(*args)
+        if all(known_value(x) is not None for x in args if type(x) is Tracer):
+            return self.__wrapped__(*[x.item() if type(x) is Tracer else x for x in args])
+        if self._ufunc is np.log and len(args) == 2:
+            return np.log(args[0]) / np.log(args[1])
+        if any(type(x) is Tracer and x.shape for x in args):
+            return self.__wrapped__(*args)  # Python's own error
+        return _weaken(self._ufunc(*args))
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
+class LibraryFunction(_Lifted):
+    """A function of an installed package. A call whose result is dropped can only be a side effect: it refuses."""
+
+    __slots__ = ("__name__", "__wrapped__")
+
+    def __init__(self, function: Callable):
+        self.__wrapped__ = function
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if positions.caller_drops_result(2):
+            name = f"{self.__wrapped__.__module__}.{self.__name__}"
+            raise side_effect(f"calls {name} for what it does", "that must happen at every run")
+        return self.__wrapped__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
+def wrap_library(lifter: Lifter, value: Any) -> Any:
+    """A function or class that is not the user's, as traced code sees it."""
+    try:
+        handler = _api().CREATION.get(value)
+    except TypeError:  # unhashable
+        handler = None
+    if handler is not None:
+        return Creation(value, handler)
+    if isinstance(value, types.BuiltinFunctionType) and value in MATH_FUNCTIONS:
+        return MathFunction(value, MATH_FUNCTIONS[value])
+    module = getattr(value, "__module__", None) or "builtins"
+    name = getattr(value, "__name__", "")
+    if lifter.trace.strict:
+        return value
+    if module == "builtins" or module == "_io":
+        action = IMPURE_BUILTINS.get(name)
+        return Refused(value, f"{name}()", "that must happen at every run") if action else value
+    if module.startswith("numpy") and name in IMPURE_NUMPY:
+        return Refused(value, f"np.{name}", "what it does outside must happen at every run")
+    bound_to = getattr(value, "__self__", None)  # `random.random` is a method of a hidden generator
+    why = IMPURE_MODULES["random"] if isinstance(bound_to, _RANDOM_TYPES) else _impurity(module)
+    if why is not None and not (isinstance(value, type) and module == "datetime"):
+        return Refused(value, f"{module}.{name}", why)
+    if top_level(module) in PURE_MODULES or isinstance(value, type):
+        return value
+    return LibraryFunction(value)
+
+
+# ---- objects of other people's classes ----
+
+
+class ObjectView(_Lifted):
+    """An object of a library's class: its data can be read, its methods refuse (they may do anything)."""
+
+    def __init__(self, lifter: Lifter, value: Any, name: str, read: Read):
+        self.__lifter = lifter
+        self.__value = value
+        self.__name = name
+        self.__read = read
+        self.__seen: dict[str, Any] = {}
+
+    @property
+    def __class__(self) -> type:
+        return type(self.__value)
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.__value
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.__seen:
+            return self.__seen[name]
+        value = getattr(self.__value, name)
+        path, read = f"{self.__name}.{name}", self.__read
+        if callable(value):
+            cls = type(self.__value)
+            raise unsupported(f"`{path}`, a method of {cls.__module__}.{cls.__qualname__}",
+                              why="it runs code that is not traced")  # fmt: skip
+        lifted = self.__seen[name] = self.__lifter.lift(value, path, lambda: getattr(read(), name))
+        return lifted
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise unsupported(f"`{self.__name}`", why="it runs code that is not traced")
+
+    def __getitem__(self, key: Any) -> Any:
+        raise unsupported(f"`{self.__name}[...]`", why="it runs code that is not traced")
+
+    def __iter__(self) -> Any:
+        raise unsupported(f"iteration over `{self.__name}`", why="it runs code that is not traced")
+
+    def __enter__(self) -> Any:
+        raise side_effect(f"enters `{self.__name}`", "that must happen at every run")
+
+    def __exit__(self, *exc: Any) -> None: ...
+
+
+def wrap_object(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
+    """An object of a class that is not the user's, as traced code sees it."""
+    package = top_level(type(value).__module__)
+    if package in PURE_MODULES or package == "__future__" or lifter.trace.strict:
+        return value
+    return ObjectView(lifter, value, name, read)
+
+
+# ---- builtins ----
+
+
+def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[str, Any]:
+    """The builtins of traced code: those that act on the outside refuse; `import` gives wrapped modules."""
+    names = dict(vars(builtins))
+    if not lifter.trace.strict:
+        for name, action in IMPURE_BUILTINS.items():
+            if name in names:
+                names[name] = _RefusedBuiltin(names[name], name, action)
+
+    def import_module(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        plain = dict.get(globals, "__builtins__") and {
+            key: globals[key] for key in ("__name__", "__package__", "__spec__") if key in globals
+        }  # fmt: skip
+        module = importlib.__import__(name, plain, None, fromlist, level)
+        if fromlist and "*" in fromlist:
+            return module
+        return lifter.lift(module, module.__name__, lambda: module)
+
+    names["__import__"] = import_module
+    return names
+
+
+class _RefusedBuiltin(_Lifted):
+    __slots__ = ("__name__", "__wrapped__", "_action")
+
+    def __init__(self, function: Callable, name: str, action: str):
+        self.__wrapped__ = function
+        self.__name__ = name
+        self._action = action
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None:
+            return self.__wrapped__(*args, **kwargs)
+        raise side_effect(self._action, "that must happen at every run")
+
+
+def numpy_proxy(trace: Trace) -> Any:
+    """NumPy's module as the code of `trace` sees it."""
+    return trace.lifter.lift(np, "np", lambda: np)
+
+
+def unwrap(value: Any) -> Any:
+    """What a stand-in stands for; other values as they are."""
+    return getattr(value, "__wrapped__", value) if isinstance(type(value), type) and issubclass(
+        type(value), _Lifted
+    ) else value  # fmt: skip
+
+
+__all__ = [
+    "NOT_CALLABLE", "Creation", "ModuleView", "Refused", "is_impure", "numpy_proxy", "refuse", "traced_builtins",
+    "unwrap", "wrap_library", "wrap_module", "wrap_object",
+]  # fmt: skip

@@ -1,0 +1,293 @@
+"""`trace`: a Python function and its arguments in, the program that it computes out.
+
+Arrays, floats and NumPy scalars among the arguments (which may be any pytree) are traced; everything else is a
+compile-time constant. The function runs once, over its view of the world (`frontend.captures`), and what it did to
+arrays is recorded.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..errors import SideEffectError, TracingError
+from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
+from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, _ScalarInput, check_array
+from .diagnostics import unsupported
+from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
+from .recording import Trace, current_trace, recording
+from .tracer import Buffer, Tracer, emit, from_outside, input_tracer
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Traced:
+    """A traced function.
+
+    jaxpr: its inputs are the traced leaves of the arguments, in order, then the captured arrays; its results are the
+    leaves of the return value, then what is written back.
+    captures, guards: what is read again, and what is compared, at every call.
+    """
+
+    name: str
+    jaxpr: Jaxpr
+    outputs: Outputs
+    captures: tuple[Capture, ...]
+    guards: tuple[Guard, ...]
+    input_names: tuple[str, ...]
+    n_arguments: int  # of the jaxpr's inputs, the others are captures
+    flatten: Callable[[tuple, dict[str, Any]], list[Any]] = field(repr=False)
+    function: Callable | None = field(default=None, repr=False)
+    layout_sensitive: bool = False  # the program depends on the strides of inputs that are not C-contiguous
+
+    @property
+    def out_tree(self) -> Any:
+        return self.outputs.tree
+
+    @property
+    def out_leaves(self) -> tuple[OutLeaf, ...]:
+        return self.outputs.leaves
+
+    @property
+    def writes(self) -> tuple[tuple[int, int], ...]:
+        """(input, result) pairs: inputs that the program mutates take these results' values in place."""
+        return self.outputs.writes
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The user's names for the results, "" where there is none."""
+        return tuple(result_hint(atom) for atom in self.jaxpr.outvars)
+
+    def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """Write back what was mutated and make the return value. inputs: of the jaxpr, captures included."""
+        return self.outputs.rebuild(results, inputs)
+
+
+def trace(
+    fn: Callable, args: tuple, kwargs: dict[str, Any], *,
+    static_argnums: int | Collection[int] = (), static_argnames: str | Collection[str] = (),
+    keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
+) -> Traced:  # fmt: skip
+    """Trace `fn(*args, **kwargs)`.
+
+    Parameters
+    ----------
+    args, kwargs : pytrees of arrays, scalars and static values; an `Aval` stands for an array of its type.
+    static_argnums, static_argnames : arguments that are constants, whatever they are.
+    keep_python_scalars : Python floats are constants, too.
+    strict : side effects happen while tracing instead of raising, as in JAX.
+    name : of the program; by default the function's.
+
+    Raises
+    ------
+    TracingError
+        The code cannot be traced. Errors of the user's own propagate as Python and NumPy raise them.
+    """
+    name = name or getattr(fn, "__name__", type(fn).__name__)
+    numbers = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
+    numbers = {n + len(args) if n < 0 else n for n in numbers}
+    parameters = _parameter_names(fn, len(args))
+    record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars)
+    lifter = record.lifter = Lifter(record)
+    with recording(record):
+        _enter(record)
+        record.entry = record.parent.entry if record.parent is not None else sys._getframe()
+        dynamic = _dynamic(args, kwargs, numbers, names)
+        leaves, tree = optree.tree_flatten(dynamic, none_is_leaf=True)
+        hints = _leaf_names(dynamic, [p for i, p in enumerate(parameters) if i not in numbers])
+        is_traced = [_is_traced(leaf, keep_python_scalars, hint) for leaf, hint in zip(leaves, hints, strict=True)]
+        inner: list[Any] = []
+        for leaf, hint, traced in zip(leaves, hints, is_traced, strict=True):
+            inner.append(_argument(record, leaf, hint) if traced else _static(lifter, leaf, hint))
+        (dyn_args, dyn_kwargs) = optree.tree_unflatten(tree, inner)
+        positional = iter(dyn_args)
+        call_args = tuple(
+            _static(lifter, a, parameters[i]) if i in numbers else next(positional) for i, a in enumerate(args)
+        )
+        call_kwargs = {k: _static(lifter, v, k) if k in names else dyn_kwargs[k] for k, v in kwargs.items()}
+        function = lifter.lift(fn, name, lambda: fn)
+        lifter.guards = [g for g in lifter.guards if g.value is not fn]
+        result = function(*call_args, **call_kwargs)
+        _check_containers((dyn_args, dyn_kwargs), inner, tree)
+        return finish(
+            record, lifter, result, [x for x in inner if type(x) is Tracer and x.buffer.trace is record],
+            [h for h, traced in zip(hints, is_traced, strict=True) if traced],
+            flatten=_flattener(numbers, names, is_traced), function=fn,
+        )  # fmt: skip
+
+
+def _enter(record: Trace) -> None:
+    from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)
+
+    if record.parent is not None:
+        record.lifter.parent = record.parent.lifter
+        record.scopes = record.parent.scopes
+
+
+def finish(
+    record: Trace, lifter: Lifter, result: Any, arguments: Sequence[Tracer], names: Sequence[str], *,
+    flatten: Callable, function: Callable | None = None,
+) -> Traced:  # fmt: skip
+    """Close a trace whose code returned `result`. arguments: the tracers of the arguments, in order."""
+    lifter.check_side_effects()
+    # Lifting results may capture more: it comes before the inputs are counted.
+    buffers: list[Buffer | None] = [None if x.scalar else x.buffer for x in arguments]
+    n_before = -1
+    while n_before != len(record.captured):
+        n_before = len(record.captured)
+        inputs = [*buffers, *[_buffer(entry.tracer) for entry in record.captured]]
+        outputs, atoms = collect_outputs(record, lifter, result, inputs)
+    captured = record.captured
+    jaxpr = make_jaxpr(record, atoms)
+    captures = tuple(
+        Capture(e.name, e.read, e.value.value if isinstance(e.value, _ScalarInput) else e.value) for e in captured
+    )
+    every_input = [*arguments, *[e.tracer for e in captured]]
+    return Traced(
+        name=record.name,
+        jaxpr=jaxpr,
+        outputs=outputs,
+        captures=captures,
+        guards=tuple(lifter.guards),
+        input_names=(*names, *[c.name for c in captures]),
+        n_arguments=len(arguments),
+        flatten=flatten,
+        function=function,
+        layout_sensitive=any(x is not None and x.buffer.strides is not None for x in every_input),
+    )
+
+
+def make_jaxpr(record: Trace, atoms: Sequence[Atom]) -> Jaxpr:
+    """The program recorded so far, with these results. Constants that nothing reads are left out."""
+    read = {a for eqn in record.eqns for a in eqn.invars} | set(atoms)
+    constants = {var: value for var, value in record.constants.items() if var in read}
+    invars = (*record.invars, *[e.var for e in record.captured if e.var is not None])
+    return Jaxpr(invars, tuple(record.eqns), tuple(atoms), tuple(constants), tuple(constants.values()))
+
+
+def _buffer(tracer: Tracer | None) -> Buffer | None:
+    return None if tracer is None or tracer.scalar else tracer.buffer
+
+
+# ---- arguments ----
+
+
+def _dynamic(args: tuple, kwargs: dict[str, Any], numbers: set[int], names: set[str]) -> tuple[tuple, dict]:
+    return (
+        tuple(a for i, a in enumerate(args) if i not in numbers),
+        {k: kwargs[k] for k in sorted(kwargs) if k not in names},
+    )
+
+
+def _flattener(numbers: set[int], names: set[str], is_traced: Sequence[bool]) -> Callable:
+    def flatten(args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        leaves = optree.tree_leaves(_dynamic(args, kwargs, numbers, names), none_is_leaf=True)
+        return [leaf for leaf, traced in zip(leaves, is_traced, strict=True) if traced]
+
+    return flatten
+
+
+def _parameter_names(fn: Callable, n_args: int) -> list[str]:
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
+    return names[:n_args] + [f"{rest}{i}" for i in range(n_args - len(names))]
+
+
+def _leaf_names(dynamic: Any, parameters: Sequence[str]) -> list[str]:
+    names = []
+    for path in optree.tree_paths(dynamic, none_is_leaf=True):
+        head = parameters[path[1]] if path[0] == 0 else str(path[1])
+        names.append(head + "".join(f"[{k!r}]" for k in path[2:]))
+    return names
+
+
+def _is_traced(leaf: Any, keep_python_scalars: bool, name: str) -> bool:
+    kind = type(leaf)
+    if kind is Tracer or kind is Aval:
+        return True
+    if isinstance(leaf, np.ndarray):
+        check_array(leaf, name)
+        return True
+    if isinstance(leaf, np.generic):
+        return leaf.dtype.kind in "biufc" and leaf.dtype.char not in "egG"
+    if kind in (float, complex):
+        return not keep_python_scalars
+    if hasattr(kind, "__array__") and not issubclass(kind, _Lifted):
+        raise unsupported(f"the argument `{name}`, a {kind.__module__}.{kind.__name__},",
+                          why="only NumPy arrays are traced")  # fmt: skip
+    return False
+
+
+def _argument(record: Trace, leaf: Any, hint: str) -> Tracer:
+    aval = leaf.aval if type(leaf) is Tracer else leaf if isinstance(leaf, Aval) else aval_of(leaf)
+    var = Var(aval, hint if hint.isidentifier() else "")
+    record.invars.append(var)
+    return input_tracer(record, var, leaf)
+
+
+def _static(lifter: Lifter, value: Any, name: str) -> Any:
+    if isinstance(value, CONSTANT_TYPES):  # part of the key under which the program is found
+        return value
+    return lifter.lift(value, name, lambda: value)
+
+
+def _check_containers(dynamic: Any, inner: Sequence[Any], tree: Any) -> None:
+    """The function saw copies of the containers that it was given: it must not have changed them."""
+    leaves, now = optree.tree_flatten(dynamic, none_is_leaf=True)
+    if now != tree or any(a is not b for a, b in zip(leaves, inner, strict=True)):
+        raise SideEffectError(
+            "WB160  The function changes a list or dict that it was given; tracing runs it once, but it must change at "
+            "every call.\n   Fix  return the new container instead\n"
+            "   SideEffectError WB160: an argument's container is changed",
+            fixes=("return the new container instead",),
+        )
+
+
+# ---- nested calls ----
+
+
+def call_traced(name: str, traced: Traced, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call a traced function from the trace around it: one `pjit` equation, then its writes and results."""
+    outer = current_trace()
+    assert outer is not None
+    inputs = [
+        *traced.flatten(args, kwargs),
+        *[
+            c.value if type(c.value) is Tracer or not isinstance(c.value, np.ndarray)
+            else from_outside(outer, c.value, c.name, c.read)
+            for c in traced.captures
+        ],
+    ]  # fmt: skip
+    inputs = [_outer_value(x) for x in inputs]
+    if traced.writes and traced.function is not None and _overlap(inputs):
+        # The inner program does not know that its inputs share memory: the outer one records the body itself.
+        return outer.lifter.lift(traced.function, name, lambda: traced.function)(*args, **kwargs)
+    if outer.lifter is not None:
+        outer.lifter.guards.extend(traced.guards)
+
+    def run() -> tuple[Tracer, ...]:
+        return emit(REGISTRY["pjit"], *inputs, name=name, jaxpr=traced.jaxpr)
+
+    results = outer.operation(name, run, (), {}) if traced.jaxpr.outvars else ()
+    return traced.rebuild(results, inputs)
+
+
+def _outer_value(x: Any) -> Any:
+    from .tracer import lift
+
+    return lift(x) if isinstance(x, np.ndarray) else x
+
+
+def _overlap(inputs: Sequence[Any]) -> bool:
+    buffers = [id(x.buffer) for x in inputs if type(x) is Tracer and not x.scalar]
+    return len(set(buffers)) != len(buffers)
