@@ -7,6 +7,7 @@ written in memory order, again as one flat loop.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 
 from ..fusion.access import is_fold
@@ -20,8 +21,11 @@ from .nests import Nest, canonical_index
 from .scalar_math import ScalarFunction, by_name, names_in
 from .values import Values
 
-# Elementwise work that is worth a second thread: about 20 us.
-PARALLEL_ELEMENTS = 1 << 15
+# Waking a thread costs about 10 us, so that a range should take five times as long to be worth one. The estimate counts
+# 25 GB/s and 7 Gflop/s a core.
+GRAIN_NS = 50_000.0
+NS_PER_BYTE = 0.04
+NS_PER_FLOP = 0.15
 
 
 def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str]) -> Kernel:
@@ -175,11 +179,12 @@ class _Writer:
         for length in cluster.space.shape:
             n_elements *= length
         moved = sum(v.aval.nbytes for v in (*cluster.invars, *cluster.outvars))
-        per_step = max(self.nest.per_step, 1)
-        grain = max(1, -(-PARALLEL_ELEMENTS // per_step))
+        n_flops = sum(flops(e) for e in cluster.eqns)
+        step_ns = (NS_PER_BYTE * moved + NS_PER_FLOP * n_flops) / max(self.nest.extent, 1)
+        grain = max(1, math.ceil(GRAIN_NS / max(step_ns, 1e-3)))
         return Kernel(
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
-            sum(flops(e) for e in cluster.eqns), moved, line_eqns, finish=finish,
+            n_flops, moved, line_eqns, finish=finish,
             functions=scalar_functions(source),
         )  # fmt: skip
 

@@ -151,6 +151,8 @@ class Nest:
             header = "start, stop" if position == 0 else self.bound(axis)
             name = "i" if self.flat else f"i{axis}"
             block = block.loop(f"for {name} in range({header}):", *((self.inner + self.outer) if self.flat else [axis]))
+            if position == 0:
+                block.line(f"assume_index({name})")
         return block
 
     def _write_map(self) -> None:
@@ -235,12 +237,16 @@ class Nest:
         bound_axes = self.inner if self.flat else [axis]
         high = high or self.bound(axis)
         if not blocked:
-            return block, block.loop(f"for {name} in range({low}, {high}):" if low != "0" else
-                                     f"for {name} in range({high}):", *bound_axes)  # fmt: skip
+            body = block.loop(f"for {name} in range({'' if low == '0' else low + ', '}{high}):", *bound_axes)
+            if low != "0":
+                body.line(f"assume_index({name})")
+            return block, body
         block = block.loop(f"for j in range({low}, {high}, {BLOCK}):")
         for fold in blocked:
             block.line(f"{fold.block.name} = {fold.block.start}")
-        return block, block.loop(f"for {name} in range(j, min(j + {BLOCK}, {high})):", *bound_axes)
+        body = block.loop(f"for {name} in range(j, min(j + {BLOCK}, {high})):", *bound_axes)
+        body.line(f"assume_index({name})")
+        return block, body
 
     def _write_columns(self) -> None:
         *rows, last = self.outer
@@ -259,11 +265,17 @@ class Nest:
             self._write_column_pass(block, last, folds, stores)
         row_level = [v for v in self.outputs if self._is_row_level(v)]
         if row_level:
-            self._store(row_level, block.loop(f"for i{last} in range(j, j_stop):", last))
+            self._store(row_level, self._open_columns(block, last))
         self.extent = self._length([rows[0]]) if rows else self._length([last])
         self.per_step = (
             self._length(rows[1:]) * (self._length([last]) if rows else 1) * self._length(self.inner) * len(self.rounds)
         )
+
+    @staticmethod
+    def _open_columns(block: Block, axis: int) -> Block:
+        body = block.loop(f"for i{axis} in range(j, j_stop):", axis)
+        body.line(f"assume_index(i{axis})")
+        return body
 
     def _write_column_pass(self, block: Block, last: int, folds: list[Equation], stores: list[Var]) -> None:
         if not folds and not stores:
@@ -271,14 +283,14 @@ class Nest:
         new = [self.folds[eqn.outvars[0]] for eqn in folds]
         names = {fold: tuple(f"{s.name}[i{last} - j]" for s in fold.states) for fold in new}
         if new:
-            body = block.loop(f"for i{last} in range(j, j_stop):", last)
+            body = self._open_columns(block, last)
             for fold in new:
                 for state, name in zip(fold.states, names[fold], strict=True):
                     body.line(f"{name} = {state.start}", self._numbers(fold.eqn))
         inner = block
         for axis in self.inner:
             inner = inner.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
-        body = inner.loop(f"for i{last} in range(j, j_stop):", last)
+        body = self._open_columns(inner, last)
         number = next(i for i, r in enumerate(self.rounds) if r[0] is folds and r[1] is stores)
         self._compute_in_step(self._demand(number, set()), body)
         for fold in new:
@@ -316,6 +328,8 @@ class Nest:
         for axis in axes[:-1]:
             header = "first, last" if axis == axes[0] else self.bound(axis)
             block = block.loop(f"for i{axis} in range({header}):", axis)
+            if axis == axes[0]:
+                block.line(f"assume_index(i{axis})")
         if len(axes) > 1:
             low, high = "0", None
         block, body = self._open_innermost(block, axes[-1] if axes else None, low, high, blocked)

@@ -41,6 +41,17 @@ def flat(typingctx, array):
 
     return result(array), codegen
 
+@intrinsic
+def assume_index(typingctx, index):
+    """Promise that an index is not negative, and far from overflow: numba's test for negative indices then folds away,
+    and the loop vectorises."""
+
+    def codegen(context, builder, signature, args):
+        builder.assume(builder.icmp_unsigned("<", args[0], ir.Constant(args[0].type, 1 << 62)))
+        return context.get_dummy_value()
+
+    return types.none(index), codegen
+
 def uintp(index):
     """An index that is known not to be negative, as an unsigned integer: numba then does not test its sign."""
     return np.uintp(index)
