@@ -1,3 +1,59 @@
-"""Compile the NumPy code of a Jupyter cell, and see what the compiler did."""
+"""Compile the NumPy code of a Jupyter cell, and see what the compiler did.
+
+    import workbench as wb
+
+    @wb.jit
+    def f(x): ...
+
+In a notebook: `%load_ext workbench`, then `%%jit` above a cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from . import errors
+    from .api import djit, explain, jit, jit_scope, make_jaxpr, xpr
+    from .config import config
+
+_HOMES = {
+    **dict.fromkeys(("djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"), "api"),
+    "config": "config",
+}
+_MODULES = ("errors", "report", "widgets")
+
+__all__ = [*_HOMES, *_MODULES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the compiler when it is first used: importing the package costs nothing."""
+    from importlib import import_module
+
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name == "widgets":
+        return import_module(f"{__name__}.notebook.widgets")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext workbench`."""
+    from .notebook import load_ipython_extension as load
+
+    load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext workbench`."""
+    from .notebook import unload_ipython_extension as unload
+
+    unload(ipython)

@@ -122,7 +122,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
             numpy_ms = _time(lambda: compiled.fn(*args, **kwargs))
             return numpy_report(compiled.source(), entry.reason, numpy_ms)
         compilation = entry.compilation
-        _time(lambda: entry.call(leaves, compilation.profiled_run))
+        _time(lambda: entry.call(leaves, compilation.run_timed))
         if not compilation.numpy_ms:
             compilation.numpy_ms = _time(lambda: compiled.fn(*args, **kwargs))
         return build_report(compilation)

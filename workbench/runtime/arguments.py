@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+
+from ..ir import Aval
 
 STATIC_TYPES = frozenset({bool, int, str, bytes, type(None)})
 
 
 def array_key(value: np.ndarray) -> tuple:
-    """What machine code depends on in an array: dtype, shape, and whether it is C-contiguous."""
-    return (value.dtype, value.shape, value.flags.c_contiguous)
+    """What a specialisation depends on in an array: dtype, shape, and the strides unless it is C-contiguous (which of
+    its reshapes are views depends on them)."""
+    return (value.dtype, value.shape, value.flags.c_contiguous or value.strides)
+
+
+def input_key(value: Any) -> tuple:
+    """The key of a program's input: an array, or a scalar, whose type is all that matters."""
+    return array_key(value) if isinstance(value, np.ndarray) else (type(value), ())
+
+
+def describe_key(key: tuple) -> str:
+    """`f64[3,4]`, for the message that says what changed."""
+    return str(Aval(key[1], key[0])) if isinstance(key[0], np.dtype) else key[0].__name__
+
+
+def overlapping(inputs: Sequence[np.ndarray], written: Iterable[int]) -> tuple[int, int] | None:
+    """A written input and another one that may share its memory: a program that does not know would read old values."""
+    for i in written:
+        for k, other in enumerate(inputs):
+            if k != i and isinstance(other, np.ndarray) and np.may_share_memory(inputs[i], other):
+                return i, k
+    return None
 
 
 def layout_of(value: Any) -> str:

@@ -17,7 +17,7 @@ from ..fusion import Plan, form_plan
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
 from .dump import dump_compilation, dump_pass
-from .executable import Executable, build, plan_kernels
+from .executable import Executable, TimelineEntry, build, plan_kernels
 from .kernels import is_compiled
 from .threads import available_threads
 
@@ -87,9 +87,9 @@ class Compilation:
     def get_asm(self, kernel_id: str) -> str:
         return self.executable.compiled[kernel_id].asm()
 
-    def run(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Run once with every step timed, and keep the times."""
-        entries: list[tuple[str, float, float]] = []
+    def run_timed(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Run once with every step timed, and keep the times. As `executable.run` otherwise."""
+        entries: list[TimelineEntry] = []
         begin = time.perf_counter()
         results = self.executable.profile(entries, *arrays)
         elapsed_ms = (time.perf_counter() - begin) * 1e3

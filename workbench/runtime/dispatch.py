@@ -23,7 +23,7 @@ from ..config import config
 from ..errors import NonHashableStaticArgumentError, TracingError
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import Tracer, current_trace
-from .arguments import STATIC_TYPES, array_key, as_array, layout_of
+from .arguments import STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
 
 logger = logging.getLogger("workbench")
@@ -43,19 +43,24 @@ class Specialisation:
             if not guard.holds():
                 return False
         for capture, key in zip(self.traced.captures, self.capture_keys, strict=True):
-            value = capture.read()
-            if type(value) is not np.ndarray or array_key(value) != key:
+            if input_key(capture.read()) != key:
                 return False
         return True
 
+    def inputs(self, leaves: list[Any]) -> list[Any]:
+        """The program's inputs: the traced leaves of the arguments, then what it captured."""
+        return [*leaves, *(capture.read() for capture in self.traced.captures)]
+
+    def has_overlap(self, leaves: list[Any]) -> bool:
+        """Whether an input that the program writes shares memory with another one: then only NumPy knows the order."""
+        written = [i for i, _ in self.traced.writes]
+        return bool(written) and overlapping(self.inputs(leaves), written) is not None
+
     def call(self, leaves: list[Any], run: Callable[..., tuple[np.ndarray, ...]] | None = None) -> Any:
         """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
-        traced = self.traced
-        arrays = [as_array(leaf) for leaf in leaves]
-        if traced.captures:
-            arrays.extend(as_array(capture.read()) for capture in traced.captures)
-        results = (run or self.compilation.executable.run)(*arrays)
-        return traced.rebuild(results, arrays)
+        inputs = self.inputs(leaves) if self.traced.captures else leaves
+        results = (run or self.compilation.executable.run)(*[as_array(x) for x in inputs])
+        return self.traced.rebuild(results, inputs)
 
 
 @dataclass(eq=False, slots=True)
@@ -129,7 +134,7 @@ class CompiledFunction:
             for arg in args:
                 kind = type(arg)
                 if kind is np.ndarray:
-                    key.append((arg.dtype, arg.shape, arg.flags.c_contiguous))
+                    key.append((arg.dtype, arg.shape, arg.flags.c_contiguous or arg.strides))
                     leaves.append(arg)
                 elif kind is float and not self.keep_python_scalars:
                     key.append(float)
@@ -142,7 +147,7 @@ class CompiledFunction:
                 found = self._state.specialisations.get(tuple(key))
                 if found is not None:
                     entry = found[-1]
-                    if type(entry) is Specialisation and entry.is_current():
+                    if type(entry) is Specialisation and entry.is_current() and not entry.has_overlap(leaves):
                         return entry.call(leaves)
         return self._call_slowly(args, kwargs)
 
@@ -150,7 +155,7 @@ class CompiledFunction:
         if current_trace() is not None and _has_tracers((args, kwargs)):
             return self._inline(args, kwargs)
         entry, leaves = self.specialise(args, kwargs)
-        if isinstance(entry, Fallback):
+        if isinstance(entry, Fallback) or entry.has_overlap(leaves):
             return self.fn(*args, **kwargs)
         return entry.call(leaves)
 
@@ -204,7 +209,7 @@ class CompiledFunction:
             compilation = compile_traced(
                 traced, layouts, self.source(), output_names=traced.output_names, trace_ms=trace_ms
             )
-            entry = Specialisation(traced, compilation, tuple(array_key(as_array(c)) for c in captured))
+            entry = Specialisation(traced, compilation, tuple(map(input_key, captured)))
             if self.show_graph:
                 from .hooks import show_graph
 
@@ -225,7 +230,7 @@ class CompiledFunction:
         for leaf in leaves:
             kind = type(leaf)
             if isinstance(leaf, np.ndarray):
-                key.append((leaf.dtype, leaf.shape, leaf.flags.c_contiguous))
+                key.append(array_key(leaf))
                 traced.append(leaf)
             elif isinstance(leaf, np.generic):
                 key.append((kind, leaf.dtype))

@@ -1,0 +1,128 @@
+"""Cells: the runtime's side of `%%jit`. The same source over inputs of the same types is compiled once a session."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..errors import UnsupportedOperationError
+from ..frontend.cells import TracedCell, trace_cell
+from .arguments import as_array, describe_key, input_key, layout_of, overlapping
+from .compilation import Compilation, Source, compile_traced
+
+MAX_CELLS = 256
+
+
+class Options(Protocol):
+    """What a cell's magic line says; see `notebook.cells.CellOptions`."""
+
+    @property
+    def out(self) -> Collection[str] | None: ...
+    @property
+    def strict(self) -> bool: ...
+    @property
+    def device(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """values: what the cell's names hold now; removed: names that it deletes; last_value: of its last expression."""
+
+    values: dict[str, Any]
+    removed: tuple[str, ...]
+    last_value: Any
+    compilation: Compilation
+
+
+@dataclass(eq=False, slots=True)
+class _Entry:
+    cell: TracedCell
+    keys: tuple[tuple, ...]
+    compilation: Compilation
+
+    def inputs(self) -> list[Any]:
+        return [capture.read() for capture in self.cell.captures]
+
+    def is_current(self) -> bool:
+        try:
+            current = tuple(map(input_key, self.inputs())) == self.keys
+        except (LookupError, NameError, AttributeError):
+            return False
+        return current and all(guard.holds() for guard in self.cell.guards)
+
+
+_entries: dict[tuple, list[_Entry]] = {}
+_lock = threading.Lock()
+
+
+def run_cell(
+    source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0
+) -> CellResult:
+    """Run a cell's source compiled. The namespace is only read; arrays that the cell writes into are written.
+
+    Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
+    """
+    out = None if options.out is None else tuple(options.out)
+    key = (id(namespace), source, out, options.strict, flags)
+    entry = next((e for e in reversed(_entries.get(key, ())) if e.is_current()), None)
+    if entry is None:
+        entry = _compile(source, namespace, label, filename, options, flags, key)
+    else:
+        entry.compilation.status = "cached"
+    inputs = entry.inputs()
+    shared = overlapping(inputs, [i for i, _ in entry.cell.writes])
+    if shared is not None:
+        names = " and ".join(entry.cell.traced.input_names[i] for i in shared)
+        raise UnsupportedOperationError(
+            f"WB123  {names} share memory, and the cell writes into it: the order of reads and writes is NumPy's to keep",
+            code="WB123",
+            fixes=(f"{entry.cell.traced.input_names[shared[1]]} = {entry.cell.traced.input_names[shared[1]]}.copy()",),
+        )
+    results = entry.compilation.run_timed(*[as_array(x) for x in inputs])
+    values, last = entry.cell.rebuild(results, inputs)
+    return CellResult(values, entry.cell.removed, last, entry.compilation)
+
+
+def _compile(
+    source: str, namespace: MutableMapping[str, Any], label: str, filename: str, options: Options, flags: int, key: tuple
+) -> _Entry:
+    begin = time.perf_counter()
+    out = None if options.out is None else tuple(options.out)
+    cell = trace_cell(source, namespace, filename=filename, out=out, strict=options.strict, name=label, flags=flags)
+    trace_ms = (time.perf_counter() - begin) * 1e3
+    inputs = [capture.read() for capture in cell.captures]
+    compilation = compile_traced(
+        cell.traced,
+        [layout_of(x) for x in inputs],
+        Source(label, source, filename),
+        output_names=cell.outputs if len(cell.outputs) == len(cell.jaxpr.outvars) else cell.output_names,
+        trace_ms=trace_ms,
+        device=options.device or "cpu",
+    )
+    entry = _Entry(cell, tuple(map(input_key, inputs)), compilation)
+    with _lock:
+        earlier = _entries.get(key, [])
+        if earlier:
+            compilation.status = "recompiled"
+            compilation.changed = _changes(earlier[-1], entry)
+        elif compilation.kernel_infos and all(info.cached for info in compilation.kernel_infos.values()):
+            compilation.status = "cached"
+        if len(_entries) >= MAX_CELLS:
+            _entries.pop(next(iter(_entries)))
+        _entries[key] = [*earlier[-3:], entry]
+    return entry
+
+
+def _changes(before: _Entry, after: _Entry) -> str:
+    """What made an earlier version unfit: `x f64[1000] -> f32[1000]`."""
+    old = dict(zip(before.cell.traced.input_names, before.keys, strict=True))
+    texts = []
+    for name, key in zip(after.cell.traced.input_names, after.keys, strict=True):
+        if name in old and old[name] != key:
+            was, now = describe_key(old[name]), describe_key(key)
+            texts.append(f"{name} {was} → {now}" if was != now else f"{name}: its memory layout")
+    texts.extend(f"{g.name} has another value" for g in before.cell.guards if not g.holds())
+    return ", ".join(texts)
