@@ -81,9 +81,8 @@ POINTWISE: dict[str, Row] = {
     )},
     "ldexp": Row(2, _pairs(FLOATS, INTS)),
     **{name: Row(2, BITS) for name in ("and", "or", "xor")},
-    **{name: Row(2, INTS) for name in (
-        "gcd", "lcm", "shift_left", "shift_right_arithmetic", "shift_right_logical",
-    )},
+    **{name: Row(2, INTS) for name in ("gcd", "lcm", "shift_left", "shift_right_logical")},
+    "shift_right_arithmetic": Row(2, SIGNED),
     "select_n": Row(3, tuple(("bool", d, d) for d in ALL) + tuple(("int32", d, d) for d in ALL)),
     "clamp": Row(3, ALL, signed_zeros=False),
 }  # fmt: skip

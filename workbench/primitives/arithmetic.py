@@ -128,7 +128,8 @@ def integer_pow_aval(x: Aval, *, y: int) -> Aval:
 
 def _multiply_out(ctx: ScalarContext, x: str) -> str:
     y = ctx.params["y"]
-    largest = LARGEST_MULTIPLIED_POWER if ctx.dtype.kind != "c" else 2  # NumPy's complex power treats inf and NaN apart
+    # NumPy's complex power starts at 1 + 0j from the fourth on, which makes a NaN of an infinite part.
+    largest = 3 if ctx.dtype.kind == "c" else LARGEST_MULTIPLIED_POWER
     if 2 <= y <= largest:
         square = f"({x} * {x})"  # of small integers: wider than the dtype, and cut to it at the end
         return f"{square} * {square}" if y == 4 else f"{square} * {x}" if y == 3 else square

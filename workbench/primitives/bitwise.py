@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Primitive
 from .lowering import Pointwise
-from .signatures import BITS, INTS, as_array, binary, unary
+from .signatures import BITS, INTS, SIGNED, as_array, binary, unary
 
 # ---- and ----
 and_p = Primitive("and")
@@ -41,24 +41,13 @@ shift_left_p.def_impl(as_array(np.left_shift))
 shift_left_p.def_abstract_eval(binary(shift_left_p, INTS))
 shift_left_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("shift_left", x, y)))
 
-# ---- shift_right_arithmetic ----
+# ---- shift_right_arithmetic: copies of the sign come in ----
 shift_right_arithmetic_p = Primitive("shift_right_arithmetic")
-
-
-@shift_right_arithmetic_p.def_impl
-def shift_right_arithmetic_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    signed = np.dtype(f"i{x.dtype.itemsize}")
-    if x.dtype == signed:
-        return np.asarray(np.right_shift(x, y))
-    width = 8 * signed.itemsize
-    shift = np.minimum(y, x.dtype.type(width - 1)).astype(signed)  # a larger count leaves the sign alone too
-    return np.asarray(np.right_shift(x.view(signed), shift)).view(x.dtype)
-
-
-shift_right_arithmetic_p.def_abstract_eval(binary(shift_right_arithmetic_p, INTS))
+shift_right_arithmetic_p.def_impl(as_array(np.right_shift))
+shift_right_arithmetic_p.def_abstract_eval(binary(shift_right_arithmetic_p, SIGNED))
 shift_right_arithmetic_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("shift_right_arithmetic", x, y)))
 
-# ---- shift_right_logical ----
+# ---- shift_right_logical: zeros come in ----
 shift_right_logical_p = Primitive("shift_right_logical")
 
 
