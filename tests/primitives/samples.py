@@ -303,7 +303,7 @@ def update_slice_cases(rng: np.random.Generator) -> Iterator[Case]:
         room = (max(0, -((start - n) // step)) for n, start, step in zip(shape, starts, strides, strict=True))
         sizes = tuple(int(rng.integers(0, n + 1)) if rng.random() < 0.5 else n for n in room)
         params = {"start_indices": starts, "strides": strides}
-        yield Case("update_slice", (numbered(shape), -1 - numbered(sizes)), params)
+        yield Case("update_slice", (numbered(shape), np.asarray(-1 - numbered(sizes))), params)
 
 
 @cases("dynamic_update_slice")
@@ -311,7 +311,7 @@ def dynamic_update_slice_cases(rng: np.random.Generator) -> Iterator[Case]:
     for shape in shapes(rng, 30, most=6):
         sizes = tuple(int(rng.integers(0, n + 1)) for n in shape)
         starts = tuple(np.asarray(rng.integers(-9, 9), np.int64) for _ in shape)
-        yield Case("dynamic_update_slice", (numbered(shape), -1 - numbered(sizes), *starts))
+        yield Case("dynamic_update_slice", (numbered(shape), np.asarray(-1 - numbered(sizes)), *starts))
 
 
 @cases("scatter")
