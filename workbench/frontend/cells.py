@@ -20,7 +20,7 @@ from ..ir import Jaxpr, Var
 from .captures import Capture, Guard, Lifter, Overlay
 from .outputs import OutLeaf
 from .recording import Trace, current_trace, recording
-from .trace import Traced, finish
+from .trace import Traced, finish, user_errors
 from .tracer import Tracer
 
 _LAST = "__workbench_last_expression__"
@@ -113,7 +113,8 @@ def trace_cell(
         overlay = lifter.overlay(namespace)  # type: ignore[arg-type]
         overlay.refuses_writes = False
         record.entry = sys._getframe()
-        exec(code, overlay, overlay)
+        with user_errors():
+            exec(code, overlay, overlay)
         last = (dict.pop(overlay, _LAST),) if has_last else ()
         names = _kept(overlay, out)
         for key in names:

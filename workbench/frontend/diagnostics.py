@@ -74,7 +74,7 @@ def build(
         spans = current_spans(2, trace.entry if trace else None)
         span = spans[0] if spans else None
     expr = source_text(span)
-    name = name_of(value) or (expr if len(expr) <= 40 else "") or "this value"
+    name = name_of(value) or _short(_made_by(value)) or _short(expr) or "this value"
     origin = provenance(value)
     code = code or cls.code
     words = {"line": f"Line {span.line}" if span else "This code", "name": f"`{name}`", "expr": expr or name}
@@ -120,6 +120,15 @@ def _describe(value: Any, origin: str) -> str:
         return origin
     dtype = value.dtype.name if not value.shape else f"{short_dtype_name(value.dtype)}{list(value.shape)}"
     return f"{dtype}, {origin}" if origin else dtype
+
+
+def _made_by(value: Any) -> str:
+    """The user's expression that computed a traced value, or ""."""
+    if type(value) is not Tracer or not isinstance(value.current, Var):
+        return ""
+    var = value.current
+    eqn = next((e for e in reversed(value.buffer.trace.eqns) if var in e.outvars), None)
+    return source_text(eqn.origin.span) if eqn is not None else ""
 
 
 # ---- provenance, by the user's names ----

@@ -152,7 +152,9 @@ def collect_outputs(
             continue
         first[id(value)] = i
         views = _chain(value)
-        if key in input_index:
+        if not all(getattr(view, "applies", False) for view in views):
+            out.append(OutLeaf(k))  # an element at a traced index: its place is not known outside
+        elif key in input_index:
             out.append(OutLeaf(k, base_input=input_index[key], views=views))
         elif shared[key] > 1:
             if not views:

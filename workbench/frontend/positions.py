@@ -14,7 +14,7 @@ import os
 import sys
 import sysconfig
 import threading
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 import numpy as np
 
@@ -117,15 +117,14 @@ def frame_span(frame: FrameType) -> Span:
     return info.spans.get(frame.f_lasti) or info.span(frame.f_lasti)
 
 
-def current_position(
-    depth: int = 1, stop: FrameType | None = None, limit: int = MAX_SPANS
+def position_of(
+    frame: FrameType | None, stop: FrameType | None = None, limit: int = MAX_SPANS
 ) -> tuple[tuple[Span, ...], str]:
-    """The user's frames from `depth` callers up to, and without, `stop`, innermost first; and the name that the
+    """The user's frames from `frame` outwards up to, and without, `stop`, innermost first; and the name that the
     innermost sub-expression is assigned to.
 
     If there is no frame of the user's, the innermost frame of a library is taken.
     """
-    frame: FrameType | None = sys._getframe(depth)
     spans: list[Span] = []
     name = ""
     library: FrameType | None = None
@@ -150,7 +149,7 @@ def current_position(
 
 
 def current_spans(depth: int = 1, stop: FrameType | None = None) -> tuple[Span, ...]:
-    return current_position(depth + 1, stop)[0]
+    return position_of(sys._getframe(depth), stop)[0]
 
 
 def caller_drops_result(depth: int) -> bool:
@@ -162,6 +161,19 @@ def caller_drops_result(depth: int) -> bool:
         following = next((i for i in dis.get_instructions(info.code) if i.offset > frame.f_lasti), None)
         dropped = info.drops[frame.f_lasti] = following is not None and following.opname == "POP_TOP"
     return dropped
+
+
+def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
+    """`traceback` without the frames of the workbench and of NumPy."""
+    kept = []
+    while traceback is not None:
+        if code_kind(traceback.tb_frame.f_code.co_filename) != INTERNAL:
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    result: TracebackType | None = None
+    for entry in reversed(kept):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
 
 
 # ---- names: `name = <expression>` ----

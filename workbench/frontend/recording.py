@@ -6,6 +6,7 @@ several equations: they share one origin, and the last one carries the name of t
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ir import Atom, Aval, Equation, Literal, Origin, Primitive, Scope, Var, aval_of
-from .positions import current_position
+from .positions import position_of
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -51,6 +52,7 @@ class Trace:
         self.entry: FrameType | None = None  # user frames end here
         self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
         self._origin: Origin | None = None
+        self._caller: FrameType | None = None
         self._name = ""
         # Variables that depend on no input, with the equation that makes each (None: a constant).
         self.static: dict[Var, Equation | None] = {}
@@ -63,7 +65,8 @@ class Trace:
         """The origin of the equation that is being emitted."""
         origin = self._origin
         if origin is None:
-            spans, self._name = current_position(2, self.entry)
+            # Inside an operation the walk starts at its caller, which spares it the frames of NumPy's rules.
+            spans, self._name = position_of(self._caller if self.op else sys._getframe(2), self.entry)
             origin = Origin(spans, self.op, self.scopes)
             if self.op:
                 self._origin = origin
@@ -84,11 +87,12 @@ class Trace:
         if self.op:  # part of an operation that is being recorded
             return fn(*args, **kwargs)
         self.op = name
+        self._caller = sys._getframe(1)
         n_eqns = len(self.eqns)
         try:
             result = fn(*args, **kwargs)
         finally:
-            self.op = ""
+            self.op, self._caller = "", None
             origin, self._origin = self._origin, None
             hint, self._name = self._name, ""
         if hint and origin is not None and len(self.eqns) > n_eqns:

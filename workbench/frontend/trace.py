@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import optree
 
-from ..errors import SideEffectError, TracingError
+from ..config import config
+from ..errors import SideEffectError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, _ScalarInput, check_array
 from .diagnostics import unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
+from .positions import user_traceback
 from .recording import Trace, current_trace, recording
 from .tracer import Buffer, Tracer, emit, from_outside, input_tracer
 
@@ -113,13 +116,25 @@ def trace(
         call_kwargs = {k: _static(lifter, v, k) if k in names else dyn_kwargs[k] for k, v in kwargs.items()}
         function = lifter.lift(fn, name, lambda: fn)
         lifter.guards = [g for g in lifter.guards if g.value is not fn]
-        result = function(*call_args, **call_kwargs)
+        with user_errors():
+            result = function(*call_args, **call_kwargs)
         _check_containers((dyn_args, dyn_kwargs), inner, tree)
         return finish(
             record, lifter, result, [x for x in inner if type(x) is Tracer and x.buffer.trace is record],
             [h for h, traced in zip(hints, is_traced, strict=True) if traced],
             flatten=_flattener(numbers, names, is_traced), function=fn,
         )  # fmt: skip
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Errors of the user's code leave without the workbench's frames (unless `config.full_tracebacks`)."""
+    try:
+        yield
+    except Exception as error:
+        if not config.full_tracebacks:
+            error.__traceback__ = user_traceback(error.__traceback__)
+        raise
 
 
 def _enter(record: Trace) -> None:

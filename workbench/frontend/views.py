@@ -19,7 +19,12 @@ from .tracer import Strides, Tracer, contiguous_strides, emit, from_atom, requir
 
 
 class ViewOp(Protocol):
-    """One step from an array to a view on it. `parent` and `update` are tracers of values, not of memory."""
+    """One step from an array to a view on it.
+
+    applies: whether `apply` works on real arrays (not where the view depends on traced values).
+    """
+
+    applies: bool
 
     def read(self, parent: Tracer) -> Tracer:
         """The view's elements."""
@@ -42,6 +47,7 @@ def _emit(name: str, *operands: Any, **params: Any) -> Any:
 class Slice:
     """`x[start:limit:stride, ...]` with positive strides, every axis."""
 
+    applies = True
     starts: tuple[int, ...]
     limits: tuple[int, ...]
     strides: tuple[int, ...]
@@ -74,6 +80,7 @@ class Slice:
 class Rev:
     """`x` with some axes reversed."""
 
+    applies = True
     dimensions: tuple[int, ...]
 
     def read(self, parent: Tracer) -> Tracer:
@@ -88,6 +95,8 @@ class Rev:
 
 @dataclass(frozen=True, slots=True)
 class Transpose:
+
+    applies = True
     permutation: tuple[int, ...]
 
     def read(self, parent: Tracer) -> Tracer:
@@ -102,6 +111,8 @@ class Transpose:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
+
+    applies = True
     shape: tuple[int, ...]
 
     def read(self, parent: Tracer) -> Tracer:
@@ -118,6 +129,7 @@ class Reshape:
 class Squeeze:
     """`x` without some axes of length 1."""
 
+    applies = True
     dimensions: tuple[int, ...]
 
     def read(self, parent: Tracer) -> Tracer:
@@ -135,6 +147,7 @@ class Squeeze:
 class ExpandDims:
     """`x` with new axes of length 1 at `dimensions` of the result."""
 
+    applies = True
     dimensions: tuple[int, ...]
 
     def read(self, parent: Tracer) -> Tracer:
@@ -155,6 +168,7 @@ class ExpandDims:
 class Broadcast:
     """`np.broadcast_to(x, shape)`: read-only, since its elements share memory."""
 
+    applies = True
     shape: tuple[int, ...]
     broadcast_dimensions: tuple[int, ...]
 
@@ -174,6 +188,7 @@ class Broadcast:
 class Part:
     """`x.real` or `x.imag` of a complex array."""
 
+    applies = True
     name: str
 
     def read(self, parent: Tracer) -> Tracer:
@@ -244,7 +259,7 @@ def write(target: Tracer, value: Tracer) -> None:
     while node.parent is not None:
         assert node.op is not None
         parent = node.parent
-        atom = node.op.write(from_atom(trace, parent.current), from_atom(trace, atom)).current
+        atom = node.op.write(parent, from_atom(trace, atom)).current  # reads `parent` only where it must
         node = parent
         written.append((node, atom))
     buffer.value = atom
