@@ -12,7 +12,7 @@ import functools
 import linecache
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +59,13 @@ class _Template:
     text: str
     short: str
     values: Mapping[str, str]
+    polynomials: Mapping[str, Sequence[float]]
 
 
 # Filled when the package is imported; texts are rendered and parsed only when asked for.
 _TEMPLATES: dict[str, _Template] = {}
 _DEFINITION = re.compile(r"(?:^@.*\n)?^def (\w+)\(.*\n(?:(?:[ )].*)?\n)*", re.MULTILINE)
+_POLYNOMIAL = re.compile(r"^( *)(\w+) = polynomial\((\w+), (\w+)\)$", re.MULTILINE)
 _CALLS = re.compile(r"(?<![.\w])(?<!def )([a-z]\w*)(?=\()")
 _NUMPY_TYPES = {short: f"np.{dtype.name}" for short, dtype in DTYPES_BY_SHORT_NAME.items()} | {"bool": "np.bool_"}
 
@@ -99,11 +101,17 @@ UNSIGNED = ("u8", "u16", "u32", "u64")
 INTEGERS = SIGNED + UNSIGNED
 
 
-def library(text: str, dtypes: Iterable[str] = ("",), values: Mapping[str, Mapping[str, str]] | None = None) -> None:
+def library(
+    text: str,
+    dtypes: Iterable[str] = ("",),
+    values: Mapping[str, Mapping[str, str]] | None = None,
+    polynomials: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
+) -> None:
     """Add the functions of `text`, once for each of `dtypes` (short names).
 
     Placeholders: a name that ends in `_T` (`_I`, `_R`, `_C`, `_U`, `_S`), `T_type` for the NumPy type, and the names
-    in `values[short]` and of the format (`MANTISSA_BITS`).
+    in `values[short]` and of the format (`MANTISSA_BITS`). A line `q = polynomial(r, NAME)` becomes Horner's scheme for
+    the coefficients `polynomials[NAME][short]`, constant term first.
     """
     formats = {short: _FORMATS.get(short, {}) | dict((values or {}).get(short, {})) for short in dtypes}
     for match in _DEFINITION.finditer(text):
@@ -111,7 +119,8 @@ def library(text: str, dtypes: Iterable[str] = ("",), values: Mapping[str, Mappi
             name = _render_name(match[1], short, substitutions)
             if name in _TEMPLATES:
                 raise ValueError(f"scalar function {name} is defined twice")
-            _TEMPLATES[name] = _Template(match[0], short, substitutions)
+            table = {key: by_dtype[short] for key, by_dtype in (polynomials or {}).items() if short in by_dtype}
+            _TEMPLATES[name] = _Template(match[0], short, substitutions, table)
 
 
 def _render_name(name: str, short: str, values: Mapping[str, str]) -> str:
@@ -126,15 +135,23 @@ def _render(template: _Template) -> str:
     if short:
         kinds = {"T": short} | {k: v for k, v in values.items() if len(k) == 1}
         letters = "".join(kinds)
+        text = _POLYNOMIAL.sub(lambda m: _horner(m[1], m[2], m[3], template.polynomials[m[4]]), text)
+        named = "|".join(k for k in values if len(k) > 1)
+        if named:
+            text = re.sub(rf"\b({named})\b", lambda m: values[m[1]], text).replace("--", "")
         text = re.sub(rf"\b([A-Za-z]\w*)_([{letters}])\b", lambda m: f"{m[1]}_{kinds[m[2]]}", text)
         for letter, kind in kinds.items():
             if kind == "f64":  # a plain literal is a float64 already
                 text = re.sub(rf"\b{letter}_type\((-?[\d.]+(?:e[-+]?\d+)?)\)", r"\1", text)
             text = re.sub(rf"\b{letter}_type\b", _NUMPY_TYPES[kind], text)
-        named = "|".join(k for k in values if len(k) > 1)
-        if named:
-            text = re.sub(rf"\b({named})\b", lambda m: values[m[1]], text)
     return text if text.startswith("@") or text.startswith("def emit_") else f"{INLINED}\n{text}"
+
+
+def _horner(indent: str, result: str, x: str, coefficients: Sequence[float]) -> str:
+    *rest, last = coefficients
+    lines = [f"{indent}{result} = T_type({last!r})"]
+    lines += [f"{indent}{result} = fma_T({result}, {x}, T_type({c!r}))" for c in reversed(rest)]
+    return "\n".join(lines)
 
 
 def names_in(source: str) -> tuple[str, ...]:

@@ -101,3 +101,8 @@ _slow_path(
     "fmod", "`fast`, or fmod(a, b) where the quotient is too long for one step.", "a, b, quotient, fast", "fmod", 2,
     'builder.fcmp_ordered(">=", args[2], constant(LIMIT))', {"f64": "2.0**53", "f32": "2.0**24"},
 )  # fmt: skip
+for _name in ("sin", "cos"):
+    _slow_path(
+        _name, f"`fast`, or {_name}(x) where |x| is too large for it.", "x, fast", _name, 1,
+        'builder.fcmp_ordered(">", magnitude(args[0]), constant(LIMIT))', {"f64": "2.0**48", "f32": "2.0**18"},
+    )  # fmt: skip
