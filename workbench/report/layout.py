@@ -1,0 +1,233 @@
+"""The layout of the cluster graph: sizes of boxes from their text, layers, order, coordinates, routed edges.
+
+Computed once, here, so that every front end draws the same picture. Deterministic; 2,000 nodes take less than a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import words
+from .alignment import coordinates
+from .layers import Drawing, acyclic, drawing_of, layers_of, reduce_crossings
+from .metrics import fit, text_width, wrap
+from .schema import Graph, StepNode
+
+Point = tuple[float, float]
+
+NODE_GAP = 22.0  # between boxes of a layer
+LAYER_GAP = 30.0  # between layers that hold no labels
+LABEL_GAP = 13.0  # above and below a layer of labels
+LABEL_HEIGHT = 18.0
+DUMMY_WIDTH = 6.0
+PORT_GAP = 12.0  # between edges at the side of a box
+MARGIN = 10.0
+MAX_LABELLED = 300  # edges: a larger graph keeps no room for labels
+MAX_DUMMIES = 8_000
+
+TITLE_SIZE = 12.5
+DETAIL_SIZE = 11.0
+ROW = 16.0
+PADDING = 10.0
+TOGGLE = 14.0  # the little button that opens a box
+MAX_TITLE = 190.0
+TITLE_CHAR = 7.4  # what the front end reckons with; a title must fit by both measures
+
+
+@dataclass(slots=True)
+class Layout:
+    """Centres of the nodes, the points of each edge from source to target, and the size of the whole."""
+
+    centres: list[Point]
+    routes: list[list[Point]]
+    width: float
+    height: float
+
+
+def lay_out(
+    sizes: Sequence[tuple[float, float]],
+    edges: Sequence[tuple[int, int]],
+    *,
+    label_widths: Sequence[float] | None = None,
+    trunks: Sequence[int] | None = None,
+) -> Layout:
+    """Place boxes of `sizes` (width, height) in layers, edges pointing down.
+
+    label_widths: room to keep for the label of each edge, at half of its way. trunks: edges with the same number carry
+    the same value and may share a line where there are very many.
+    """
+    if not sizes:
+        return Layout([], [[] for _ in edges], 0.0, 0.0)
+    turned = acyclic(len(sizes), edges)
+    directed = [(b, a) if back else (a, b) for (a, b), back in zip(edges, turned, strict=True)]
+    layer = layers_of(len(sizes), directed)
+    if label_widths is not None:
+        layer = [2 * each for each in layer]  # labels stand in the layers between
+    ids = list(trunks) if trunks is not None else [a for a, _ in directed]
+    drawing = drawing_of(len(sizes), directed, layer, max_dummies=MAX_DUMMIES, trunks=ids)
+    reduce_crossings(drawing)
+    widths = [w for w, _ in sizes] + [DUMMY_WIDTH] * (len(drawing.layer) - len(sizes))
+    if label_widths is not None:
+        for chain, width in zip(drawing.chains, label_widths, strict=True):
+            if len(chain) > 2:
+                middle = chain[len(chain) // 2]
+                widths[middle] = max(widths[middle], width)
+    xs = coordinates(drawing, widths, NODE_GAP)
+    tops, bottoms = _bands(drawing, sizes, labelled=label_widths is not None)
+    centres = [(xs[v] + MARGIN, (tops[layer[v]] + bottoms[layer[v]]) / 2) for v in range(len(sizes))]
+    routes = _Router(drawing, [x + MARGIN for x in xs], tops, bottoms, centres, sizes).routes()
+    for index, back in enumerate(turned):
+        if back:
+            routes[index].reverse()
+    reach = [x + MARGIN + w / 2 for x, w in zip(xs, widths, strict=True)]
+    return Layout(centres, routes, max(reach) + MARGIN, bottoms[-1] + MARGIN)
+
+
+def _bands(drawing: Drawing, sizes: Sequence[tuple[float, float]], *, labelled: bool) -> tuple[list[float], list[float]]:
+    """Top and bottom of each layer."""
+    tops, bottoms = [], []
+    y = MARGIN
+    for index, layer in enumerate(drawing.layers):
+        between = labelled and index % 2 == 1
+        height = LABEL_HEIGHT if between else max((sizes[v][1] for v in layer if v < drawing.n), default=0.0)
+        tops.append(y)
+        bottoms.append(y + height)
+        y += height + (LABEL_GAP if labelled else LAYER_GAP)
+    return tops, bottoms
+
+
+class _Router:
+    """Edges as polylines: from a port below the source, vertically past each layer, to a port above the target."""
+
+    def __init__(
+        self, drawing: Drawing, xs: list[float], tops: list[float], bottoms: list[float], centres: list[Point],
+        sizes: Sequence[tuple[float, float]],
+    ):  # fmt: skip
+        self.drawing, self.xs, self.tops, self.bottoms = drawing, xs, tops, bottoms
+        self.centres, self.sizes = centres, sizes
+
+    def routes(self) -> list[list[Point]]:
+        chains = self.drawing.chains
+        outgoing: dict[int, list[int]] = {}
+        incoming: dict[int, list[int]] = {}
+        for edge, chain in enumerate(chains):
+            outgoing.setdefault(chain[0], []).append(edge)
+            incoming.setdefault(chain[-1], []).append(edge)
+        starts = self._ports(outgoing, 1)
+        ends = self._ports(incoming, -2)
+        routes = []
+        for edge, chain in enumerate(chains):
+            source, target = chain[0], chain[-1]
+            if source == target:
+                routes.append(self._loop(source))
+                continue
+            points: list[Point] = [(starts[edge], self.centres[source][1] + self.sizes[source][1] / 2)]
+            for dummy in chain[1:-1]:
+                at = self.drawing.layer[dummy]
+                points += [(self.xs[dummy], self.tops[at]), (self.xs[dummy], self.bottoms[at])]
+            points.append((ends[edge], self.centres[target][1] - self.sizes[target][1] / 2))
+            routes.append(_simplified(points))
+        return routes
+
+    def _ports(self, edges: dict[int, list[int]], next_vertex: int) -> dict[int, float]:
+        """Where each edge meets its box: below or above the next point of its way, in order, apart."""
+        ports: dict[int, float] = {}
+        for node, attached in edges.items():
+            half = max(0.0, self.sizes[node][0] / 2 - PORT_GAP)
+            wanted = sorted((self.xs[self.drawing.chains[edge][next_vertex]], edge) for edge in attached)
+            spacing = min(PORT_GAP, 2 * half / (len(wanted) - 1)) if len(wanted) > 1 else 0.0
+            centre = self.centres[node][0]
+            places = spread([x for x, _ in wanted], spacing, centre - half, centre + half)
+            ports.update((edge, x) for (_, edge), x in zip(wanted, places, strict=True))
+        return ports
+
+    def _loop(self, node: int) -> list[Point]:
+        (x, y), (w, h) = self.centres[node], self.sizes[node]
+        right = x + w / 2
+        return [(right, y - h / 4), (right + PORT_GAP, y - h / 4), (right + PORT_GAP, y + h / 4), (right, y + h / 4)]
+
+
+def spread(wanted: Sequence[float], spacing: float, low: float, high: float) -> list[float]:
+    """Positions in order, at least `spacing` apart, in [low, high], as near to `wanted` (ascending) as squares can
+    tell: the pool-adjacent-violators algorithm."""
+    pools: list[tuple[float, int]] = []  # sum of positions less their offset, number
+    for i, x in enumerate(wanted):
+        total, count = x - i * spacing, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / count:
+            other, number = pools.pop()
+            total, count = total + other, count + number
+        pools.append((total, count))
+    limit = high - (len(wanted) - 1) * spacing
+    offsets = [min(max(total / count, low), max(low, limit)) for total, count in pools for _ in range(count)]
+    return [x + i * spacing for i, x in enumerate(offsets)]
+
+
+def _simplified(points: list[Point]) -> list[Point]:
+    """Without repeated points and without corners that turn nowhere."""
+    kept: list[Point] = []
+    for point in points:
+        if kept and abs(kept[-1][0] - point[0]) < 0.05 and abs(kept[-1][1] - point[1]) < 0.05:
+            continue
+        if len(kept) > 1:
+            (ax, ay), (bx, by) = kept[-2], kept[-1]
+            if abs((bx - ax) * (point[1] - ay) - (by - ay) * (point[0] - ax)) < 0.5:
+                kept.pop()
+        kept.append(point)
+    return kept
+
+
+# ---- the cluster graph ----
+
+
+def lay_out_graph(graph: Graph) -> Graph:
+    """Give the nodes and edges of `graph` their sizes and places; returns it."""
+    for node in graph.nodes:
+        node.w, node.h = box_size(node)
+    index = {node.id: i for i, node in enumerate(graph.nodes)}
+    edges = [(index[e.source], index[e.target]) for e in graph.edges]
+    labels = None
+    if len(edges) <= MAX_LABELLED:
+        labels = [text_width(f"✂ {words.size(e.value.bytes)}", DETAIL_SIZE) + 8 for e in graph.edges]
+    values: dict[tuple[str, str, str], int] = {}
+    trunks = [values.setdefault((e.source, e.value.name, e.value.aval), len(values)) for e in graph.edges]
+    layout = lay_out([(n.w, n.h) for n in graph.nodes], edges, label_widths=labels, trunks=trunks)
+    for node, (x, y) in zip(graph.nodes, layout.centres, strict=True):
+        node.x, node.y = round(x, 1), round(y, 1)
+    for edge, route in zip(graph.edges, layout.routes, strict=True):
+        edge.points = [[round(x, 1), round(y, 1)] for x, y in route]
+    graph.width, graph.height = round(layout.width, 1), round(layout.height, 1)
+    return graph
+
+
+def node_title(node: StepNode) -> str:
+    """What stands in a box: steps with their id, values by their name."""
+    return node.title if node.kind in ("input", "output") else f"{node.id} {node.title}".strip()
+
+
+def node_detail(node: StepNode) -> str:
+    """The line below the title."""
+    if node.kind in ("input", "output"):
+        value = next(iter(node.outputs or node.inputs), None)
+        return value.aval if value else ""
+    return words.count(len(node.equations), "op")
+
+
+def box_size(node: StepNode) -> tuple[float, float]:
+    terminal = node.kind in ("input", "output")
+    spare = 2 * PADDING + (0.0 if terminal else 2 * TOGGLE)
+    lines = title_lines(node)
+    widest = max(max(text_width(line, TITLE_SIZE, bold=True), len(line) * TITLE_CHAR) for line in lines)
+    # A step's detail grows by its time, once there is one: ` · 12.3 ms`.
+    detail = text_width(node_detail(node) + ("" if terminal else " · 12.34 ms"), DETAIL_SIZE)
+    rows = len(lines) + (1 if node_detail(node) else 0)
+    return round(max(widest, detail) + spare, 1), ROW * rows + (8.0 if terminal else 14.0)
+
+
+def title_lines(node: StepNode) -> list[str]:
+    """A title in one or two lines."""
+    title = node_title(node)
+    lines = wrap(title, MAX_TITLE, TITLE_SIZE, bold=True)
+    if len(lines) <= 2:
+        return lines
+    return [lines[0], fit("".join(lines[1:]), MAX_TITLE, TITLE_SIZE, bold=True)]
