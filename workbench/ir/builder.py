@@ -56,7 +56,13 @@ class JaxprBuilder:
         return self.constvars[-1]
 
     def emit(
-        self, primitive: Primitive | str, *operands: Operand, origin: Origin = NO_ORIGIN, hint: str = "", **params: Any
+        self,
+        primitive: Primitive | str,
+        /,
+        *operands: Operand,
+        origin: Origin = NO_ORIGIN,
+        hint: str = "",
+        **params: Any,
     ) -> Any:
         """Append one equation; returns its result, or a tuple of them if the primitive has several.
 

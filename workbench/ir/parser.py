@@ -231,6 +231,8 @@ class _Parser:
     def named_binders(self, until: tuple[str, ...]) -> list[tuple[_Token, Var]]:
         out: list[tuple[_Token, Var]] = []
         while self.token.text not in until:
+            if out and self.token.text == "in" and self.ahead().text == "(":
+                break
             name = self.take("word", f"a variable or {until[0]!r}")
             aval = self.aval(f"after the variable {name.text!r}")
             out.append((name, Var(aval, name.text if self.hints and name.text != "_" else "")))

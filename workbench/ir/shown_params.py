@@ -94,7 +94,7 @@ def value_text(key: str, value: Any, reserved: Mapping[str, object] | frozenset[
     could stand there (`reserved` holds the names of shared jaxprs)."""
     if isinstance(value, str):
         if key == NAME_KEY:
-            return value if _BARE_NAME.fullmatch(value) else repr(value)
+            return value if _BARE_NAME.fullmatch(value) and value != "None" else repr(value)
         if _BARE_WORD.fullmatch(value) and value not in _NOT_STRINGS and value not in reserved:
             return value
         return repr(value)

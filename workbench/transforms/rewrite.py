@@ -54,7 +54,13 @@ class Rewriter:
         return eqn if reader is None or eqn.origin.scopes == reader.origin.scopes else None
 
     def emit(
-        self, eqn: Equation, primitive: Primitive | str, *operands: Atom, merging: Equation | None = None, **params: Any
+        self,
+        eqn: Equation,
+        primitive: Primitive | str,
+        /,
+        *operands: Atom,
+        merging: Equation | None = None,
+        **params: Any,
     ) -> Atom:
         """The result of a new equation that stands for `eqn`, and for its producer `merging` too."""
         if isinstance(primitive, str):
