@@ -1,0 +1,33 @@
+"""What every NumPy ufunc, function, method and index means in primitives: the tables that the tracer looks in.
+
+UFUNCS: ufunc -> handler(method, *inputs, **kwargs); FUNCTIONS: what `__array_function__` dispatches; CREATION: what
+makes arrays of nothing traced; METHODS, PROPERTIES: of ndarrays, by name; `indexing`: `x[key]` and its assignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import indexing
+from .broadcasting import broadcast, promote
+from .creation import CREATION
+from .functions import FUNCTIONS
+from .methods import METHODS, PROPERTIES
+from .ufuncs import GUFUNCS, apply_ufunc
+
+__all__ = ["CREATION", "FUNCTIONS", "METHODS", "PROPERTIES", "UFUNCS", "broadcast", "indexing", "promote"]
+
+
+def _handler(ufunc: np.ufunc) -> Callable[..., Any]:
+    def handle(method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return apply_ufunc(ufunc, method, inputs, kwargs)
+
+    return handle
+
+
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
+    value: _handler(value) for value in vars(np).values() if isinstance(value, np.ufunc)
+} | {ufunc: _handler(ufunc) for ufunc in GUFUNCS}

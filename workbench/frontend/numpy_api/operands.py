@@ -1,0 +1,186 @@
+"""Operands: what NumPy's functions accept, turned into traced arrays or scalars, and the smallest steps on them.
+
+An operand is a `Tracer`, a NumPy scalar or a Python scalar. Arrays of the user are lifted to tracers at once, so that
+a later change of theirs is seen by the compiled function; lists that hold tracers are stacked.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from ... import primitives as _declared  # noqa: F401  (fills the registry)
+from ...errors import TracingError, UnsupportedOperationError
+from ...ir.primitive import REGISTRY
+from .. import diagnostics
+from .. import tracer as core
+from .promotion import check_dtype, is_python_scalar, result_type, typed_scalar
+
+__all__ = [
+    "array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "constant_like", "dtype_of", "full",
+    "full_like_operand", "has_tracer", "is_tracer", "known", "ndim_of", "normalize_axis_index", "normalize_axis_tuple",
+    "operand", "reshape_to", "shape_of", "static_array", "unsupported",
+]  # fmt: skip
+
+
+def bind(name: str, *operands: Any, **params: Any) -> Any:
+    """Append one equation of the primitive `name`."""
+    return core.emit(REGISTRY[name], *operands, **params)
+
+
+def is_tracer(x: object) -> bool:
+    return type(x) is core.Tracer
+
+
+def has_tracer(x: object) -> bool:
+    """Whether a traced array is in `x` or, at any depth, in the lists and tuples of `x`."""
+    if isinstance(x, list | tuple):
+        return any(has_tracer(item) for item in x)
+    return is_tracer(x)
+
+
+def operand(x: Any) -> Any:
+    """`x` as something that an equation can read: a tracer or a scalar."""
+    if is_tracer(x) or is_python_scalar(x):
+        return x
+    if isinstance(x, np.generic):
+        check_dtype(x.dtype, "trace")
+        return x
+    if isinstance(x, list | tuple) and has_tracer(x):
+        return _stack_nested(x)
+    if not isinstance(x, np.ndarray):
+        x = np.asarray(x)
+    if x.dtype.kind not in "biufc":
+        raise diagnostics.unsupported_dtype(x.dtype)
+    return core.lift(x)
+
+
+def array(x: Any) -> Any:
+    """`x` as a tracer, also where it is a scalar."""
+    x = operand(x)
+    return x if is_tracer(x) else core.lift(x)
+
+
+def _stack_nested(items: Sequence[Any]) -> Any:
+    """A list of arrays, scalars and lists, stacked as `np.array` stacks it."""
+    parts = [operand(item) for item in items]
+    dtype = result_type(*parts)
+    shapes = {shape_of(p) for p in parts}
+    if len(shapes) != 1:
+        raise ValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
+            f"dimensions. The detected shape was ({len(parts)},) + inhomogeneous part."
+        )
+    (shape,) = shapes
+    rows = [reshape_to(array(cast(p, dtype)), (1, *shape)) for p in parts]
+    return bind("concatenate", *rows, dimension=0) if len(rows) > 1 else rows[0]
+
+
+def unsupported(message: str, *, fixes: Sequence[str] = (), code: str = "") -> TracingError:
+    """The error of an operation that cannot be compiled, with the user's line. Data-dependent shapes are WB110."""
+    return diagnostics.build(
+        UnsupportedOperationError, f"{{line}} cannot be compiled: {message}.", message, code=code,
+        fixes=fixes or ("leave this line outside the compiled code; the rest compiles without it",),
+    )  # fmt: skip
+
+
+def static_array(x: Any, what: str) -> np.ndarray:
+    """The numbers of `x`, which must be known while tracing."""
+    if not has_tracer(x):
+        return np.asarray(x)
+    value = core.known_value(operand(x))
+    if value is None:
+        raise unsupported(
+            f"{what} must be known when the code is traced, but it is computed from traced values", code="WB110"
+        )
+    return value
+
+
+def known(x: Any) -> np.ndarray | None:
+    """The numbers of an operand where they are known while tracing, else None."""
+    return core.known_value(x)
+
+
+# ---- what is known of an operand ----
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    return () if is_python_scalar(x) else tuple(x.shape)
+
+
+def ndim_of(x: Any) -> int:
+    return 0 if is_python_scalar(x) else x.ndim
+
+
+def dtype_of(x: Any) -> np.dtype:
+    return np.asarray(x).dtype if is_python_scalar(x) else x.dtype
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """A shape argument: an int or a sequence of them."""
+    if is_tracer(shape) or isinstance(shape, np.ndarray):
+        shape = static_array(shape, "a shape").tolist()
+    if isinstance(shape, Iterable):
+        return tuple(operator.index(n) for n in shape)
+    return (operator.index(shape),)
+
+
+def as_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """An `axis` argument of a reduction: None for all, an int or a tuple; normalised, in the order given."""
+    if axis is None:
+        return tuple(range(ndim))
+    return normalize_axis_tuple(axis, ndim)
+
+
+# ---- the smallest steps ----
+
+
+def cast(x: Any, dtype: np.dtype) -> Any:
+    """`x` converted to `dtype` as `astype` does it; itself where it has that dtype."""
+    if is_python_scalar(x):
+        return typed_scalar(x, dtype)
+    if x.dtype == dtype:
+        return x
+    check_dtype(dtype, "astype")
+    if is_tracer(x):
+        return bind("convert_element_type", x, new_dtype=dtype, weak_type=False)
+    with np.errstate(all="ignore"):
+        return x.astype(dtype)
+
+
+def full(shape: tuple[int, ...], value: Any, dtype: np.dtype | None = None) -> Any:
+    """An array of `shape` filled with a rank-0 `value`."""
+    if dtype is not None:
+        value = cast(value, dtype)
+    elif is_python_scalar(value):
+        value = typed_scalar(value, dtype_of(value))
+    check_dtype(value.dtype, "full")
+    return bind("broadcast_in_dim", value, shape=tuple(shape), broadcast_dimensions=())
+
+
+def constant_like(x: Any, value: Any) -> np.generic:
+    """A scalar constant of the dtype of `x`."""
+    return dtype_of(x).type(value)
+
+
+def full_like_operand(x: Any, value: np.generic) -> Any:
+    """An array of the shape of `x` filled with a NumPy scalar."""
+    return full(shape_of(x), value)
+
+
+def reshape_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """The elements of `x` in row-major order in another shape, as a new value (no view)."""
+    return x if shape_of(x) == tuple(shape) else bind("reshape", x, new_sizes=tuple(shape), dimensions=None)
+
+
+def broadcast_operand(x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` broadcast to `shape`, as a new value (no view)."""
+    have = shape_of(x)
+    if have == tuple(shape):
+        return x
+    dims = tuple(range(len(shape) - len(have), len(shape)))
+    return bind("broadcast_in_dim", x, shape=tuple(shape), broadcast_dimensions=dims)

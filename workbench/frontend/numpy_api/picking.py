@@ -1,0 +1,250 @@
+"""Functions that pick and place elements: `take`, `put`, `copyto`, `putmask`, `place`, `nonzero` and `ufunc.at`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import tracer as core
+from .. import views
+from . import library, ufuncs
+from .elementwise import truth
+from .indexing import (
+    as_assigned,
+    as_index_array,
+    basic_view,
+    gather,
+    getitem,
+    make_plan,
+    over,
+    scatter,
+    setitem,
+    single_mask,
+)
+from .operands import (
+    array,
+    bind,
+    broadcast_operand,
+    cast,
+    has_tracer,
+    is_tracer,
+    known,
+    normalize_axis_index,
+    operand,
+    reshape_to,
+    unsupported,
+)
+from .promotion import BOOL, INT64, check_cast, is_python_scalar, resolve_ufunc
+
+SCATTER_OPS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+
+
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+    a = array(a)
+    if axis is None:
+        a, axis = reshape_to(a, (a.size,)), 0
+    axis = normalize_axis_index(axis, a.ndim)
+    index = as_index_array(indices if is_tracer(indices) or isinstance(indices, np.ndarray) else _listed(indices))
+    index = np.asarray(index) if not is_tracer(index) else index
+    if index.dtype == BOOL:
+        index = index.astype(INT64) if not is_tracer(index) else cast(index, INT64)
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    n = a.shape[axis]
+    if n == 0 and index.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    if mode == "raise":
+        index = index if is_tracer(index) else _checked(index, axis, n)
+        result = gather(a, [index], (axis,), axis)
+    elif index.size == 0:
+        result = gather(a, [np.zeros(index.shape, INT64)], (axis,), axis)
+    else:
+        result = bind("gather_nd", a, index, axes=(axis,), position=axis, mode=mode)
+    target = ufuncs.normalize_out(out, 1)[0]
+    return result if target is None else ufuncs.store(result, target, True, "same_kind", "take", result.shape)
+
+
+def _listed(indices: Any) -> Any:
+    if has_tracer(indices):
+        return operand(indices)
+    found = np.asarray(indices)
+    return found.astype(INT64) if found.size == 0 else found
+
+
+def _checked(index: np.ndarray, axis: int, n: int) -> np.ndarray:
+    wrong = (index < -n) | (index >= n)
+    if index.size and wrong.any():
+        raise IndexError(f"index {index[wrong].flat[0]} is out of bounds for axis {axis} with size {n}")
+    return np.where(index < 0, index + n, index).astype(INT64)
+
+
+def _index_grid(a: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """The full index that `take_along_axis` and `put_along_axis` stand for."""
+    if indices.ndim != a.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    grid: list[Any] = []
+    for i, n in enumerate(a.shape):
+        if i == axis:
+            grid.append(indices)
+        else:
+            grid.append(np.arange(n).reshape((-1,) + (1,) * (a.ndim - i - 1)))
+    return tuple(grid)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    arr, indices = array(arr), array(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        arr, axis = reshape_to(arr, (arr.size,)), 0
+    axis = normalize_axis_index(axis, arr.ndim)
+    return getitem(arr, _index_grid(arr, indices, axis))
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    indices = array(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        flat = core.as_array(bind("copy", reshape_to(arr, (arr.size,))))
+        setitem(flat, indices, values)
+        views.write(arr, reshape_to(flat, arr.shape))
+        return
+    setitem(arr, _index_grid(arr, indices, normalize_axis_index(axis, arr.ndim)), values)
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """`a.flat[ind] = v`, `v` repeated as needed."""
+    index = array(ind if has_tracer(ind) or isinstance(ind, np.ndarray) else np.asarray(ind, dtype=INT64))
+    index = cast(reshape_to(index, (index.size,)), INT64)
+    values = cast(array(v), a.dtype)
+    values = reshape_to(values, (values.size,))
+    n = index.shape[0]
+    if n == 0 or values.size == 0:
+        return
+    if values.shape[0] != n:
+        values = bind("gather_nd", values, np.arange(n) % values.shape[0], axes=(0,), position=0, mode="promise")
+    numbers = known(index)
+    flat = reshape_to(a, (a.size,))
+    if mode == "raise" and numbers is not None:
+        index = _checked(numbers, 0, a.size)
+        flat = scatter(flat, [index], (0,), 0, values, "set")
+    else:
+        flat = bind("scatter", flat, index, values, axes=(0,), mode=mode, op="set", position=0, unique=False)
+    views.write(a, reshape_to(flat, a.shape))
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    mask = truth(array(mask))
+    if mask.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    values = cast(array(values), a.dtype)
+    values = reshape_to(values, (values.size,))
+    if values.size == 0 or a.size == 0:
+        return
+    if values.size != a.size:
+        values = bind("gather_nd", values, np.arange(a.size) % values.size, axes=(0,), position=0, mode="promise")
+    values = reshape_to(values, a.shape)
+    views.write(a, bind("select_n", reshape_to(mask, a.shape), bind("copy", a), values))
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """`arr[mask] = vals`, repeated: the k-th True element takes value k modulo their number."""
+    mask = truth(array(mask))
+    if mask.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    values = cast(array(vals), arr.dtype)
+    values = reshape_to(values, (values.size,))
+    if arr.size == 0:
+        return
+    if values.size == 0:
+        raise unsupported("place: an empty list of values cannot be compiled")
+    flat = reshape_to(mask, (mask.size,))
+    order = bind("cumsum", cast(flat, INT64), axis=0, reverse=False)
+    order = bind("sub", order, np.int64(1))
+    source = bind("mod", order, np.int64(values.size))
+    taken = bind("gather_nd", values, source, axes=(0,), position=0, mode="clip")
+    new = reshape_to(taken, arr.shape)
+    views.write(arr, bind("select_n", reshape_to(mask, arr.shape), bind("copy", arr), new))
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not is_tracer(dst):
+        dst = core.lift(dst)
+    src = operand(src)
+    if is_python_scalar(src):
+        src = cast(src, dst.dtype) if np.can_cast(type(src), dst.dtype, "same_kind") else src
+    if not is_python_scalar(src):
+        check_cast(src.dtype, dst.dtype, casting, "array data")
+    new = as_assigned(src, dst.dtype, dst.shape)
+    if where is not True:
+        mask = broadcast_operand(truth(operand(where)), dst.shape)
+        new = bind("select_n", mask, bind("copy", dst), new)
+    views.write(dst, new)
+
+
+def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
+    """`ufunc.at`: every index counts, also a repeated one."""
+    if not is_tracer(a):
+        a = core.lift(a)
+    if ufunc.nin == 1:
+        _at_unary(ufunc, a, indices)
+        return
+    mask = single_mask(a, indices)
+    plan = None if mask is not None and known(mask[0]) is None else make_plan(a.shape, indices)
+    if plan is None or not plan.indices:
+        current = getitem(a, Ellipsis) if plan is None else basic_view(a, plan)
+        new = ufuncs.call_ufunc(ufunc, current, b)
+        check_cast(new.dtype, a.dtype, "same_kind", f"ufunc '{ufunc.__name__}' output")
+        setitem(a, indices, new) if plan is not None else _at_mask(a, mask, new)
+        return
+    in_dtypes, out_dtypes = resolve_ufunc(ufunc, (a, operand(b)))
+    check_cast(out_dtypes[0], a.dtype, "same_kind", f"ufunc '{ufunc.__name__}' output")
+    op = SCATTER_OPS.get(np.add if ufunc is np.subtract else ufunc)
+    if op is None or in_dtypes[0] != out_dtypes[0]:
+        raise unsupported(f"{ufunc.__name__}.at cannot be compiled; add, subtract, multiply, maximum and "
+                                        "minimum can")  # fmt: skip
+    view = basic_view(a, plan)
+    kept = [n for i, n in enumerate(view.shape) if i not in plan.axes]
+    shape = (*kept[: plan.position], *plan.indices[0].shape, *kept[plan.position :])
+    update = as_assigned(b, in_dtypes[1], shape)
+    if ufunc is np.subtract:
+        update = bind("neg", update)
+    if 0 in shape:
+        return
+    wide = cast(view, in_dtypes[0])
+    result = scatter(wide, plan.indices, plan.axes, plan.position, update, op)
+    views.write(view, cast(result, a.dtype))
+
+
+def _at_mask(a: Any, mask: Any, new: Any) -> None:
+    new = broadcast_operand(cast(new, a.dtype), a.shape)
+    views.write(a, bind("select_n", over(mask[0], mask[1], a.shape), bind("copy", a), new))
+
+
+def _at_unary(ufunc: np.ufunc, a: Any, indices: Any) -> None:
+    """A repeated index would apply the function twice: only views and known distinct indices are compiled."""
+    mask = single_mask(a, indices)
+    if mask is not None:
+        _at_mask(a, mask, ufuncs.call_ufunc(ufunc, a))
+        return
+    plan = make_plan(a.shape, indices)
+    if plan.indices:
+        static = [i for i in plan.indices if not is_tracer(i)]
+        flat = np.stack([i.reshape(-1) for i in static]) if len(static) == len(plan.indices) else None
+        if flat is None or np.unique(flat, axis=1).shape != flat.shape:
+            raise unsupported(f"{ufunc.__name__}.at with repeated or traced indices cannot be compiled")
+    setitem(a, indices, ufuncs.call_ufunc(ufunc, getitem(a, indices)))
+
+
+def _refused(function: Any, fix: str = "") -> Any:
+    why = "the number of elements found, which is the shape of the result, depends on data"
+    return library.refused(function, why, fix=fix)
+
+
+nonzero = _refused(np.nonzero, "np.where(condition, x, y)")
+flatnonzero = _refused(np.flatnonzero, "np.where(condition, x, y)")
+argwhere = _refused(np.argwhere, "np.where(condition, x, y)")

@@ -1,0 +1,155 @@
+"""Which dtype an operation computes in and returns: NumPy 2's promotion (NEP 50), asked of NumPy itself.
+
+A Python scalar is weak: it takes part as its Python type, so that `f32_array * 2.0` stays f32. A traced Python scalar
+has a weak aval and counts as the same. Resolutions depend on dtypes alone and are cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...ir.avals import supported_dtype
+
+PYTHON_SCALARS = (bool, int, float, complex)
+WEAK_TYPES = {"i": int, "f": float, "c": complex}
+DEFAULT_DTYPES = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+BOOL = np.dtype(bool)
+INT64 = np.dtype(np.int64)
+FLOAT64 = np.dtype(np.float64)
+
+
+def is_python_scalar(x: object) -> bool:
+    """A Python number; NumPy scalars (also those that subclass float and complex) are not.
+
+    Asked of the type: a traced scalar poses as what it stands for.
+    """
+    return issubclass(type(x), PYTHON_SCALARS) and not issubclass(type(x), np.generic)
+
+
+def dtype_key(x: Any) -> np.dtype | type:
+    """What promotion needs to know of an operand: its dtype, or `int`, `float`, `complex` when it is weak."""
+    if is_python_scalar(x):
+        if isinstance(x, bool):
+            return BOOL
+        return int if isinstance(x, int) else float if isinstance(x, float) else complex
+    dtype = x.dtype
+    aval = getattr(x, "aval", None)
+    if aval is not None and aval.weak_type:
+        return WEAK_TYPES.get(dtype.kind, dtype)
+    return dtype
+
+
+def check_dtype(dtype: np.dtype, op: str) -> np.dtype:
+    """`dtype` if arrays of it can be compiled; the error says what to do about float16 and longer floats."""
+    if supported_dtype(dtype):
+        return dtype
+    from ..diagnostics import unsupported_dtype
+
+    what = "a result, chosen by NumPy for operands this small," if dtype == np.float16 else "an array"
+    raise unsupported_dtype(dtype, f"{op}: {what}" if op else what)
+
+
+@cache
+def _resolve(
+    ufunc: np.ufunc, keys: tuple, signature: tuple | str | None, casting: str, reduction: bool
+) -> tuple[np.dtype, ...]:
+    given = {} if signature is None else {"signature": signature}
+    return ufunc.resolve_dtypes(keys, casting=casting, reduction=reduction, **given)
+
+
+def resolve_ufunc(
+    ufunc: np.ufunc,
+    operands: Sequence[Any],
+    *,
+    out: Sequence[Any] = (),
+    dtype: Any = None,
+    signature: Any = None,
+    casting: str = "same_kind",
+) -> tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]:
+    """The dtypes of the loop that NumPy would run: `(in_dtypes, out_dtypes)`. Raises as NumPy does where there is none
+    or where `casting` forbids it."""
+    keys = tuple(dtype_key(x) for x in operands)
+    outs = tuple(None if o is None else o.dtype for o in out) or (None,) * ufunc.nout
+    if dtype is not None:
+        signature = (None,) * ufunc.nin + (as_dtype(dtype),) * ufunc.nout
+    elif isinstance(signature, list | tuple):
+        signature = tuple(None if s is None else as_dtype(s) for s in signature)
+        if len(signature) == 1 and ufunc.nargs > 1:
+            signature = (None,) * ufunc.nin + signature * ufunc.nout
+    loop = _resolve(ufunc, keys + outs, signature, casting, False)
+    for found in loop:
+        check_dtype(found, ufunc.__name__)
+    return loop[: ufunc.nin], loop[ufunc.nin :]
+
+
+def reduction_dtype(ufunc: np.ufunc, dtype: np.dtype, requested: Any = None) -> np.dtype:
+    """The dtype that `ufunc.reduce` of an array of `dtype` accumulates in."""
+    wide = dtype
+    if requested is not None:
+        wide = as_dtype(requested)
+    elif ufunc in (np.add, np.multiply):
+        if dtype.kind in "bi":
+            wide = np.promote_types(dtype, np.int_)
+        elif dtype.kind == "u":
+            wide = np.promote_types(dtype, np.uint)
+    signature = None if wide == dtype and requested is None else (wide, None, None)
+    if ufunc in COMPARISONS or ufunc.signature is not None:
+        signature = None
+    loop = _resolve(ufunc, (None, dtype, None), signature, "unsafe", True)
+    return check_dtype(loop[-1], f"{ufunc.__name__}.reduce")
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """`np.dtype(dtype)`, where the DTypes' own classes (`np.dtypes.Float64DType`) are also understood."""
+    if isinstance(dtype, type) and issubclass(dtype, np.dtype):
+        return dtype()
+    return np.dtype(dtype)
+
+
+@cache
+def _result_type(keys: tuple) -> np.dtype:
+    samples = {int: 0, float: 0.0, complex: 0j}
+    strong = [k for k in keys if isinstance(k, np.dtype)]
+    return np.result_type(*strong, *(samples[k] for k in keys if k in samples and not isinstance(k, np.dtype)))
+
+
+def result_type(*operands: Any) -> np.dtype:
+    """`np.result_type` of traced and concrete operands and of dtypes, Python scalars being weak."""
+    return _result_type(tuple(x if isinstance(x, np.dtype) else dtype_key(x) for x in operands))
+
+
+def inexact_dtype(dtype: np.dtype) -> np.dtype:
+    """`dtype` if it is a float or a complex, else float64: what means and most of `np.linalg` compute in."""
+    return dtype if dtype.kind in "fc" else FLOAT64
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the real part."""
+    return np.empty(0, dtype).real.dtype
+
+
+def check_cast(source: np.dtype, target: np.dtype, casting: str, what: str) -> None:
+    """Raise NumPy's TypeError unless `source` may be cast to `target`."""
+    if not np.can_cast(source, target, casting):
+        raise TypeError(f"Cannot cast {what} from {source!r} to {target!r} according to the rule '{casting}'")
+
+
+def typed_scalar(value: Any, dtype: np.dtype) -> np.generic:
+    """A Python scalar as a NumPy scalar of `dtype`; OverflowError for an int that does not fit, as in NumPy."""
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise TypeError(f"a complex scalar cannot be cast to {dtype}")
+    with np.errstate(over="ignore"):
+        return dtype.type(value)
+
+
+def out_of_bounds(value: Any, dtype: np.dtype) -> int:
+    """1 or -1 where a Python int lies above or below what an integer `dtype` can hold, else 0."""
+    if dtype.kind not in "iu" or not isinstance(value, int):
+        return 0
+    info = np.iinfo(dtype)
+    return (value > info.max) - (value < info.min)

@@ -1,0 +1,233 @@
+"""Calls of ufuncs and of their methods: promotion, broadcasting, the rule, then `where=` and `out=`.
+
+`call_ufunc` is what `Tracer.__array_ufunc__` and the operators come to. Ufuncs with core dimensions (`matmul` and its
+relatives) are in `contractions`; what a ufunc computes per element is in `elementwise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..views import write
+from . import contractions, indexing, library, reductions
+from .broadcasting import broadcast_scalars, broadcast_shapes
+from .elementwise import RULES, truth
+from .operands import (
+    array,
+    bind,
+    broadcast_operand,
+    cast,
+    dtype_of,
+    full,
+    is_tracer,
+    ndim_of,
+    operand,
+    reshape_to,
+    shape_of,
+    unsupported,
+)
+from .promotion import (
+    COMPARISONS,
+    check_cast,
+    dtype_key,
+    is_python_scalar,
+    out_of_bounds,
+    resolve_ufunc,
+)
+
+GUFUNCS = {
+    np.matmul: contractions.matmul,
+    np.vecdot: contractions.vecdot,
+    np.matvec: contractions.matvec,
+    np.vecmat: contractions.vecmat,
+}
+IGNORED_KEYWORDS = ("order", "subok")  # about memory layout and subclasses: neither exists here
+
+
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """`ufunc(*inputs, **kwargs)` or one of its methods; what `Tracer.__array_ufunc__` calls."""
+    if method == "__call__":
+        return call_ufunc(ufunc, *inputs, **kwargs)
+    if method == "reduce":
+        return reductions.reduce_ufunc(ufunc, *inputs, **kwargs)
+    if method == "accumulate":
+        return reductions.accumulate_ufunc(ufunc, *inputs, **kwargs)
+    if method == "outer":
+        return outer(ufunc, *inputs, **kwargs)
+    if method == "at":
+        return indexing.ufunc_at(ufunc, *inputs, **kwargs)
+    if method == "reduceat":
+        return reduceat(ufunc, *inputs, **kwargs)
+    raise unsupported(f"{ufunc.__name__}.{method} cannot be compiled")
+
+
+def call_ufunc(
+    ufunc: np.ufunc,
+    *inputs: Any,
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    signature: Any = None,
+    sig: Any = None,
+    **keywords: Any,
+) -> Any:
+    """One ufunc call with NumPy's keywords: a tracer, a tuple of them, or `out`."""
+    if len(inputs) > ufunc.nin:  # positional outputs
+        inputs, extra = inputs[: ufunc.nin], inputs[ufunc.nin :]
+        out = extra if out is None else out
+    if len(inputs) < ufunc.nin:
+        raise TypeError(f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments but "
+                        f"{len(inputs)} were given")  # fmt: skip
+    outs = normalize_out(out, ufunc.nout)
+    if ufunc in GUFUNCS:
+        return GUFUNCS[ufunc](*inputs, out=outs, dtype=dtype, casting=casting, **keywords)
+    for name in keywords:
+        if name not in IGNORED_KEYWORDS:
+            raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument '{name}'")
+    if ufunc not in RULES:
+        return call_unknown(ufunc, inputs, outs, where)
+    operands = [operand(x) for x in inputs]
+    if dtype is None and signature is None and sig is None and ufunc in COMPARISONS:
+        if len([x for x in operands if is_python_scalar(x)]) == 1:
+            operands = in_bounds(ufunc, operands)
+    in_dtypes, out_dtypes = resolve_ufunc(
+        ufunc, operands, out=outs, dtype=dtype, signature=signature if sig is None else sig, casting=casting
+    )
+    weak = all(not isinstance(dtype_key(x), np.dtype) for x in operands)
+    power = static_power(ufunc, operands, out_dtypes[0])
+    operands = [cast(x, d) for x, d in zip(operands, in_dtypes, strict=True)]
+    shape = broadcast_shapes(*operands, ufunc=ufunc)
+    if power is not None:
+        results = (bind(power[0], operands[0], **power[1]),)
+    else:
+        results = RULES[ufunc](*broadcast_scalars(operands, shape), out=out_dtypes)
+        results = results if isinstance(results, tuple) else (results,)
+    if weak:
+        results = tuple(strong(r) for r in results)
+    if where is not True or any(o is not None for o in outs):
+        results = tuple(
+            store(r, o, where, casting, ufunc.__name__, shape) for r, o in zip(results, outs, strict=True)
+        )
+    return results if ufunc.nout > 1 else results[0]
+
+
+def normalize_out(out: Any, nout: int) -> tuple[Any, ...]:
+    """`out=` as a tuple of `nout` tracers or Nones."""
+    if out is None:
+        return (None,) * nout
+    if not isinstance(out, tuple):
+        if nout > 1:
+            raise TypeError("'out' must be a tuple of arrays")
+        out = (out,)
+    for o in out:
+        if o is not None and (o.scalar if is_tracer(o) else not isinstance(o, np.ndarray)):
+            raise TypeError("return arrays must be of ArrayType")
+    if len(out) < nout:
+        out = (*out, *(None,) * (nout - len(out)))
+    elif len(out) > nout:
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    return tuple(None if o is None else operand(o) for o in out)
+
+
+def strong(x: Any) -> Any:
+    """The result of a NumPy function of Python scalars is a NumPy scalar, which promotes with its full dtype."""
+    if x.aval.weak_type:
+        return bind("convert_element_type", x, new_dtype=x.dtype, weak_type=False)
+    return x
+
+
+def in_bounds(ufunc: np.ufunc, operands: list[Any]) -> list[Any]:
+    """A comparison with a Python int that the other side's dtype cannot hold has one answer; keep it that way.
+
+    `u8_array < 300` becomes a comparison of 0 with 1: NumPy answers by value and never raises here.
+    """
+    first_is_scalar = is_python_scalar(operands[0])
+    scalar, other = operands if first_is_scalar else operands[::-1]
+    side = out_of_bounds(scalar, dtype_of(other))
+    if not side:
+        return operands
+    zero, beyond = full(shape_of(other), np.int64(0)), np.int64(side)
+    return [beyond, zero] if first_is_scalar else [zero, beyond]
+
+
+def static_power(ufunc: np.ufunc, operands: list[Any], out_dtype: np.dtype) -> tuple[str, dict[str, int]] | None:
+    """The primitive for a power whose exponent is a number known when traced, where one is better than `pow`.
+
+    NumPy takes the same shortcuts, which shows at -0.0 and -inf: `x ** 0.5` of an array is its square root.
+    """
+    exponent = operands[1] if ufunc is np.power else None
+    if exponent is None or is_tracer(exponent) or isinstance(exponent, bool | np.bool_):
+        return None
+    if out_dtype.kind in "iu":
+        if exponent < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return ("integer_pow", {"y": exponent}) if isinstance(exponent, int) and exponent < 2**31 else None
+    if exponent == 0.5 and ndim_of(operands[0]) and out_dtype.kind == "f":
+        return "sqrt", {}
+    if (isinstance(exponent, int) and abs(exponent) < 2**31) or exponent in (-1.0, 1.0, 2.0):
+        return "integer_pow", {"y": int(exponent.real)}
+    return None
+
+
+def store(result: Any, out: Any, where: Any, casting: str, name: str, shape: tuple[int, ...]) -> Any:
+    """The result after `where=` and `out=`: written into `out` where there is one."""
+    if out is None:
+        mask = truth(operand(where))
+        full_shape = broadcast_shapes(result, mask)
+        # Where the mask is False NumPy leaves whatever the memory held; zero is as good.
+        return bind(
+            "select_n",
+            broadcast_operand(mask, full_shape),
+            full(full_shape, result.dtype.type(0)),
+            broadcast_operand(result, full_shape),
+        )
+    check_cast(result.dtype, out.dtype, casting, f"ufunc '{name}' output")
+    target = out.shape
+    if np.broadcast_shapes(shape, target) != target:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {_spell(target)} doesn't match the broadcast shape "
+            f"{_spell(np.broadcast_shapes(shape, target))}"
+        )
+    value = broadcast_operand(cast(result, out.dtype), target)
+    if where is not True:
+        mask = broadcast_operand(truth(operand(where)), target)
+        value = bind("select_n", mask, bind("copy", out), value)
+    write(out, value)
+    return out
+
+
+def _spell(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def call_unknown(ufunc: np.ufunc, inputs: Sequence[Any], outs: tuple[Any, ...], where: Any) -> Any:
+    """A ufunc that is not NumPy's own (SciPy's, numba's): by its registered meaning, or refused."""
+    raise unsupported(f"the ufunc {ufunc.__name__!r} is not one that can be compiled")
+
+
+def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
+    """`ufunc.outer`: every element of `a` with every element of `b`."""
+    if ufunc.nin != 2:
+        raise ValueError("outer product only supported for binary functions")
+    a, b = operand(a), operand(b)
+    if ndim_of(b):
+        a = reshape_to(array(a), shape_of(a) + (1,) * ndim_of(b)) if ndim_of(a) else a
+    return call_ufunc(ufunc, a, b, **kwargs)
+
+
+def reduceat(
+    ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """`ufunc.reduceat`, run by NumPy between kernels."""
+    x = array(x)
+    if dtype is not None:
+        kwargs = {"axis": axis, "dtype": np.dtype(dtype)}
+    else:
+        kwargs = {"axis": axis}
+    result = library.numpy_call(f"{ufunc.__name__}.reduceat", x, operand(indices), **kwargs)
+    (target,) = normalize_out(out, 1)
+    return result if target is None else store(result, target, True, "same_kind", ufunc.__name__, result.shape)
