@@ -34,7 +34,7 @@ class _Clustering:
         self.producer = self.reader.producer
         self.kept = self._kept()
         self.needed = self._needed()
-        self.fitter = Fitter(self.reader, self.needed, self.kept)
+        self.fitter = Fitter(self.reader, self.order, self.needed, self.kept)
         self.group_of: dict[Equation, Group] = {}
 
     # ---- what is read by whom ----
@@ -62,8 +62,7 @@ class _Clustering:
     def _inputs(self, node: Node) -> Iterable[Var]:
         """What a node reads that another node computes."""
         if isinstance(node, Group):
-            for eqn in node.eqns:
-                yield from (root.var for root in self.reader.roots(eqn))
+            yield from node.reads
         else:
             yield from (v for v in node.invars if isinstance(v, Var))
 
@@ -84,7 +83,6 @@ class _Clustering:
         return self._path_through_others(down, up) or self._path_through_others(up, down)
 
     def _path_through_others(self, reader: Group, source: Group) -> bool:
-        earliest = min(self.order[e] for e in source.eqns)
         stack = [n for n in self._dependencies(reader) if n is not source]
         seen: set[int] = set()
         while stack:
@@ -94,8 +92,7 @@ class _Clustering:
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            last = max(self.order[e] for e in node.eqns) if isinstance(node, Group) else self.order[node]
-            if last > earliest:
+            if (node.last if isinstance(node, Group) else self.order[node]) > source.first:
                 stack.extend(self._dependencies(node))
         return False
 
@@ -103,9 +100,9 @@ class _Clustering:
         fit = self.fitter.fit(up, down)
         if isinstance(fit, Refusal) or self._cycle(up, down):
             return False
-        fit.group.eqns.sort(key=self.order.__getitem__)
-        for eqn in fit.group.eqns:
-            self.group_of[eqn] = fit.group
+        group = self.fitter.merge(fit)
+        for eqn in fit.other.eqns:
+            self.group_of[eqn] = group
         return True
 
     def _producers(self, group: Group) -> list[Group]:
@@ -115,13 +112,14 @@ class _Clustering:
             node = self._node_of(var)
             if isinstance(node, Group) and node is not group:
                 weights[node] = weights.get(node, 0) + var.aval.nbytes
-        return sorted(weights, key=lambda g: (-weights[g], g.number))
+        return sorted(weights, key=lambda g: (-weights[g], g.first))
 
     def _merge_with_producers(self) -> None:
-        for number, eqn in enumerate(self.jaxpr.eqns):
+        for position, eqn in enumerate(self.jaxpr.eqns):
             if eqn not in self.classes.kernel:
                 continue
-            self.group_of[eqn] = new_group(number, eqn, separation(eqn))
+            reads = {root.var for root in self.reader.roots(eqn)}
+            self.group_of[eqn] = new_group(position, eqn, reads, separation(eqn))
             for producer in self._producers(self.group_of[eqn]):
                 down = self.group_of[eqn]
                 if producer is not down and self._is_current(producer):
@@ -177,7 +175,7 @@ class _Clustering:
         """Data-flow order, otherwise the program's."""
 
         def position(node: Node) -> int:
-            return self.order[node.eqns[0]] if isinstance(node, Group) else self.order[node]
+            return node.first if isinstance(node, Group) else self.order[node]
 
         waiting = {id(n): len(self._dependencies(n)) for n in nodes}
         readers: dict[int, list[Node]] = {}
@@ -222,8 +220,8 @@ class _Clustering:
         inside = {out for eqn in eqns for out in eqn.outvars}
         invars = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var) and v not in inside)
         outputs = self.fitter.outputs(group)
-        outvars = tuple(out for eqn in group.eqns for out in eqn.outvars if out in outputs)
-        scopes = dict.fromkeys(s.name for e in group.eqns for s in e.origin.scopes[-1:])
+        outvars = tuple(out for eqn in eqns for out in eqn.outvars if out in outputs)
+        scopes = dict.fromkeys(s.name for e in eqns for s in e.origin.scopes[-1:])
         loops = {e: axes for e, axes in group.loops.items() if axes is not None}
         space = Space(group.shape, group.reduced, group.align, loops)
         return Cluster(name, tuple(eqns), tuple(invars), outvars, space, ", ".join(scopes))
@@ -265,7 +263,7 @@ class _Clustering:
                 return "WB320"
         if source is None or node is None:
             return "WB320"
-        key = (source.number, node.number)
+        key = (id(source), id(node))
         if key not in known:
             known[key] = self.fitter.fit(source, node)
         fit = known[key]

@@ -7,7 +7,7 @@ variables that flow between the two; what cannot be mapped is a reason to refuse
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..ir import Equation, Var
 from .access import AxisMap, Reader, is_fold, reduced_axes
@@ -17,33 +17,52 @@ from .cost import FLOPS_PER_BYTE, MAX_KERNEL_ARRAYS, MAX_KERNEL_EQNS, flops_per_
 @dataclass(eq=False, slots=True)
 class Group:
     """A growing cluster. loops: for each equation, its own loop axes -> axes of the group's space, or None where it
-    is evaluated wherever it is read; row: variables that depend on a reduction of this group."""
+    is evaluated wherever it is read; row: variables that depend on a reduction of this group; reads: what its
+    equations read, each other's results included; first, last: positions in the program."""
 
-    number: int
     eqns: list[Equation]
     shape: tuple[int, ...]
     reduced: frozenset[int]
     loops: dict[Equation, AxisMap | None]
     align: dict[Var, AxisMap]
     row: set[Var]
+    made: set[Var]
+    reads: set[Var]
+    first: int
+    last: int
     separation: str = ""
-    outputs: set[Var] = field(default_factory=set)
 
     @property
     def real_axes(self) -> list[int]:
         return [axis for axis, length in enumerate(self.shape) if length != 1]
 
     @property
+    def real_reduced(self) -> frozenset[int]:
+        return frozenset(axis for axis in self.reduced if self.shape[axis] != 1)
+
+    @property
     def rows(self) -> set[int]:
         return {axis for axis in self.real_axes if axis not in self.reduced}
+
+    def real(self, axes: AxisMap) -> set[int]:
+        """The loop axes among `axes` that are longer than 1."""
+        return {axis for axis in axes if axis is not None and self.shape[axis] != 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The merge of two groups: the code that says how, and the result."""
+    """How two groups merge: `other` joins `base`, whose axes are kept. mapping: axes of `other` -> axes of `base`, None
+    where the equations of `other` are evaluated wherever they are read."""
 
     code: str
-    group: Group
+    base: Group
+    other: Group
+    mapping: dict[int, int] | None
+    reduced: frozenset[int]
+
+    def move(self, axes: AxisMap) -> AxisMap:
+        assert self.mapping is not None
+        return tuple(None if axis is None else self.mapping.get(axis) for axis in axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +70,32 @@ class Refusal:
     code: str
 
 
-def new_group(number: int, eqn: Equation, separation: str) -> Group:
+def new_group(position: int, eqn: Equation, reads: set[Var], separation: str) -> Group:
     """A group of one equation that loops over its result, or over its operand if it reduces."""
     out = eqn.outvars[0]
+    row: set[Var] = set()
     if is_fold(eqn):
         shape = eqn.invars[0].aval.shape
         reduced = frozenset(reduced_axes(eqn))
-        kept = tuple(axis for axis in range(len(shape)) if axis not in reduced)
-        align: dict[Var, AxisMap] = {out: kept}
+        align: dict[Var, AxisMap] = {out: tuple(axis for axis in range(len(shape)) if axis not in reduced)}
         row = {out}
     else:
-        shape, reduced, row = out.aval.shape, frozenset(), set()
+        shape, reduced = out.aval.shape, frozenset()
         align = {out: tuple(range(len(shape)))}
     loops: dict[Equation, AxisMap | None] = {eqn: tuple(range(len(shape)))}
-    return Group(number, [eqn], shape, reduced, loops, align, row, separation)
+    return Group([eqn], shape, reduced, loops, align, row, {out}, reads, position, position, separation)
 
 
 class Fitter:
     """Decides merges. needed: for each variable the equations that read it from memory or registers, lazily evaluated
-    ones seen through; kept: variables that must reach memory for the program's results or other steps."""
+    ones seen through; kept: variables that must reach memory for the program's results or other steps; order:
+    positions in the program."""
 
-    def __init__(self, reader: Reader, needed: dict[Var, set[Equation]], kept: set[Var]):
+    def __init__(
+        self, reader: Reader, order: dict[Equation, int], needed: dict[Var, set[Equation]], kept: set[Var]
+    ):
         self.reader = reader
+        self.order = order
         self.needed = needed
         self.kept = kept
 
@@ -88,7 +111,7 @@ class Fitter:
         for eqn in down.eqns:
             loop = down.loops[eqn]
             for root in self.reader.roots(eqn):
-                if root.var not in up.align and not any(root.var in e.outvars for e in up.eqns):
+                if root.var not in up.made:
                     continue
                 connected[root.var] = connected.get(root.var, 0) + root.reads
                 source = up.align.get(root.var)
@@ -106,15 +129,33 @@ class Fitter:
         refusal = self._recomputation(up, down, connected, shifted)
         if refusal is not None:
             return refusal
-        merged = self._align(up, down, pairs, connected)
-        if isinstance(merged, Group):
-            merged.outputs = self.outputs(merged)
-            if self._n_arrays(merged) > MAX_KERNEL_ARRAYS:
-                return Refusal("WB317")
-            return Fit("WB302" if not connected else "WB301" if shifted else "WB300", merged)
-        if connected and merged.code == "WB310":
-            return self._inline(up, down, connected) or (Refusal("WB311") if shifted else merged)
-        return merged
+        code = "WB302" if not connected else "WB301" if shifted else "WB300"
+        fit = self._align(up, down, pairs, code)
+        if isinstance(fit, Fit):
+            fit = self._check_outputs(fit, up, down) or self._check_phases(fit, up, down) or fit
+        if isinstance(fit, Refusal) and fit.code == "WB310" and connected:
+            return self._inline(up, down, connected) or (Refusal("WB311") if shifted else fit)
+        return fit
+
+    def merge(self, fit: Fit) -> Group:
+        """Carry a fit out; `fit.base` grows and is returned."""
+        base, other = fit.base, fit.other
+        base.eqns.extend(other.eqns)
+        base.reduced = fit.reduced
+        if fit.mapping is None:
+            base.loops.update(dict.fromkeys(other.eqns))
+        else:
+            base.loops.update((e, None if axes is None else fit.move(axes)) for e, axes in other.loops.items())
+            base.align.update((var, fit.move(axes)) for var, axes in other.align.items())
+        base.made |= other.made
+        base.reads |= other.reads
+        base.row |= other.row
+        base.first, base.last = min(base.first, other.first), max(base.last, other.last)
+        if base.row:
+            self._mark_rows(base, sorted(other.eqns, key=self.order.__getitem__))
+        if other.row:
+            self._mark_rows(base, sorted(base.eqns, key=self.order.__getitem__))
+        return base
 
     def outputs(self, group: Group) -> set[Var]:
         """The variables of `group` that something outside it needs."""
@@ -162,7 +203,10 @@ class Fitter:
                 return Refusal("WB314")
         return None
 
-    def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], connected: dict[Var, float]) -> Group | Refusal:
+    def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], code: str) -> Fit | Refusal:
+        """Map the loops of the smaller space onto the larger one."""
+        if len(up.reads | down.reads) > MAX_KERNEL_ARRAYS + len(up.eqns) + len(down.eqns):
+            return Refusal("WB317")
         flip = len(down.real_axes) > len(up.real_axes)
         base, other = (down, up) if flip else (up, down)
         mapping: dict[int, int] = {}
@@ -186,90 +230,78 @@ class Fitter:
         if other.reduced and free:
             return Refusal("WB310")
         moved = frozenset(mapping[axis] for axis in other.reduced if axis in mapping)
-        base_reduced = frozenset(axis for axis in base.reduced if base.shape[axis] != 1)
-        if (base.reduced and other.reduced) and base_reduced != moved:
+        if base.reduced and other.reduced and base.real_reduced != moved:
             return Refusal("WB315")
-        reduced = base.reduced if base.reduced else moved
-        return self._merged(up, down, base, other, mapping, reduced)
+        return Fit(code, base, other, mapping, base.reduced or moved)
 
-    def _merged(
-        self, up: Group, down: Group, base: Group, other: Group, mapping: dict[int, int], reduced: frozenset[int]
-    ) -> Group | Refusal:
-        def move(axes: AxisMap) -> AxisMap:
-            return tuple(None if axis is None else mapping.get(axis) for axis in axes)
+    def _check_outputs(self, fit: Fit, up: Group, down: Group) -> Refusal | None:
+        """What `fit.other` must write to memory has to be a whole of the loops, or one value a row."""
+        base = fit.base
+        rows = {axis for axis in base.real_axes if axis not in fit.reduced}
+        inside = {*up.eqns, *down.eqns}
+        newly_reduced = fit.reduced != base.reduced
+        for group in (fit.other, base) if newly_reduced else (fit.other,):
+            for var in group.made:
+                if not (var in self.kept or not self.needed.get(var, set()) <= inside):
+                    continue
+                axes = group.align.get(var)
+                if axes is None:
+                    return Refusal("WB311")
+                real = base.real(fit.move(axes) if group is fit.other else axes)
+                if real != set(base.real_axes) and not (fit.reduced and real == rows):
+                    return Refusal("WB310")
+        return None
 
-        align = dict(base.align) | {var: move(axes) for var, axes in other.align.items()}
-        loops = dict(base.loops) | {e: None if axes is None else move(axes) for e, axes in other.loops.items()}
-        eqns = up.eqns + down.eqns
-        merged = Group(base.number, eqns, base.shape, reduced, loops, align, set(), up.separation)
-        self._mark_rows(merged)
-        real, rows = set(merged.real_axes), merged.rows
-        for var in self.outputs(merged):
-            if var not in align:
-                return Refusal("WB311")
-            axes = {axis for axis in align[var] if axis is not None and merged.shape[axis] != 1}
-            if axes != real and not (merged.reduced and axes == rows):
-                return Refusal("WB310")
-        return self._check_phases(merged, up, down)
-
-    def _mark_rows(self, group: Group) -> None:
-        for eqn in group.eqns:
+    def _mark_rows(self, group: Group, eqns: list[Equation]) -> None:
+        for eqn in eqns:
             if is_fold(eqn) or any(root.var in group.row for root in self.reader.roots(eqn)):
                 group.row.update(eqn.outvars)
 
-    def _check_phases(self, merged: Group, up: Group, down: Group) -> Group | Refusal:
+    def _check_phases(self, fit: Fit, up: Group, down: Group) -> Refusal | None:
         """Values that follow a reduction: rows must be independent, and each row's total finished first."""
-        if not merged.reduced:
-            return merged
-        rows = merged.rows
-        for eqn in merged.eqns:
-            roots = [root for root in self.reader.roots(eqn) if root.var in merged.row]
+        base = fit.base
+        if not fit.reduced or not up.row:
+            return None
+        rows = {axis for axis in base.real_axes if axis not in fit.reduced}
+        reduced = {axis for axis in fit.reduced if base.shape[axis] != 1}
+
+        def placed(group: Group, axes: AxisMap) -> AxisMap:
+            return fit.move(axes) if group is fit.other else axes
+
+        row = set(up.row)
+        for eqn in sorted(down.eqns, key=self.order.__getitem__):
+            roots = [root for root in self.reader.roots(eqn) if root.var in row]
             if not roots:
                 continue
-            if any(root.axis_map is None for root in roots) or merged.loops[eqn] is None:
+            row.update(eqn.outvars)
+            loop = down.loops[eqn]
+            if loop is None or any(root.axis_map is None for root in roots):
                 return Refusal("WB312")
+            loop = placed(down, loop)
             folds = is_fold(eqn)
-            axes = {axis for axis in merged.align[eqn.outvars[0]] if axis is not None}
-            second_pass = folds or bool(axes & merged.reduced)
-            if second_pass and not rows:
+            covered = base.real(loop)
+            if (folds or covered & reduced) and not rows:
                 return Refusal("WB313")
-            loop = merged.loops[eqn]
-            covered = {axis for axis in loop if axis is not None and merged.shape[axis] != 1}
             if not rows <= covered:
                 return Refusal("WB318")
-            if folds and not {a for a in merged.reduced if merged.shape[a] != 1} <= covered:
+            if folds and not reduced <= covered:
                 return Refusal("WB315")
             for root in roots:
-                at = {loop[t] for t in root.axis_map if t is not None}
-                if root.var in merged.align:
-                    source = {axis for axis in merged.align[root.var] if axis is not None and merged.shape[axis] != 1}
-                    if not source <= {axis for axis in at if axis is not None}:
-                        return Refusal("WB312")
-        return merged
+                group = up if root.var in up.made else down
+                source = base.real(placed(group, group.align[root.var])) if root.var in group.align else set()
+                at = {loop[t] for t in root.axis_map if t is not None}  # type: ignore[union-attr]  # checked above
+                if not source <= at:
+                    return Refusal("WB312")
+        return None
 
     def _inline(self, up: Group, down: Group, connected: dict[Var, float]) -> Fit | Refusal | None:
         """Evaluate `up` wherever `down` reads it, when nothing else needs it."""
         if up.reduced or up.row:
             return None
-        inside = set(up.eqns) | set(down.eqns)
-        for eqn in up.eqns:
-            for out in eqn.outvars:
-                if out in self.kept or not self.needed.get(out, set()) <= inside:
-                    return None
+        inside = {*up.eqns, *down.eqns}
+        if any(out in self.kept or not self.needed.get(out, set()) <= inside for out in up.made):
+            return None
         refusal = self._recomputation(up, down, connected, set(connected))
         if refusal is not None:
             return refusal
-        loops = dict(down.loops) | dict.fromkeys(up.eqns)
-        merged = Group(
-            down.number, up.eqns + down.eqns, down.shape, down.reduced, loops, dict(down.align), set(), down.separation
-        )
-        self._mark_rows(merged)
-        merged.outputs = self.outputs(merged)
-        if self._n_arrays(merged) > MAX_KERNEL_ARRAYS:
-            return Refusal("WB317")
-        return Fit("WB301", merged)
-
-    def _n_arrays(self, group: Group) -> int:
-        inside = {out for eqn in group.eqns for out in eqn.outvars}
-        read = {root.var for eqn in group.eqns for root in self.reader.roots(eqn)} - inside
-        return len(read) + len(group.outputs)
+        return Fit("WB301", down, up, None, down.reduced)

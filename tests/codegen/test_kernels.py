@@ -1,0 +1,105 @@
+"""Generated kernels: their text, their values, and that a new shape needs no new code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench.primitives  # noqa: F401  (declares the primitives)
+from tests.fusion import programs
+from workbench.fusion import form_plan
+from workbench.ir.evaluate import eval_jaxpr
+from workbench.runtime.executable import build, plan_kernels
+
+from .random_jaxprs import RandomProgram
+
+PROGRAMS = {
+    "softmax": programs.softmax,
+    "sum_squared_error": programs.sum_squared_error,
+    "scaled_by_its_maximum": programs.scaled_by_its_maximum,
+    "column_standard_deviation": programs.column_standard_deviation,
+    "stencil": programs.stencil,
+}
+RTOL = {np.dtype(np.float32): 2e-5, np.dtype(np.float64): 1e-11}
+
+
+def kernels_of(jaxpr, layouts=None):
+    return plan_kernels(form_plan(jaxpr), layouts or ["C"] * len(jaxpr.invars))
+
+
+def assert_same_values(jaxpr, inputs, n_threads=2):
+    layouts = ["C" if x.flags.c_contiguous else "A" for x in inputs]
+    plan = form_plan(jaxpr)
+    got = build(plan, plan_kernels(plan, layouts), n_threads).run(*inputs)
+    with np.errstate(all="ignore"):
+        expected = eval_jaxpr(jaxpr, *inputs)
+    for mine, reference in zip(got, expected, strict=True):
+        assert (mine.shape, mine.dtype) == (reference.shape, reference.dtype)
+        if mine.dtype.kind == "f":
+            np.testing.assert_allclose(mine, reference, rtol=RTOL[mine.dtype], atol=1e-12)
+        else:
+            np.testing.assert_array_equal(mine, reference)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kernel_reads_like_this(name, golden):
+    texts = []
+    for kernel in kernels_of(PROGRAMS[name]()).values():
+        texts += [kernel.source] + ([kernel.finish.source] if kernel.finish else [])
+    assert "\n".join(texts) == golden
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_new_shape_has_the_same_source(name):
+    first = kernels_of(PROGRAMS[name]("f64[8,128]" if name == "softmax" else "f64[40,50]" * 1))
+    second = kernels_of(PROGRAMS[name]("f64[31,7]"))
+    texts = [[k.source.replace("40.0", "31.0") for k in ks.values()] for ks in (first, second)]
+    if name != "column_standard_deviation":  # the number of rows is a literal in that program
+        assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("shape", ["f64[300,400]", "f32[33,1]", "f64[1,9]", "f64[3,3]"])
+def test_kernel_computes_the_program(name, shape):
+    if name == "stencil" and "1" in shape.split("[")[1].rstrip("]").split(","):
+        pytest.skip("a stencil needs three points along each axis")
+    jaxpr = PROGRAMS[name](shape)
+    rng = np.random.default_rng(0)
+    inputs = [rng.normal(size=v.aval.shape).astype(v.aval.dtype) for v in jaxpr.invars]
+    assert_same_values(jaxpr, inputs)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_programs_compute_what_numpy_does(seed):
+    program = RandomProgram(seed, 1 + seed % 12)
+    assert_same_values(program.jaxpr, program.inputs)
+
+
+def test_long_sums_are_as_accurate_as_pairwise():
+    rng = np.random.default_rng(1)
+    for dtype in (np.float32, np.float64):
+        x = (rng.normal(size=1_000_003) * 10.0 ** rng.integers(-6, 6, 1_000_003)).astype(dtype)
+        jaxpr = programs.sum_squared_error(f"f{x.itemsize * 8}[{x.size}]")
+        plan = form_plan(jaxpr)
+        (total,) = build(plan, plan_kernels(plan, ["C", "C"]), 2).run(x, np.zeros_like(x))
+        square = (x * x).astype(np.longdouble)
+        exact = square.sum()
+        assert abs(total - exact) <= abs(np.sum(x * x) - exact) + np.spacing(dtype(exact))
+
+
+def test_each_line_of_a_kernel_knows_its_equations():
+    for kernel in kernels_of(programs.softmax()).values():
+        lines = kernel.source.splitlines()
+        assert len(kernel.line_eqns) == len(lines)
+        exp_line = next(i for i, line in enumerate(lines) if "exp_f64" in line)
+        assert kernel.line_eqns[exp_line]
+
+
+def test_result_does_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(2, 700, 800))
+    jaxpr = programs.sum_squared_error("f64[700,800]")
+    plan = form_plan(jaxpr)
+    kernels = plan_kernels(plan, ["C", "C"])
+    results = {build(plan, kernels, n).run(x, y)[0].tobytes() for n in (1, 2, 3, 4)}
+    assert len(results) == 1
