@@ -59,14 +59,18 @@ export function count(n: number, noun: string, plural = `${noun}s`): string {
 }
 
 /** How much faster than NumPy, in words and with a sign that is not a colour. */
-export function speedup(ratio: number): { sign: '▲' | '▼' | '＝'; text: string; faster: boolean | null } {
+export function speedup(ratio: number): { sign: '▲' | '▼' | '='; text: string; faster: boolean | null } {
   if (ratio >= 1.05) {
-    return { sign: '▲', text: `${threeDigits(ratio)}× NumPy`, faster: true };
+    return { sign: '▲', text: `${twoDigits(ratio)}× NumPy`, faster: true };
   }
   if (ratio > 0 && ratio <= 0.95) {
-    return { sign: '▼', text: `${threeDigits(1 / ratio)}× slower than NumPy`, faster: false };
+    return { sign: '▼', text: `${twoDigits(1 / ratio)}× slower than NumPy`, faster: false };
   }
-  return { sign: '＝', text: 'level with NumPy', faster: null };
+  return { sign: '=', text: 'level with NumPy', faster: null };
+}
+
+function twoDigits(x: number): string {
+  return x.toFixed(x < 10 ? 1 : 0);
 }
 
 export function ulp(max: number | null): string {

@@ -1,9 +1,9 @@
 /** What a reader has opened, chosen and typed, for one report on the page. No DOM. */
-import { Signal, signal } from '@preact/signals';
+import { effect, Signal, signal } from '@preact/signals';
 import { isUnchanged } from './diff';
 import { ReportModel } from './model';
 import { TextSource } from './protocol';
-import { Selection } from './selection';
+import { Ids, Selection } from './selection';
 
 export const TABS = ['code', 'graph', 'kernels', 'timings', 'why'] as const;
 export type Tab = (typeof TABS)[number];
@@ -49,6 +49,7 @@ export class ReportState {
   readonly notice = signal('');
   /** For each stage: whether its pass changed nothing. */
   readonly unchanged: readonly boolean[];
+  private readonly stopFollowing: () => void;
 
   constructor(
     readonly model: ReportModel,
@@ -58,6 +59,7 @@ export class ReportState {
     this.unchanged = stages.map((stage, index) => isUnchanged(stages[index - 1], stage));
     this.stage = signal(Math.max(0, stages.length - 1));
     this.kernel = signal(kernels[0]?.id ?? '');
+    this.stopFollowing = effect(() => this.followPinned(this.selection.pinned.value));
   }
 
   /** The stages on offer: the first, the last, the chosen one, and whatever changed something. */
@@ -89,11 +91,21 @@ export class ReportState {
     this.tab.value = 'code';
   }
 
+  /** Show the kernel that computes what was pinned. */
+  private followPinned(ids: Ids): void {
+    const steps = this.model.stepsOf(ids);
+    const kernel = steps.find(step => this.model.kernels.has(step));
+    if (kernel !== undefined && !steps.includes(this.kernel.peek())) {
+      this.kernel.value = kernel;
+    }
+  }
+
   say(notice: string): void {
     this.notice.value = notice;
   }
 
   dispose(): void {
+    this.stopFollowing();
     this.selection.dispose();
   }
 }

@@ -17,7 +17,12 @@ export interface Row {
 
 const NO_IDS: Ids = [];
 
-/** The lines of a stage. A line belongs to the equation above it as long as it is indented further. */
+/** Whether a line belongs to the equation above: it is indented further, or closes its brackets. */
+function goesOn(text: string, indent: number, equationIndent: number): boolean {
+  return indent > equationIndent || (indent === equationIndent && /^\s*[\])}]/.test(text));
+}
+
+/** The lines of a stage, each with its equation. */
 export function stageRows(stage: Stage): Row[] {
   const starts = new Map(stage.equations.map(e => [e.text_line, e]));
   let current: { ids: Ids; indent: number } | undefined;
@@ -29,7 +34,7 @@ export function stageRows(stage: Stage): Row[] {
       const equation = starts.get(index + 1);
       if (equation !== undefined) {
         current = { ids: [equation.id], indent };
-      } else if (current !== undefined && indent <= current.indent) {
+      } else if (current !== undefined && !goesOn(text, indent, current.indent)) {
         current = undefined;
       }
       return { text, ids: current?.ids ?? NO_IDS, equation };

@@ -40,7 +40,7 @@ export function CodeView({ state }: { state: ReportState }): JSX.Element {
           {state.pane.value === 'ir' ? <Stepper state={state} /> : <KernelChoice state={state} />}
           {text.missing === undefined ? (
             <Listing
-              key={`${state.pane.value} ${text.what}`}
+              key={`${state.pane.value} ${text.what} ${state.diff.value}`}
               state={state}
               label={text.what}
               rows={text.rows}

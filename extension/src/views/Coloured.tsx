@@ -29,6 +29,11 @@ function pieces(text: string, tokens: readonly Token[], start: number, end: numb
   return found;
 }
 
+/** How far a line is indented, in characters. */
+export function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
+}
+
 export function Coloured(props: {
   text: string;
   language: Language;

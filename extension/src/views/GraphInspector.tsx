@@ -2,7 +2,7 @@
 import { JSX } from 'preact';
 import * as format from '../format';
 import { ReportState } from '../state';
-import { Button, StepTag, Values, ValueChip } from './parts';
+import { Button, Prose, StepTag, Values, ValueChip } from './parts';
 
 export type GraphItem = { kind: 'node'; id: string } | { kind: 'edge'; index: number };
 
@@ -49,7 +49,7 @@ function NodeWords({ state, id }: { state: ReportState; id: string }): JSX.Eleme
       )}
       {share !== undefined && <span>{format.percent(share)} of the measured time</span>}
       {node.scope !== '' && <span>scope {node.scope}</span>}
-      {node.reason !== '' && <span>{node.reason}</span>}
+      {node.reason !== '' && <Prose text={node.reason} />}
       {kernel !== undefined && (
         <Button state={state} class="wb-link" onClick={() => state.showKernel(id)}>
           source
@@ -72,7 +72,7 @@ function EdgeWords({ state, index }: { state: ReportState; index: number }): JSX
       <ValueChip value={edge.value} />
       {edge.refused !== '' && (
         <span>
-          not fused: {edge.refused} <code>{edge.code}</code>
+          not fused: <Prose text={edge.refused} /> <code>{edge.code}</code>
         </span>
       )}
     </>

@@ -9,6 +9,7 @@ import { ReportState } from '../state';
 
 const ROW_HEIGHT = 18;
 const PADDING = 10;
+const TOGGLE = 22;
 // Widths of the two fonts' characters, as wide as they get among the fonts that are likely.
 const TITLE_CHAR = 7.4;
 const CODE_CHAR = 6.8;
@@ -31,7 +32,9 @@ export function NodeShape(props: NodeProps): JSX.Element {
   const mark = useComputed(() => selection.mark(ids)).value;
   const terminal = node.kind === 'input' || node.kind === 'output';
   const measure = overlay(state, node);
-  const lines = titleLines(node, box.width - 2 * PADDING - (terminal ? 0 : 14));
+  const opens = ids.length > 0 && !terminal;
+  const middleX = (box.width - (opens ? TOGGLE - 4 : 0)) / 2;
+  const lines = titleLines(node, box.width - 2 * PADDING - (opens ? TOGGLE - 8 : 0));
   const detail = terminal ? terminalDetail(node) : (measure?.words ?? stepDetail(model, node));
   const headHeight = node.h;
   const firstBaseline = headHeight / 2 + 4.5 - (lines.length - 1 + (detail === '' ? 0 : 1)) * 8;
@@ -74,19 +77,19 @@ export function NodeShape(props: NodeProps): JSX.Element {
       {node.kind === 'library' && (
         <rect class="wb-node-inner" x={3} y={3} width={box.width - 6} height={box.height - 6} rx={5} />
       )}
-      <text class="wb-node-title" x={box.width / 2} y={firstBaseline}>
+      <text class="wb-node-title" x={middleX} y={firstBaseline}>
         {lines.map((line, index) => (
-          <tspan key={index} x={box.width / 2} dy={index === 0 ? 0 : 16}>
+          <tspan key={index} x={middleX} dy={index === 0 ? 0 : 16}>
             {line}
           </tspan>
         ))}
       </text>
       {detail !== '' && (
-        <text class="wb-node-detail" x={box.width / 2} y={firstBaseline + lines.length * 16}>
+        <text class="wb-node-detail" x={middleX} y={firstBaseline + lines.length * 16}>
           {detail}
         </text>
       )}
-      {ids.length > 0 && !terminal && (
+      {opens && (
         <g
           class="wb-node-toggle"
           onClick={event => {
@@ -95,8 +98,11 @@ export function NodeShape(props: NodeProps): JSX.Element {
           }}
         >
           <title>{opened ? 'Close' : `Show ${format.count(ids.length, 'equation')}`}</title>
-          <rect x={box.width - 24} y={2} width={22} height={22} rx={5} />
-          <path transform={`translate(${box.width - 21} 5)`} d={opened ? 'M4 10l4-4 4 4' : 'M4 6l4 4 4-4'} />
+          <rect x={box.width - TOGGLE - 1} y={1} width={TOGGLE} height={headHeight - 2} rx={5} />
+          <path
+            transform={`translate(${box.width - TOGGLE + 2} ${headHeight / 2 - 8})`}
+            d={opened ? 'M4 10l4-4 4 4' : 'M4 6l4 4 4-4'}
+          />
         </g>
       )}
       {opened &&

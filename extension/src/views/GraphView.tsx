@@ -10,8 +10,9 @@ import { EdgeShape, NodeShape, openedSize } from './GraphShapes';
 import { GraphTree } from './GraphTree';
 import { Button, Choice, Empty, tabIndex } from './parts';
 
-const MAX_HEIGHT = 560;
+const MAX_HEIGHT = 640;
 const MARGIN = 12;
+const READABLE = 0.75;
 const ZOOM_STEP = 1.25;
 
 interface Camera {
@@ -95,7 +96,10 @@ function Picture({ state }: { state: ReportState }): JSX.Element {
     const sizes: Sizes = new Map([...opened.value].map(id => [id, openedSize(model, id)]));
     return place(graph, sizes);
   }).value;
-  const fitted = Math.min(1, width.value / (placement.width + 2 * MARGIN));
+  // The whole graph if it stays readable, otherwise its whole width.
+  const fitWidth = Math.min(1, width.value / (placement.width + 2 * MARGIN));
+  const fitBoth = Math.min(fitWidth, MAX_HEIGHT / (placement.height + 2 * MARGIN));
+  const fitted = fitBoth >= READABLE ? fitBoth : fitWidth;
   const height = Math.min(MAX_HEIGHT, (placement.height + 2 * MARGIN) * fitted);
   const view = camera.value ?? {
     x: (placement.width - width.value / fitted) / 2,

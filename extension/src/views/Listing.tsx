@@ -1,11 +1,11 @@
 /** Lines of text with a gutter, linked to the selection: an IR stage, a kernel's source, LLVM, assembly. */
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Language } from '../highlight';
 import { ReportState } from '../state';
 import { Row } from '../texts';
-import { Coloured } from './Coloured';
+import { Coloured, indentOf } from './Coloured';
 import { tabIndex } from './parts';
 
 interface ListingProps {
@@ -39,11 +39,8 @@ export function Listing(props: ListingProps): JSX.Element {
     }
   });
   const current = props.current ?? -1;
-  const shownHit = useRef(-1);
-  if (shownHit.current !== current) {
-    shownHit.current = current;
-    requestAnimationFrame(() => reveal(body.current, current));
-  }
+  const wanted = current >= 0 ? current : rows.findIndex(row => row.change !== undefined);
+  useEffect(() => reveal(body.current, wanted), [wanted]);
 
   const moveTo = (index: number): void => {
     const row = rows[index];
@@ -153,7 +150,7 @@ function ListingRow(props: {
         </span>
       )}
       {row.change !== undefined && <span class="wb-change">{row.change === 'added' ? '+' : '−'}</span>}
-      <span class="wb-text">
+      <span class="wb-text" style={{ '--wb-indent': indentOf(row.text) }}>
         <Coloured text={row.text} language={props.language} />
       </span>
     </div>

@@ -6,7 +6,7 @@ import * as format from '../format';
 import { Segment, SourceLine } from '../model';
 import { Ids } from '../selection';
 import { ReportState } from '../state';
-import { Coloured } from './Coloured';
+import { Coloured, indentOf } from './Coloured';
 import { reveal } from './Listing';
 import { StepTag, tabIndex } from './parts';
 
@@ -20,6 +20,7 @@ export function SourcePane({ state }: { state: ReportState }): JSX.Element {
   const cursor = useSignal<readonly [number, number]>([-1, -1]);
   const hottest = Math.max(0, ...lines.map(line => line.heat ?? 0));
   const measured = lines.some(line => line.heat !== null);
+  const nTags = Math.min(2, Math.max(1, ...lines.map(line => line.steps.length)));
   const idOf = (index: number): string => `${state.uid}-line-${index}`;
 
   useSignalEffect(() => {
@@ -100,7 +101,7 @@ export function SourcePane({ state }: { state: ReportState }): JSX.Element {
       }}
       onKeyDown={onKeyDown}
     >
-      <div class="wb-rows">
+      <div class="wb-rows" style={{ '--wb-tag-columns': nTags }}>
         {lines.map((line, index) => (
           <Line
             key={index}
@@ -162,7 +163,7 @@ function Line(props: {
           </span>
         )}
       </span>
-      <span class="wb-text">
+      <span class="wb-text" style={{ '--wb-indent': indentOf(line.text) }}>
         {line.segments.map((segment, index) => (
           <SegmentText key={index} state={state} line={line} segment={segment} index={index} />
         ))}
@@ -181,7 +182,13 @@ function Heat({ share, hottest }: { share: number | null; hottest: number }): JS
     'each step’s time is spread evenly over its equations';
   return (
     <span class="wb-heat" title={words}>
-      <span class="wb-heat-bar" style={{ width: `${(share / hottest) * 100}%` }} />
+      <span
+        class="wb-heat-bar"
+        style={{
+          width: `${(share / hottest) * 100}%`,
+          '--wb-heat-strength': `${20 + 35 * (share / hottest)}%`
+        }}
+      />
       <span class="wb-heat-number">{format.percent(share)}</span>
     </span>
   );

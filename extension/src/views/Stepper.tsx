@@ -20,6 +20,15 @@ export function Stepper({ state }: { state: ReportState }): JSX.Element {
         disabled={at <= 0}
         onClick={() => state.stepStage(-1)}
       />
+      <Button
+        state={state}
+        class="wb-quiet"
+        icon="right"
+        label="Next pass"
+        hint="Next pass (j)"
+        disabled={at < 0 || at >= shown.length - 1}
+        onClick={() => state.stepStage(1)}
+      />
       <ol class="wb-stages">
         {shown.map(index => {
           const stage = stages[index];
@@ -52,15 +61,6 @@ export function Stepper({ state }: { state: ReportState }): JSX.Element {
           );
         })}
       </ol>
-      <Button
-        state={state}
-        class="wb-quiet"
-        icon="right"
-        label="Next pass"
-        hint="Next pass (j)"
-        disabled={at < 0 || at >= shown.length - 1}
-        onClick={() => state.stepStage(1)}
-      />
       <span class="wb-grow" />
       {nHidden > 0 && (
         <Button

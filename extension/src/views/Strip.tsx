@@ -4,7 +4,7 @@ import * as format from '../format';
 import { CompileReport } from '../report';
 import { ReportState } from '../state';
 import { Icon, IconName } from './icons';
-import { Button } from './parts';
+import { Button, Prose } from './parts';
 
 interface StatusFace {
   word: string;
@@ -74,7 +74,11 @@ export function Strip({ state }: { state: ReportState }): JSX.Element {
             </Button>
           )}
         </div>
-        {report.reason !== '' && <div class="wb-strip-reason">{report.reason}</div>}
+        {report.reason !== '' && (
+          <div class="wb-strip-reason">
+            <Prose text={report.reason} />
+          </div>
+        )}
       </div>
       <button
         type="button"

@@ -4,7 +4,7 @@ import * as format from '../format';
 import { DecisionRow, Fallback, Verification } from '../report';
 import { ReportState } from '../state';
 import { Icon } from './icons';
-import { StepTag, ValueChip } from './parts';
+import { Prose, StepTag, ValueChip } from './parts';
 
 export function WhyView({ state }: { state: ReportState }): JSX.Element {
   const { report } = state.model;
@@ -70,7 +70,8 @@ function FallbackItem({ state, fallback }: { state: ReportState; fallback: Fallb
   return (
     <li class="wb-fallback">
       <div>
-        <Icon name="warning" /> <b>{fallback.op}</b> <span>{fallback.why}</span> <code>{fallback.code}</code>
+        <Icon name="warning" /> <b>{fallback.op}</b> <Prose text={fallback.why} />{' '}
+        <code>{fallback.code}</code>
         {fallback.cost_ms !== null && (
           <span class="wb-cost">costs {format.time(fallback.cost_ms)} a run</span>
         )}
@@ -104,11 +105,11 @@ function DecisionItem({ state, decision }: { state: ReportState; decision: Decis
       onPointerLeave={() => selection.leave()}
     >
       <span class="wb-decision-ends">
-        <End state={state} id={decision.producer} /> {decision.merged ? '＋' : '✂'}{' '}
+        <End state={state} id={decision.producer} /> {decision.merged ? '+' : '✂'}{' '}
         <End state={state} id={decision.consumer} />
       </span>
       <span class="wb-decision-reason">
-        {decision.reason} <code>{decision.code}</code>
+        <Prose text={decision.reason} /> <code>{decision.code}</code>
       </span>
       <span class="wb-decision-value">
         <ValueChip value={decision.value} />

@@ -61,7 +61,7 @@ export function Ruler({ limit, parts = 4 }: { limit: number; parts?: number }): 
     <div class="wb-ruler" aria-hidden="true">
       {Array.from({ length: parts + 1 }, (_, index) => (
         <span key={index} style={{ left: `${(index / parts) * 100}%` }}>
-          {format.time((limit * index) / parts)}
+          {index === 0 ? '0' : format.time((limit * index) / parts)}
         </span>
       ))}
     </div>

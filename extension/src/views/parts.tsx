@@ -146,6 +146,17 @@ export function Meter({ share, label }: { share: number; label: string }): JSX.E
   );
 }
 
+/** Words in which `names` stand between backticks. */
+export function Prose({ text }: { text: string }): JSX.Element {
+  return (
+    <span class="wb-prose">
+      {text
+        .split(/`([^`]+)`/)
+        .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+    </span>
+  );
+}
+
 export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
   return <p class="wb-empty">{children}</p>;
 }
