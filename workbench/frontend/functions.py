@@ -163,7 +163,7 @@ def is_user_class(cls: type) -> bool:
         return False
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
-    if file is not None and code_kind(file) != USER:
+    if cls.__module__ != "__main__" and (file is None or code_kind(file) != USER):
         return False
     # Classes that do something when they are subclassed would do it to the copy.
     return "__init_subclass__" not in {k for base in cls.__mro__[:-1] for k in vars(base)}
@@ -179,8 +179,13 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
         cls,
         bases=tuple(lifter.lift(base, f"{name}.__bases__", lambda: base) for base in cls.__bases__),  # noqa: B023
         remember=lambda new: lifter._remember(cls, new, read),
-        convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", lambda: vars(cls)[key]),
+        convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", _class_attribute(cls, key)),
     )
+
+
+def _class_attribute(cls: type, path: str) -> Read:
+    key, _, part = path.partition(".")
+    return lambda: getattr(vars(cls)[key], part) if part else vars(cls)[key]
 
 
 _CLASS_INTERNALS = frozenset(("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__qualname__"))
@@ -189,7 +194,10 @@ _CLASS_INTERNALS = frozenset(("__dict__", "__weakref__", "__slots__", "__doc__",
 def copy_class(
     cls: type, bases: tuple[type, ...], remember: Callable[[type], Any], convert: Callable[[str, Any], Any]
 ) -> type:
-    """A copy of `cls` whose attributes went through `convert`; `remember` sees it before (methods refer to it)."""
+    """A copy of `cls` whose attributes went through `convert(path, value)`, path as in `norm` or `norm.fget`.
+
+    `remember` sees the copy before they do: methods refer to it.
+    """
     namespace: dict[str, Any] = {
         "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
     }  # fmt: skip
@@ -207,10 +215,10 @@ def copy_class(
                                for part, f in zip(("fget", "fset", "fdel"), (value.fget, value.fset, value.fdel),
                                                   strict=True)])  # fmt: skip
         elif isinstance(value, functools.cached_property):
-            value = functools.cached_property(convert(key, value.func))
+            value = functools.cached_property(convert(f"{key}.func", value.func))
             value.__set_name__(new, key)
         elif isinstance(value, staticmethod | classmethod):
-            value = type(value)(convert(key, value.__func__))
+            value = type(value)(convert(f"{key}.__func__", value.__func__))
         elif isinstance(value, types.FunctionType) or not hasattr(type(value), "__get__"):
             value = convert(key, value) if not key.startswith("__dataclass") else value
         setattr(new, key, value)
@@ -222,12 +230,12 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     from .proxies import wrap_object
 
     cls = type(value)
-    if not is_user_class(cls):
+    if not is_user_class(cls) and cls is not types.SimpleNamespace:
         lifter.guard(name, read, value)
         return lifter._remember(value, wrap_object(lifter, value, name, read), read)
     lifter.guard(name, lambda: type(read()), cls)
     lifted_cls = lifter.lift(cls, cls.__qualname__, lambda: cls)
-    new = object.__new__(lifted_cls)
+    new = cls() if cls is types.SimpleNamespace else object.__new__(lifted_cls)
     lifter._remember(value, new, read)
     attributes = instance_attributes(value)
     lifter.guard(name, lambda: list(instance_attributes(read())), list(attributes), lambda a, b: a == b)

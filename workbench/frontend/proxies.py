@@ -351,7 +351,9 @@ class ObjectView(_Lifted):
 def wrap_object(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     """An object of a class that is not the user's, as traced code sees it."""
     package = top_level(type(value).__module__)
-    if package in PURE_MODULES or package == "__future__" or lifter.trace.strict:
+    if lifter.trace.strict or package == "workbench":
+        return value
+    if (package in PURE_MODULES or package == "__future__") and not getattr(value, "__dict__", None):
         return value
     return ObjectView(lifter, value, name, read)
 

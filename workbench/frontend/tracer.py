@@ -163,6 +163,30 @@ class Tracer:
         axes = (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
         return _operation("matrix_transpose", transpose, self, axes)
 
+    @property
+    def real(self) -> Tracer:
+        return _operation("real", _api().PROPERTIES["real"], self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Tracer:
+        return _operation("imag", _api().PROPERTIES["imag"], self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        _operation("imag", _set_imag, self, value)
+
+    @property
+    def flat(self) -> Any:
+        return _operation("flat", _api().PROPERTIES["flat"], self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
+
     def __getattr__(self, name: str) -> Any:
         api = _api()
         if name in api.PROPERTIES:
@@ -285,6 +309,12 @@ class _BoundMethod:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _operation(self.__name__, self._fn, self.__self__, *args, **kwargs)
+
+
+def _set_imag(x: Tracer, value: Any) -> None:
+    if x.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    x.imag[...] = value
 
 
 def require_trace() -> Trace:

@@ -52,23 +52,19 @@ class Slice:
     limits: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def _is_all_of(self, shape: tuple[int, ...]) -> bool:
-        return not any(self.starts) and self.limits == shape and all(
-            s == 1 or n <= 1 for s, n in zip(self.strides, shape, strict=True)
-        )  # fmt: skip
-
     def read(self, parent: Tracer) -> Tracer:
-        if self._is_all_of(parent.shape):
+        plain = self.strides.count(1) == len(self.strides)
+        if plain and self.limits == parent.aval.shape and not any(self.starts):
             return parent
-        strides = None if all(s == 1 for s in self.strides) else self.strides
         return _emit(
-            "slice", parent, start_indices=self.starts, limit_indices=self.limits, strides=strides
+            "slice", parent, start_indices=self.starts, limit_indices=self.limits,
+            strides=None if plain else self.strides,
         )  # fmt: skip
 
     def write(self, parent: Tracer, update: Tracer) -> Tracer:
-        if self._is_all_of(parent.shape):
+        if update.aval.shape == parent.aval.shape:
             return update
-        if 0 in update.shape:
+        if 0 in update.aval.shape:
             return parent
         return _emit("update_slice", parent, update, start_indices=self.starts, strides=self.strides)
 
@@ -216,12 +212,9 @@ def make_view(
         from .tracer import adopt
 
         parent = adopt(trace, parent)
-    aval = Aval(shape, dtype or parent.dtype)
-    if strides == contiguous_strides(shape, aval.dtype.itemsize):
-        strides = None  # type: ignore[assignment]
-    view = Tracer(
-        parent.buffer, aval, parent, op, strides=strides, writeable=writeable and parent.writeable
-    )  # fmt: skip
+    aval = Aval(shape, dtype or parent.aval.dtype)
+    layout = None if strides == contiguous_strides(shape, aval.dtype.itemsize) else strides
+    view = Tracer(parent.buffer, aval, parent, op, strides=layout, writeable=writeable and parent.writeable)
     view.origin = trace.origin()
     if not lazy:
         read(view)
@@ -232,7 +225,7 @@ def read(view: Tracer) -> None:
     """Bring the value that `view` keeps up to date with its buffer."""
     assert view.parent is not None and view.op is not None
     trace = view.buffer.trace
-    parent = from_atom(trace, view.parent.current)
+    parent = view.parent
     # A later read belongs to the expression that took the view, not to the one that happens to need it.
     if view.origin is trace._origin:
         atom = view.op.read(parent).current
@@ -289,11 +282,14 @@ def slice_view(
     x: Tracer, starts: Sequence[int], limits: Sequence[int], steps: Sequence[int], *, lazy: bool = False
 ) -> Tracer:
     """`x[start:limit:step, ...]` with positive steps on every axis; starts and limits lie within the axis."""
-    shape = tuple(
-        max(0, -(-(limit - start) // step)) for start, limit, step in zip(starts, limits, steps, strict=True)
-    )  # fmt: skip
-    strides = tuple(s * step for s, step in zip(x.strides, steps, strict=True))
-    return make_view(x, Slice(tuple(starts), tuple(limits), tuple(steps)), shape, strides, lazy=lazy)
+    starts, limits, steps = tuple(starts), tuple(limits), tuple(steps)
+    strides = x.strides
+    if steps.count(1) == len(steps):
+        shape = tuple([max(0, limit - start) for start, limit in zip(starts, limits, strict=True)])
+    else:
+        shape = tuple([max(0, -(-(b - a) // step)) for a, b, step in zip(starts, limits, steps, strict=True)])
+        strides = tuple([s * step for s, step in zip(strides, steps, strict=True)])
+    return make_view(x, Slice(starts, limits, steps), shape, strides, lazy=lazy)
 
 
 def rev_view(x: Tracer, dimensions: Sequence[int], *, lazy: bool = False) -> Tracer:
