@@ -130,8 +130,8 @@ def test_simplification_makes_expressions_common():
     e:f64[3] = mul c d
   in (e,) }"""
     assert names(run_pipeline(parse_jaxpr(text))) == ["exp", "mul"]
-    inline, simplify, share, drop = PIPELINE
-    assert names(run_pipeline(parse_jaxpr(text), [inline, share, simplify, drop])) == ["exp", "exp", "mul"]
+    inline, expand, simplify, share, drop = PIPELINE
+    assert names(run_pipeline(parse_jaxpr(text), [inline, expand, share, simplify, drop])) == ["exp", "exp", "mul"]
 
 
 def test_pipeline_leaves_no_dead_equation():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ..ir import Jaxpr, check_jaxpr
 from .cse import eliminate_common_subexpressions
 from .dce import eliminate_dead_code
+from .expand_contractions import expand_contractions
 from .inline import inline_calls
 from .rewrite import Pass
 from .simplify import simplify
@@ -16,6 +17,8 @@ NamedPass = tuple[str, Pass]
 PIPELINE: tuple[NamedPass, ...] = (
     # First: the other passes then see through calls (test_constants_meet_across_a_call).
     ("inline calls", inline_calls),
+    # Before simplification, which drops the slices and broadcasts that turn out to do nothing.
+    ("write out short contractions", expand_contractions),
     ("simplify algebra", simplify),
     # After simplification, which makes more equations equal (test_simplification_makes_expressions_common).
     ("share common subexpressions", eliminate_common_subexpressions),

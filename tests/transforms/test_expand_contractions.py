@@ -1,0 +1,49 @@
+"""Short contractions become sums of products with the same values; long ones stay library calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench.primitives  # noqa: F401  (declares the primitives)
+from workbench.ir import check_jaxpr
+from workbench.ir.builder import JaxprBuilder
+from workbench.ir.evaluate import eval_jaxpr
+from workbench.transforms.expand_contractions import expand_contractions
+
+
+def product(left: str, right: str, left_axis: int, right_axis: int):
+    b = JaxprBuilder()
+    x, y = b.input(left), b.input(right)
+    numbers = (((left_axis,), (right_axis,)), ((), ()))
+    return b.build(b.emit("dot_general", x, y, dimension_numbers=numbers, preferred_element_type=x.aval.dtype))
+
+
+def primitives(jaxpr):
+    return {eqn.primitive.name for eqn in jaxpr.eqns}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("f64[5,4,3]", "f64[3]", 2, 0),
+        ("f32[8]", "f32[8,5]", 0, 0),
+        ("f64[5,2]", "f64[2,7]", 1, 0),
+        ("c128[3,4]", "c128[3,2]", 0, 0),
+        ("i8[6,3]", "i8[3]", 1, 0),
+        ("f64[0,3]", "f64[3]", 1, 0),
+    ],
+)
+def test_short_contraction_is_written_out(case):
+    jaxpr = product(*case)
+    expanded = expand_contractions(jaxpr)
+    check_jaxpr(expanded)
+    assert "dot_general" not in primitives(expanded)
+    rng = np.random.default_rng(0)
+    inputs = [(rng.normal(size=v.aval.shape) * 50).astype(v.aval.dtype) for v in jaxpr.invars]
+    np.testing.assert_allclose(eval_jaxpr(expanded, *inputs)[0], eval_jaxpr(jaxpr, *inputs)[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("case", [("f64[5,9]", "f64[9]", 1, 0), ("f64[5,4]", "f64[4,5]", 1, 0), ("f64[3]", "f64[3]", 0, 0)])
+def test_other_contractions_stay_library_calls(case):
+    assert primitives(expand_contractions(product(*case))) == {"dot_general"}

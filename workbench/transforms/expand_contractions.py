@@ -1,0 +1,66 @@
+"""Write short contractions out, so that they fuse with what surrounds them.
+
+A matrix product over a handful of terms is bound by memory, and a library call for it costs a pass over the data that
+fusion would save:
+
+    c: f64[n,m] = dot_general[dimension_numbers=(([2], [0]), ([], []))] a b     # a: f64[n,m,2], b: f64[2]
+      ->
+    c = a[:,:,0] * b[0] + a[:,:,1] * b[1]
+"""
+
+from __future__ import annotations
+
+from ..ir import Atom, Equation, Jaxpr
+from .rewrite import Rewriter
+
+# Terms that cost less in a fused loop than the traffic of a call: one operand is a vector, or none is.
+MAX_VECTOR_TERMS = 8
+MAX_MATRIX_TERMS = 3
+
+
+def expand_contractions(jaxpr: Jaxpr) -> Jaxpr:
+    """Replace short `dot_general` equations by products and sums."""
+    return Rewriter(jaxpr, _rule).run()
+
+
+def _rule(rewriter: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:
+    if eqn.primitive.name != "dot_general":
+        return None
+    (contracted, batch) = eqn.params["dimension_numbers"]
+    lhs, rhs = eqn.invars
+    out = eqn.outvars[0].aval
+    if any(batch) or len(contracted[0]) != 1 or {lhs.aval.dtype, rhs.aval.dtype} != {out.dtype}:
+        return None
+    (left_axis,), (right_axis,) = contracted
+    n_terms = lhs.aval.shape[left_axis]
+    is_vector = 1 in (lhs.aval.ndim, rhs.aval.ndim)
+    if out.dtype.kind == "b" or not 1 <= n_terms <= (MAX_VECTOR_TERMS if is_vector else MAX_MATRIX_TERMS):
+        return None
+    if not out.shape:
+        return None  # a dot product is a reduction, which the library does as well
+    n_left = lhs.aval.ndim - 1
+    total: Atom | None = None
+    for k in range(n_terms):
+        left = _spread(rewriter, eqn, _pick(rewriter, eqn, lhs, left_axis, k), out.shape, 0)
+        right = _spread(rewriter, eqn, _pick(rewriter, eqn, rhs, right_axis, k), out.shape, n_left)
+        product = rewriter.emit(eqn, "mul", left, right)
+        total = product if total is None else rewriter.emit(eqn, "add", total, product)
+    assert total is not None
+    return (total,)
+
+
+def _pick(rewriter: Rewriter, eqn: Equation, operand: Atom, axis: int, k: int) -> Atom:
+    """`operand[..., k, ...]`."""
+    shape = operand.aval.shape
+    starts = tuple(k if d == axis else 0 for d in range(len(shape)))
+    limits = tuple(k + 1 if d == axis else n for d, n in enumerate(shape))
+    part = rewriter.emit(eqn, "slice", operand, start_indices=starts, limit_indices=limits, strides=None)
+    return rewriter.emit(eqn, "squeeze", part, dimensions=(axis,))
+
+
+def _spread(rewriter: Rewriter, eqn: Equation, part: Atom, shape: tuple[int, ...], first_axis: int) -> Atom:
+    """`part` broadcast to the product's shape, its axes from `first_axis` on. A scalar needs no broadcast."""
+    axes = tuple(range(first_axis, first_axis + part.aval.ndim))
+    if not axes or part.aval.shape == shape:
+        return part
+    return rewriter.emit(eqn, "broadcast_in_dim", part, shape=shape, broadcast_dimensions=axes)
