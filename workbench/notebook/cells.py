@@ -72,7 +72,7 @@ def run_cell(
     """Run the source of a cell in `namespace`. flags: of `compile`, for `__future__` statements of earlier cells."""
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     code = baseline.compile_cell(tree, filename, flags)  # what parsing cannot see, such as `return` outside functions
-    return _Job(source, namespace, label, filename, options, tree, code).compile_and_run()
+    return _Job(source, namespace, label, filename, options, flags, tree, code).compile_and_run()
 
 
 @dataclass(slots=True)
@@ -84,6 +84,7 @@ class _Job:
     label: str
     filename: str
     options: CellOptions
+    flags: int
     tree: ast.Module
     code: tuple[Any, Any]
 
@@ -94,7 +95,12 @@ class _Job:
         failure: Exception
         try:
             result = runtime_cells.run_cell(
-                self.source, self.namespace, label=self.label, filename=self.filename, options=self.options
+                self.source,
+                self.namespace,
+                label=self.label,
+                filename=self.filename,
+                options=self.options,
+                flags=self.flags,
             )
         except TracingError as error:
             if self.options.strict:
@@ -110,7 +116,10 @@ class _Job:
             failure = error
         else:
             self.namespace.update(result.values)
+            for name in result.removed:
+                self.namespace.pop(name, None)
             report = build_report(result.compilation)
+            report.cell.label = self.label  # a cached cell was compiled under an earlier number
             run = CellRun(result.last_value, report)
             run.pending = _Baseline.prepare(self, result, before, inputs)
             return run
