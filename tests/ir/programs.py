@@ -71,7 +71,7 @@ class Growth:
             return literal(np.array(self.choose(NUMBERS[dtype.kind])).astype(dtype)[()], dtype)
 
     def grow(self):
-        x = self.choose(self.pool)
+        x = self.choose([*self.pool, *self.pool[-1:] * 3])  # long chains are where passes have something to do
         kind = x.aval.dtype.kind
         match self.choose(["unary", "binary", "literal", "cast", "move", "move", "select", "reduce", "other", "splat"]):
             case "unary":

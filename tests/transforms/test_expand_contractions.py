@@ -44,6 +44,8 @@ def test_short_contraction_is_written_out(case):
     np.testing.assert_allclose(eval_jaxpr(expanded, *inputs)[0], eval_jaxpr(jaxpr, *inputs)[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("case", [("f64[5,9]", "f64[9]", 1, 0), ("f64[5,4]", "f64[4,5]", 1, 0), ("f64[3]", "f64[3]", 0, 0)])
+@pytest.mark.parametrize(
+    "case", [("f64[5,9]", "f64[9]", 1, 0), ("f64[5,4]", "f64[4,5]", 1, 0), ("f64[3]", "f64[3]", 0, 0)]
+)
 def test_other_contractions_stay_library_calls(case):
     assert primitives(expand_contractions(product(*case))) == {"dot_general"}
