@@ -21,9 +21,9 @@ from .nests import Nest, canonical_index
 from .scalar_math import ScalarFunction, by_name, names_in
 from .values import Values
 
-# Waking a thread costs about 10 us, so that a range should take five times as long to be worth one. The estimate counts
+# Waking a thread costs about 10 us, so that a range should take ten times as long to be worth one. The estimate counts
 # 25 GB/s and 7 Gflop/s a core.
-GRAIN_NS = 50_000.0
+GRAIN_NS = 100_000.0
 NS_PER_BYTE = 0.04
 NS_PER_FLOP = 0.15
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -19,9 +18,9 @@ from ..transforms.pipeline import PIPELINE, run_pipeline
 from .dump import dump_compilation, dump_pass
 from .executable import Executable, TimelineEntry, build, plan_kernels
 from .kernels import is_compiled
+from .log import logger
 from .threads import available_threads
 
-logger = logging.getLogger("workbench")
 MAX_RUNS_KEPT = 50
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -25,8 +24,7 @@ from ..frontend.trace import Traced, trace
 from ..frontend.tracer import Tracer, current_trace
 from .arguments import STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
-
-logger = logging.getLogger("workbench")
+from .log import logger
 
 
 @dataclass(eq=False, slots=True)

@@ -1,6 +1,7 @@
-"""Dumps: every stage of every compilation as text and Graphviz files, when `WORKBENCH_DUMP` names a folder.
+"""Dumps: every stage of every compilation as text and Graphviz files, when `WORKBENCH_DUMP` or `config.dump_dir` names a
+folder.
 
-`WORKBENCH_DUMP_FILTER` is a regular expression that selects cells and functions by their labels.
+`WORKBENCH_DUMP_FILTER` or `config.dump_filter` is a regular expression that selects cells and functions by their labels.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..config import config
 from ..fusion import Plan, step_eqns, step_inputs, step_outputs
 from ..ir import Jaxpr, Literal
 
@@ -23,8 +25,8 @@ _runs = threading.local()
 
 
 def _folder(label: str) -> Path | None:
-    target = os.environ.get("WORKBENCH_DUMP", "")
-    if not target or not re.search(os.environ.get("WORKBENCH_DUMP_FILTER", ""), label):
+    target = config.dump_dir or os.environ.get("WORKBENCH_DUMP", "")
+    if not target or not re.search(config.dump_filter or os.environ.get("WORKBENCH_DUMP_FILTER", ""), label):
         return None
     return Path(target)
 

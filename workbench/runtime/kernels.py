@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import linecache
-import logging
 import os
 import pickle
 import tempfile
@@ -32,9 +31,10 @@ from numba.core.registry import cpu_target
 from .. import __version__
 from ..codegen.kernel import Kernel
 from ..codegen.scalar_math import namespace
+from ..config import config
 from ..errors import BackendError
+from .log import logger
 
-logger = logging.getLogger("workbench")
 N_COMPILED = 0  # kernels that numba compiled in this process (not loaded from the disk)
 
 
@@ -133,8 +133,9 @@ def _compile(kernel: Kernel, key: str) -> CompiledKernel:
 
 
 def cache_folder() -> Path | None:
-    """Where compiled kernels persist: `WORKBENCH_CACHE_DIR`, else the user's cache folder; None if it is "off"."""
-    chosen = os.environ.get("WORKBENCH_CACHE_DIR", "")
+    """Where compiled kernels persist: `config.cache_dir` or `WORKBENCH_CACHE_DIR`, else the user's cache folder; None
+    if it is "off"."""
+    chosen = config.cache_dir or os.environ.get("WORKBENCH_CACHE_DIR", "")
     if chosen == "off":
         return None
     return Path(chosen or platformdirs.user_cache_dir("workbench")) / "kernels"

@@ -7,7 +7,7 @@ what a kernel's text calls.
 
 from __future__ import annotations
 
-from . import accumulation, complex_arithmetic, exponential, floats, integers, intrinsics, library_calls, logarithm, slow_paths, trigonometric  # noqa: F401  (they fill the library)
+from . import accumulation, complex_arithmetic, exponential, floats, integers, intrinsics, inverse_hyperbolic, inverse_trigonometric, library_calls, logarithm, power, slow_paths, trigonometric, error_function  # noqa: F401  (they fill the library)
 from .casts import cast, cast_requires
 from .registry import (
     IMPORTS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .registry import FLOATS, library
 
-_VALUES = {
+VALUES = {
     "f64": dict(
         SHIFT="6755399441055744.0", SHIFT_BIASED="6755399441056767.0", SHIFT_HALVED="6755399441056766.0",
         LOG2E="1.4426950408889634", LN2_HIGH="0.6931471805599453", LN2_LOW="2.3190468138462996e-17",
@@ -24,7 +24,7 @@ _VALUES = {
     ),
 }  # fmt: skip
 
-_POLYNOMIALS = {
+POLYNOMIALS = {
     # (exp(r) - 1 - r) / r**2 for |r| <= ln(2) / 2
     "EXP": {
         "f64": (
@@ -164,6 +164,6 @@ def logistic_T(x):
     return fma_T(rest, inverse, result)
 ''',
     FLOATS,
-    _VALUES,
-    _POLYNOMIALS,
+    VALUES,
+    POLYNOMIALS,
 )

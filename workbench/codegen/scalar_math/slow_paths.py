@@ -101,8 +101,12 @@ _slow_path(
     "fmod", "`fast`, or fmod(a, b) where the quotient is too long for one step.", "a, b, quotient, fast", "fmod", 2,
     'builder.fcmp_ordered(">=", args[2], constant(LIMIT))', {"f64": "2.0**53", "f32": "2.0**24"},
 )  # fmt: skip
-for _name in ("sin", "cos"):
+for _name in ("sin", "cos", "tan"):
     _slow_path(
         _name, f"`fast`, or {_name}(x) where |x| is too large for it.", "x, fast", _name, 1,
         'builder.fcmp_ordered(">", magnitude(args[0]), constant(LIMIT))', {"f64": "2.0**48", "f32": "2.0**18"},
     )  # fmt: skip
+_slow_path(
+    "lgamma", "lgamma(x), always by the library.", "x", "lgamma", 1,
+    'builder.fcmp_unordered("==", args[0], args[0])', {"f64": "", "f32": ""},
+)  # fmt: skip
