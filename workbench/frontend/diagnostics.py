@@ -149,6 +149,7 @@ def provenance(value: Any) -> str:
         return ""
     trace: Trace = value.buffer.trace
     makers = {var: eqn for eqn in trace.eqns for var in eqn.outvars}
+    order = {var: i for i, var in enumerate((*trace.invars, *makers))}
     atom = value.current
     if isinstance(atom, Literal):
         return ""
@@ -164,7 +165,7 @@ def provenance(value: Any) -> str:
         if names:
             steps.append(names)
         frontier = _named_ancestors(frontier, makers)
-    inputs = [v for v in frontier if v not in makers]
+    inputs = sorted((v for v in frontier if v not in makers), key=lambda v: order.get(v, len(order)))
     if inputs:
         steps.append(", ".join(dict.fromkeys(_hint(v) or "an input" for v in inputs)))
     return f"from {' ← '.join(steps)}" if steps else ""
@@ -237,16 +238,19 @@ _SHAPED = frozenset((
 def scalar_value(x: Tracer, kind: str) -> Any:
     """The NumPy scalar behind `x` where it is known while tracing; NumPy's error, or the error of `kind`, else."""
     convert, cls, what = _CONVERSIONS[kind]
-    if x.size != 1:
-        convert(_like(x)) if kind != "index" else np.empty(0)[_like(x).tolist() or [0.5]]
-    if kind == "index" and (x.dtype.kind not in "iub" or x.ndim):
-        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    if kind == "index":
+        if x.scalar and x.dtype.kind not in "iu":
+            raise TypeError(f"'{type_name(x)}' object cannot be interpreted as an integer")
+        if x.ndim or x.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    elif x.size != 1:
+        convert(_like(x))
     value = known_value(x)
     if value is not None:
         return value.reshape(())[()]
     trace = current_trace()
     if kind == "index" and trace is not None and trace.op in _SHAPED:
-        return _raise_traced_shape(x)
+        raise traced_shape(x)
     fixes = {
         TracerIntegerConversionError: (
             "a size or a shape:       compute it from x.shape, which is known (np.prod(x.shape), len(x))",
@@ -264,8 +268,9 @@ def scalar_value(x: Tracer, kind: str) -> Any:
     )  # fmt: skip
 
 
-def _raise_traced_shape(x: Tracer) -> Any:
-    raise build(
+def traced_shape(x: Tracer) -> TracingError:
+    """A shape or size that is computed from traced values: a TypeError that shows the cure (PARITY J9)."""
+    return build(
         TracerIntegerConversionError,
         "{line} asks for a shape that is computed from {name}, a traced value; shapes must be known while tracing.",
         "Shapes must be 1D sequences of concrete values of integer type, got a traced value",

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,15 +125,15 @@ def trace(
         )  # fmt: skip
 
 
-@contextmanager
-def user_errors() -> Iterator[None]:
+class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
     """Errors of the user's code leave without the workbench's frames (unless `config.full_tracebacks`)."""
-    try:
-        yield
-    except Exception as error:
-        if not config.full_tracebacks:
-            error.__traceback__ = user_traceback(error.__traceback__)
-        raise
+
+    def __enter__(self) -> None: ...
+
+    # No `contextlib.contextmanager`: it puts the old traceback back.
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if error is not None and not config.full_tracebacks:
+            error.__traceback__ = user_traceback(traceback)
 
 
 def _enter(record: Trace) -> None:

@@ -317,18 +317,18 @@ def _set_imag(x: Tracer, value: Any) -> None:
     x.imag[...] = value
 
 
-def require_trace() -> Trace:
-    """The innermost trace; outside every trace, the tracer at hand has leaked."""
+def require_trace(*values: Any) -> Trace:
+    """The innermost trace; outside every trace, the tracer among `values` has leaked."""
     trace = current_trace()
     if trace is None:
         from .diagnostics import leaked
 
-        raise leaked(None)
+        raise leaked(next((x for x in values if type(x) is Tracer), None))
     return trace
 
 
 def _operation(name: str, fn: Callable, *args: Any, **kwargs: Any) -> Any:
-    return require_trace().operation(name, fn, args, kwargs)
+    return require_trace(*args).operation(name, fn, args, kwargs)
 
 
 _loaded: Any = None
@@ -350,7 +350,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
         from .diagnostics import untraceable_function
 
         return untraceable_function(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
-    trace = require_trace()
+    trace = require_trace(*inputs)
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     return trace.operation(name, handler, (method, *inputs), kwargs)
 

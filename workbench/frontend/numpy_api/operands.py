@@ -122,6 +122,8 @@ def dtype_of(x: Any) -> np.dtype:
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """A shape argument: an int or a sequence of them."""
+    if is_tracer(shape) and known(shape) is None:
+        raise diagnostics.traced_shape(shape)
     if is_tracer(shape) or isinstance(shape, np.ndarray):
         shape = static_array(shape, "a shape").tolist()
     if isinstance(shape, Iterable):
