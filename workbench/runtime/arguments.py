@@ -9,6 +9,9 @@ import numpy as np
 
 from ..ir import Aval
 
+# Bits of `ndarray.flags.num`, which is one look-up where the named flags are two each.
+C_CONTIGUOUS = 0x1
+ALIGNED = 0x100
 STATIC_TYPES = frozenset({bool, int, str, bytes, type(None)})
 
 

@@ -22,7 +22,8 @@ from ..config import config
 from ..errors import NonHashableStaticArgumentError, TracingError
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import Tracer, current_trace
-from .arguments import STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
+from ..fusion import ViewStep
+from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
 from .log import logger
 
@@ -34,6 +35,20 @@ class Specialisation:
     traced: Traced
     compilation: Compilation
     capture_keys: tuple[tuple, ...]
+    # Where the result is one new array and nothing else needs care, the position of that array; else None.
+    direct: int | None = None
+
+    def __post_init__(self) -> None:
+        traced = self.traced
+        plan = self.compilation.plan
+        owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
+        owned.update(step.eqn.outvars[0] for step in plan.steps if isinstance(step, ViewStep))
+        leaves = traced.out_leaves
+        simple = not (traced.captures or traced.writes) and traced.out_tree is None and len(leaves) == 1
+        if simple and leaves[0].kind == "array" and leaves[0].outvar is not None:
+            leaf = leaves[0]
+            if leaf.base_input is None and leaf.base_outvar is None and plan.outvars[leaf.outvar] not in owned:
+                self.direct = leaf.outvar
 
     def is_current(self) -> bool:
         """Whether the values that the trace captured are what they were (arrays: their types)."""
@@ -129,14 +144,19 @@ class CompiledFunction:
         if self._plain and not kwargs:
             key: list[Any] = []
             leaves: list[Any] = []
+            only_arrays = True
             for arg in args:
                 kind = type(arg)
                 if kind is np.ndarray:
-                    key.append((arg.dtype, arg.shape, arg.flags.c_contiguous or arg.strides))
+                    flags = arg.flags.num
+                    if not flags & ALIGNED:
+                        break
+                    key.append((arg.dtype, arg.shape, True if flags & C_CONTIGUOUS else arg.strides))
                     leaves.append(arg)
                 elif kind is float and not self.keep_python_scalars:
                     key.append(float)
                     leaves.append(arg)
+                    only_arrays = False
                 elif kind in STATIC_TYPES:
                     key.append((kind, arg))
                 else:
@@ -146,6 +166,8 @@ class CompiledFunction:
                 if found is not None:
                     entry = found[-1]
                     if type(entry) is Specialisation and entry.is_current() and not entry.has_overlap(leaves):
+                        if entry.direct is not None and only_arrays:
+                            return entry.compilation.executable.run(*leaves)[entry.direct]
                         return entry.call(leaves)
         return self._call_slowly(args, kwargs)
 
