@@ -9,6 +9,7 @@ import numpy as np
 from . import indexing, library, reductions, ufuncs
 from .operands import (
     array,
+    as_array,
     bind,
     cast,
     known,
@@ -48,10 +49,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
-    if f.dtype.kind == "b":
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
-                        "operator, or the logical_xor function instead.")  # fmt: skip
-    wide = f if f.dtype.kind in "fc" else cast(f, FLOAT64)
+    wide = f if f.dtype.kind in "fcb" else cast(f, FLOAT64)
     results = [_gradient_along(wide, i, spacing, edge_order) for i, spacing in zip(axes, spacings, strict=True)]
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -63,6 +61,8 @@ def _gradient_along(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
             "required."
         )
+    if f.dtype.kind == "b":
+        call(np.subtract, f, f)  # NumPy's error
     steps = None
     if ndim_of(spacing) == 1:
         if shape_of(spacing)[0] != n:
@@ -167,7 +167,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     if 0 in rest:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     last = bind("transpose", arr, permutation=(*(i for i in range(arr.ndim) if i != axis), axis))
-    flat = reshape_to(last, (-1 if not rest else int(np.prod(rest)), arr.shape[axis]))
+    flat = reshape_to(last, (int(np.prod(rest)), arr.shape[axis]))
     rows = [array(func1d(indexing.getitem(flat, i), *args, **kwargs)) for i in range(flat.shape[0])]
     shape = rows[0].shape
     dtype = rows[0].dtype
@@ -175,13 +175,13 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     table = bind("concatenate", *stacked, dimension=0) if len(stacked) > 1 else stacked[0]
     table = reshape_to(table, (*rest, *shape))
     order = [*range(axis), *range(len(rest), len(rest) + len(shape)), *range(axis, len(rest))]
-    return bind("transpose", table, permutation=tuple(order)) if len(order) > 1 else table
+    return bind("transpose", table, permutation=tuple(order)) if len(order) > 1 else as_array(table)
 
 
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     value = array(a)
     for axis in [axes] if np.ndim(axes) == 0 else axes:
-        axis = normalize_axis_index(int(axis), value.ndim)
+        axis = int(axis) if value.ndim == 0 else normalize_axis_index(int(axis), value.ndim)
         result = func(value, axis)
         value = result if result.ndim == value.ndim else reshape_to(
             result, (*result.shape[:axis], 1, *result.shape[axis:])

@@ -15,6 +15,7 @@ from . import reductions, ufuncs
 from .broadcasting import dummy
 from .operands import (
     array,
+    as_array,
     bind,
     broadcast_operand,
     cast,
@@ -253,7 +254,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         raise ValueError("shape-mismatch for sum")
     if len(set(axes_a)) != len(axes_a) or len(set(axes_b)) != len(axes_b):
         raise ValueError("shape-mismatch for sum")
-    return dot_general(a, b, (axes_a, axes_b))
+    return as_array(dot_general(a, b, (axes_a, axes_b)))
 
 
 def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:

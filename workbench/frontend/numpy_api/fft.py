@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import movement, ufuncs
-from .operands import array, bind, cast, normalize_axis_index
+from .operands import array, as_array, bind, cast, normalize_axis_index
 from .promotion import result_type
 from .reductions import finish
 
@@ -23,16 +23,17 @@ def transform(
     a = array(a)
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
-    for n in lengths:
-        if n < 1:
-            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     needed = result_type(a, np.float32 if a.dtype == np.float32 else 0.0, *(() if kind == "RFFT" else (0j,)))
     if kind == "RFFT" and a.dtype.kind == "c":
         raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types "
                         f"{a.dtype!r} -> None")  # fmt: skip
-    result = cast(a, needed)
+    for n in lengths:
+        if n < 1:
+            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if axes:
-        result = bind("fft", result, fft_type=kind, fft_lengths=lengths, axes=axes, norm=norm)
+        result = bind("fft", cast(a, needed), fft_type=kind, fft_lengths=lengths, axes=axes, norm=norm)
+    else:
+        result = as_array(a)
     return finish(result, out, "fft", "same_kind")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tracer as core
 from .. import views
 from . import ufuncs
 from .contractions import transpose_to
@@ -24,6 +25,7 @@ from .operands import (
     operand,
     reshape_to,
     static_array,
+    with_axis,
 )
 from .promotion import INT64, as_dtype, check_cast, result_type
 
@@ -202,7 +204,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     axis = normalize_axis_index(axis, x.ndim)
-    return tuple(views.squeeze(_take_range(x, axis, i, i + 1), (axis,)) for i in range(x.shape[axis]))
+    rows = (views.squeeze(_take_range(x, axis, i, i + 1), (axis,)) for i in range(x.shape[axis]))
+    return tuple(rows) if x.ndim > 1 else tuple(map(core.as_scalar, rows))
 
 
 # ---- repeating ----
@@ -225,7 +228,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     a = array(a)
     if axis is None:
         a, axis = reshape_to(a, (a.size,)), 0
-    axis = normalize_axis_index(axis, a.ndim)
+    a, axis = with_axis(a, axis)
     counts = static_array(repeats, "how often to repeat")
     if counts.size and int(counts.min()) < 0:
         raise ValueError("repeats may not contain negative values.")

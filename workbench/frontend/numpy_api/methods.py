@@ -56,6 +56,8 @@ def resize(x: Any, *new_shape: Any, refcheck: bool = True) -> None:
 
 
 def fill(x: Any, value: Any) -> None:
+    if x.scalar:  # NumPy's scalars take the call and stay what they are
+        return
     indexing.setitem(x, Ellipsis, value)
 
 
@@ -83,7 +85,7 @@ def as_python_scalar(x: Any) -> Any:
     if value is not None:
         return value.item()
     if kind == "b":
-        return core.as_scalar(x)
+        return core._weaken(bind("copy", x))
     wide = np.dtype({"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind])
     if x.dtype == np.uint64:
         raise unsupported("item() of a uint64 array is a Python int that may not fit into 64 bits")
@@ -179,7 +181,7 @@ def clip(x: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: An
 def byteswap(x: Any, inplace: bool = False) -> Any:
     if x.dtype.itemsize != 1:
         raise unsupported("byteswap reads the bytes of an array")
-    return x if inplace else core.as_array(bind("copy", x))
+    return x if inplace else bind("copy", x) if x.scalar else core.as_array(bind("copy", x))
 
 
 def setflags(x: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:

@@ -10,19 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from .. import tracer as core
 from .. import views
 from .contractions import diagonal_range, take_diagonal
 from .operands import (
     array,
+    as_array,
+    as_axes,
     as_shape,
     bind,
     broadcast_operand,
     cast,
     full,
+    ndim_of,
     normalize_axis_index,
     normalize_axis_tuple,
+    operand,
     reshape_to,
     static_array,
+    target_array,
 )
 from .promotion import INT64, as_dtype
 
@@ -137,7 +143,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     if axis is None:
         axes: tuple[int, ...] = tuple(i for i, n in enumerate(a.shape) if n == 1)
     else:
-        axes = normalize_axis_tuple(axis, a.ndim)
+        axes = as_axes(axis, a.ndim, lenient=True)
         if any(a.shape[i] != 1 for i in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return views.squeeze(a, axes) if axes else a
@@ -204,7 +210,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     except ValueError:
         np.broadcast_arrays(*(np.broadcast_to(np.zeros(()), x.shape) for x in arrays))
         raise
-    return tuple(x if x.shape == shape else views.broadcast_view(x, shape) for x in arrays)
+    return tuple(as_array(x) if x.shape == shape else views.broadcast_view(x, shape) for x in arrays)
 
 
 # ---- reversing and rolling ----
@@ -213,6 +219,8 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 def flip(m: Any, axis: Any = None) -> Any:
     m = array(m)
     axes = tuple(range(m.ndim)) if axis is None else normalize_axis_tuple(axis, m.ndim)
+    if m.ndim == 0:
+        return core.as_scalar(m)
     return views.rev_view(m, axes) if axes else m
 
 
@@ -252,7 +260,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = array(a)
     if axis is None:
-        return reshape_to(roll(reshape_to(a, (a.size,)), shift, 0), a.shape)
+        return as_array(reshape_to(roll(reshape_to(a, (a.size,)), shift, 0), a.shape))
     axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
     amounts = static_array(shift, "how far to roll")
     pairs = np.broadcast(amounts, np.array(axes, INT64))
@@ -344,8 +352,9 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    if a.ndim < 2:
+    if ndim_of(operand(a)) < 2:
         raise ValueError("array must be at least 2-d")
+    a = target_array(a, "fill_diagonal()")
     end = None
     if a.ndim == 2:
         step = a.shape[1] + 1

@@ -21,13 +21,14 @@ from .. import tracer as core
 from .promotion import check_dtype, is_python_scalar, result_type, typed_scalar
 
 __all__ = [
-    "array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "constant_like", "dtype_of", "full",
-    "full_like_operand", "has_tracer", "is_tracer", "known", "ndim_of", "normalize_axis_index", "normalize_axis_tuple",
-    "operand", "reshape_to", "shape_of", "static_array", "unsupported",
+    "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "constant_like", "dtype_of",
+    "full", "full_like_operand", "has_tracer", "is_tracer", "known", "ndim_of", "normalize_axis_index", "normalize_axis_tuple",
+    "operand", "reshape_to", "shape_of", "static_array", "target_array", "unsupported",
+    "with_axis",
 ]  # fmt: skip
 
 
-def bind(name: str, *operands: Any, **params: Any) -> Any:
+def bind(name: str, /, *operands: Any, **params: Any) -> Any:
     """Append one equation of the primitive `name`."""
     return core.emit(REGISTRY[name], *operands, **params)
 
@@ -60,9 +61,27 @@ def operand(x: Any) -> Any:
 
 
 def array(x: Any) -> Any:
-    """`x` as a tracer, also where it is a scalar."""
+    """`x` as a tracer, as `np.asarray` sees it: a Python scalar has its full dtype."""
     x = operand(x)
-    return x if is_tracer(x) else core.lift(x)
+    if not is_tracer(x):
+        return core.lift(typed_scalar(x, dtype_of(x)) if is_python_scalar(x) else x)
+    if x.aval.weak_type:
+        return bind("convert_element_type", x, new_dtype=x.dtype, weak_type=False)
+    return x
+
+
+def as_array(x: Any) -> Any:
+    """A result that is an array also for rank 0, where most functions return a scalar."""
+    return core.as_array(x) if x.scalar else x
+
+
+def target_array(x: Any, what: str) -> Any:
+    """An array that is about to be changed: a tracer or an array from outside, and no scalar."""
+    if not is_tracer(x) and isinstance(x, np.ndarray):
+        x = core.lift(x)
+    if not is_tracer(x) or x.scalar:
+        raise TypeError(f"{what}: first argument must be an array")
+    return x
 
 
 def _stack_nested(items: Sequence[Any]) -> Any:
@@ -131,11 +150,23 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     return (operator.index(shape),)
 
 
-def as_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """An `axis` argument of a reduction: None for all, an int or a tuple; normalised, in the order given."""
+def as_axes(axis: Any, ndim: int, *, lenient: bool = False) -> tuple[int, ...]:
+    """An `axis` argument of a reduction: None for all, an int or a tuple; normalised, in the order given.
+
+    lenient: axis 0 of rank 0 is no axis, as the ufuncs' `reduce` has it.
+    """
     if axis is None:
         return tuple(range(ndim))
+    if lenient and ndim == 0 and axis in (0, -1, (0,), (-1,)):
+        return ()
     return normalize_axis_tuple(axis, ndim)
+
+
+def with_axis(x: Any, axis: int) -> tuple[Any, int]:
+    """A tracer and a normalised axis of it; NumPy lets rank 0 pass as a vector of one element."""
+    if x.ndim == 0 and axis in (0, -1):
+        return reshape_to(x, (1,)), 0
+    return x, normalize_axis_index(axis, x.ndim)
 
 
 # ---- the smallest steps ----

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 
 from . import library, reductions, statistics, ufuncs
-from .operands import array, bind, broadcast_operand, cast, has_tracer, is_tracer, operand, static_array, unsupported
+from .operands import (
+    array,
+    as_array,
+    bind,
+    broadcast_operand,
+    cast,
+    has_tracer,
+    is_tracer,
+    operand,
+    static_array,
+    unsupported,
+)
 from .reductions import part
 
 GATHERED = ("edge", "reflect", "symmetric", "wrap")
@@ -32,8 +43,11 @@ def pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 def pad(array_: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    x = array(array_)
-    widths = pad_widths(pad_width, x.ndim)
+    return as_array(_pad(array(array_), pad_width, mode, kwargs))
+
+
+def _pad(x: Any, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Any:
+    widths = pad_widths(pad_width, x.ndim) if x.ndim else []
     if callable(mode):
         raise unsupported("pad with a function as mode changes its vectors in place and cannot be compiled")
     if mode == "constant":
@@ -65,6 +79,8 @@ def _check_keywords(mode: str, kwargs: dict[str, Any], allowed: tuple[str, ...])
 
 
 def _by_numpy(x: Any, widths: list[tuple[int, int]], mode: str, kwargs: dict[str, Any]) -> Any:
+    if x.ndim == 0:
+        return bind("copy", x)
     settings = {k: library.static_setting(v, f"pad: {k}=") for k, v in kwargs.items()}
     settings = {k: tuple(map(tuple, v)) if isinstance(v, list) and v and isinstance(v[0], list) else v
                 for k, v in settings.items()}  # fmt: skip

@@ -27,16 +27,20 @@ from .operands import (
     bind,
     broadcast_operand,
     cast,
+    dtype_of,
     has_tracer,
     is_tracer,
     known,
     normalize_axis_index,
     operand,
     reshape_to,
+    target_array,
     unsupported,
+    with_axis,
 )
 from .promotion import BOOL, INT64, check_cast, is_python_scalar, resolve_ufunc
 
+KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 SCATTER_OPS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 
 
@@ -44,7 +48,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     a = array(a)
     if axis is None:
         a, axis = reshape_to(a, (a.size,)), 0
-    axis = normalize_axis_index(axis, a.ndim)
+    a, axis = with_axis(a, axis)
     index = as_index_array(indices if is_tracer(indices) or isinstance(indices, np.ndarray) else _listed(indices))
     index = np.asarray(index) if not is_tracer(index) else index
     if index.dtype == BOOL:
@@ -105,6 +109,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    arr = target_array(arr, "put_along_axis()")
     indices = array(indices)
     if axis is None:
         if indices.ndim != 1:
@@ -118,6 +123,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """`a.flat[ind] = v`, `v` repeated as needed."""
+    a = target_array(a, "put()")
     index = array(ind if has_tracer(ind) or isinstance(ind, np.ndarray) else np.asarray(ind, dtype=INT64))
     index = cast(reshape_to(index, (index.size,)), INT64)
     values = cast(array(v), a.dtype)
@@ -138,6 +144,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
+    a = target_array(a, "putmask")
     mask = truth(array(mask))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
@@ -153,6 +160,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """`arr[mask] = vals`, repeated: the k-th True element takes value k modulo their number."""
+    arr = target_array(arr, "place()")
     mask = truth(array(mask))
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
@@ -172,13 +180,12 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    if not is_tracer(dst):
-        dst = core.lift(dst)
+    dst = target_array(dst, "copyto()")
     src = operand(src)
-    if is_python_scalar(src):
-        src = cast(src, dst.dtype) if np.can_cast(type(src), dst.dtype, "same_kind") else src
     if not is_python_scalar(src):
         check_cast(src.dtype, dst.dtype, casting, "array data")
+    elif casting != "unsafe" and KIND_ORDER[dtype_of(src).kind] > KIND_ORDER[dst.dtype.kind]:
+        check_cast(dtype_of(src), dst.dtype, "no", "scalar")
     new = as_assigned(src, dst.dtype, dst.shape)
     if where is not True:
         mask = broadcast_operand(truth(operand(where)), dst.shape)
@@ -188,8 +195,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     """`ufunc.at`: every index counts, also a repeated one."""
-    if not is_tracer(a):
-        a = core.lift(a)
+    a = target_array(a, f"{ufunc.__name__}.at")
     if ufunc.nin == 1:
         _at_unary(ufunc, a, indices)
         return

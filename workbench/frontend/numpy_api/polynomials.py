@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from . import library, selection, ufuncs
-from .operands import array, bind, cast, full, reshape_to
+from . import calculus, library, ufuncs
+from .operands import array, bind, cast, full, reshape_to, unsupported
 from .promotion import FLOAT64, result_type
 from .reductions import part
 
@@ -49,12 +49,17 @@ def polysub(a1: Any, a2: Any) -> Any:
     return call(np.subtract, *_joined(a1, a2))
 
 
-def polymul(a1: Any, a2: Any) -> Any:
-    return selection.convolve(_coefficients(a1), _coefficients(a2))
+polymul = library.refused(
+    np.polymul, "leading zeros are cut off, so that the shape of the result depends on data", fix="np.convolve(a1, a2)"
+)
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    p, m = _coefficients(p), operator.index(m)
+    p, m = array(p), operator.index(m)
+    if p.ndim == 0:
+        raise TypeError("len() of unsized object")
+    if p.ndim > 1:
+        raise unsupported("polyder takes one polynomial, in one dimension")
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     for _ in range(m):
@@ -68,7 +73,9 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     m = operator.index(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
-    p = _coefficients(p)
+    p = array(p)
+    if p.ndim == 0:
+        raise TypeError("len() of unsized object")
     constants = full((m,), np.float64(0)) if k is None else _coefficients(k)
     if constants.shape[0] == 1 and m > 1:
         constants = bind("broadcast_in_dim", constants, shape=(m,), broadcast_dimensions=(0,))
@@ -97,7 +104,7 @@ def poly(seq_of_zeros: Any) -> Any:
     a = one
     for i in range(zeros.shape[0]):
         factor = bind("concatenate", one, call(np.negative, part(zeros, 0, i, i + 1)), dimension=0)
-        a = selection.convolve(a, factor)
+        a = calculus.convolve(a, factor)
     return a
 
 

@@ -141,7 +141,7 @@ def check_cast(source: np.dtype, target: np.dtype, casting: str, what: str) -> N
 
 def typed_scalar(value: Any, dtype: np.dtype) -> np.generic:
     """A Python scalar as a NumPy scalar of `dtype`; OverflowError for an int that does not fit, as in NumPy."""
-    if isinstance(value, complex) and dtype.kind != "c":
+    if isinstance(value, complex) and dtype.kind not in "cb":
         raise TypeError(f"a complex scalar cannot be cast to {dtype}")
     with np.errstate(over="ignore"):
         return dtype.type(value)

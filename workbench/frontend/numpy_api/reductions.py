@@ -21,6 +21,7 @@ from .operands import (
     operand,
     reshape_to,
     unsupported,
+    with_axis,
 )
 from .promotion import BOOL, INT64, as_dtype, reduction_dtype
 
@@ -84,7 +85,7 @@ def reduce_ufunc(
     x = array(x)
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         raise ValueError("reduce only supported for binary functions")
-    axes = as_axes(axis, x.ndim)
+    axes = as_axes(axis, x.ndim, lenient=True)
     keepdims = False if keepdims is NOVALUE else bool(keepdims)
     if ufunc not in REDUCERS:
         return finish(_by_numpy(ufunc, x, axes, dtype, keepdims, initial, where), out, ufunc.__name__)
@@ -148,7 +149,7 @@ def _by_numpy(
     """A fold that no kernel does (`np.hypot.reduce`), run by NumPy between kernels."""
     if where is not True and where is not NOVALUE:
         raise unsupported(f"{ufunc.__name__}.reduce with where= cannot be compiled")
-    kwargs: dict[str, Any] = {"axis": axes if len(axes) != 1 else axes[0], "keepdims": keepdims}
+    kwargs: dict[str, Any] = {"axis": axes if len(axes) > 1 else axes[0] if axes else 0, "keepdims": keepdims}
     if dtype is not None:
         kwargs["dtype"] = as_dtype(dtype)
     if initial is not NOVALUE:
@@ -164,6 +165,8 @@ def accumulate_ufunc(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, 
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
     axis = normalize_axis_index(axis, x.ndim)
+    if dtype is None and out is not None:
+        dtype = ufuncs.normalize_out(out, 1)[0].dtype
     if ufunc not in SCANS or reduction_dtype(ufunc, x.dtype, dtype) == BOOL:
         kwargs = {"axis": axis} if dtype is None else {"axis": axis, "dtype": as_dtype(dtype)}
         return finish(library.numpy_call(f"{ufunc.__name__}.accumulate", x, **kwargs), out, ufunc.__name__)
@@ -233,12 +236,12 @@ def _arg_reducer(name: str) -> Callable[..., Any]:
         if flat:
             a, index = reshape_to(a, (a.size,)), 0
         else:
-            index = normalize_axis_index(axis, a.ndim)
+            a, index = with_axis(a, axis)
         if a.shape[index] == 0:
             raise ValueError(f"attempt to get {name} of an empty sequence")
         result = bind(name, a, axes=(index,), index_dtype=INT64)
         if keep:
-            result = keep_dims(result, shape, tuple(range(len(shape))) if flat else (index,))
+            result = keep_dims(result, shape, tuple(range(len(shape))) if flat or not shape else (index,))
         return finish(result, out, name)
 
     return arg_function
@@ -336,7 +339,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NOVALUE, append: Any
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     ary = array(ary)
     ary = reshape_to(ary, (ary.size,))
-    pieces = [diff(ary) if ary.size else ary]
+    n = ary.size
+    pieces = [ufuncs.call_ufunc(np.subtract, part(ary, 0, min(1, n), n), part(ary, 0, 0, max(n - 1, 0)))]
     for extra, first in ((to_begin, True), (to_end, False)):
         if extra is None:
             continue

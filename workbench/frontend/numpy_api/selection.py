@@ -9,11 +9,12 @@ import numpy as np
 
 from .. import tracer as core
 from .. import views
-from . import indexing, library, reductions, ufuncs
+from . import indexing, library, picking, reductions, ufuncs
 from .broadcasting import broadcast_scalars
 from .elementwise import truth
 from .operands import (
     array,
+    as_array,
     bind,
     broadcast_operand,
     cast,
@@ -38,7 +39,6 @@ from .promotion import (
     is_python_scalar,
     resolve_ufunc,
     result_type,
-    typed_scalar,
 )
 from .reductions import part
 
@@ -61,7 +61,7 @@ def where(condition: Any, x: Any = NOVALUE, y: Any = NOVALUE, /) -> Any:
     mask = truth(operand(condition))
     x, y = operand(x), operand(y)
     dtype = check_dtype(result_type(x, y), "where")
-    return select_between(mask, cast(x, dtype), cast(y, dtype))
+    return as_array(array(select_between(mask, cast(x, dtype), cast(y, dtype))))
 
 
 def select_between(mask: Any, x: Any, y: Any) -> Any:
@@ -88,7 +88,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for mask, choice in zip(masks[::-1], choices[::-1], strict=True):
         result = select_between(mask, cast(choice, dtype), result)
     shape = np.broadcast_shapes(*(shape_of(x) for x in (*masks, *choices)))
-    return broadcast_operand(array(result), shape)
+    return as_array(broadcast_operand(array(result), shape))
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
@@ -115,7 +115,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         value = function(x, *args, **kw) if callable(function) else function
         result = select_between(mask, cast(operand(value), x.dtype), result)
         result = broadcast_operand(result, x.shape)
-    return result
+    return as_array(result)
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
@@ -169,7 +169,10 @@ def clip(a: Any, a_min: Any = NOVALUE, a_max: Any = NOVALUE, out: Any = None, *,
     keywords: dict[str, Any] = {"dtype": dtype, "casting": casting}
     if out is not None and out is not NOVALUE:
         keywords["out"] = out
-    low, high = _bound(a, low), _bound(a, high)
+    if a.dtype.kind in "iu":  # a Python int beyond the dtype bounds nothing
+        info = np.iinfo(a.dtype)
+        low = None if type(low) is int and low <= info.min else low
+        high = None if type(high) is int and high >= info.max else high
     if low is None and high is None:
         return call(np.positive, a, **keywords)
     if low is None:
@@ -184,13 +187,6 @@ def clip(a: Any, a_min: Any = NOVALUE, a_max: Any = NOVALUE, out: Any = None, *,
     result = bind("clamp", low, x, high)
     target = ufuncs.normalize_out(out, 1)[0] if out is not NOVALUE else None
     return result if target is None else ufuncs.store(result, target, True, casting, "clip", shape)
-
-
-def _bound(a: Any, bound: Any) -> Any:
-    """A Python int that `a` cannot hold bounds nothing on its side; NumPy says so by an error, which is kept."""
-    if bound is None or not is_python_scalar(bound):
-        return bound
-    return bound if result_type(a, bound) != a.dtype else typed_scalar(bound, a.dtype)
 
 
 # ---- comparing whole arrays ----
@@ -210,7 +206,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    return reductions.all_(isclose(a, b, rtol, atol, equal_nan))
+    return core._weaken(reductions.all_(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
@@ -220,7 +216,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     same = call(np.equal, x, y)
     if equal_nan and x.dtype.kind in "fc" and y.dtype.kind in "fc":
         same = call(np.logical_or, same, call(np.logical_and, call(np.isnan, x), call(np.isnan, y)))
-    return reductions.all_(same)
+    return core._weaken(reductions.all_(same))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
@@ -229,7 +225,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
         return False
-    return reductions.all_(call(np.equal, x, y))
+    return core._weaken(reductions.all_(call(np.equal, x, y)))
 
 
 # ---- elementwise functions ----
@@ -275,7 +271,10 @@ def imag(val: Any) -> Any:
 def _scalar_part(x: Any, name: str) -> Any:
     if x.dtype.kind == "c":
         return bind(name, x)
-    return x if name == "real" else full(x.shape, x.dtype.type(0))
+    if name == "real":
+        return x
+    zero = full(x.shape, x.dtype.type(0))
+    return zero if x.dtype == BOOL else as_array(zero)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
@@ -364,7 +363,7 @@ def i0(x: Any) -> Any:
         raise TypeError("i0 not supported for complex values")
     if x.dtype.kind != "f":
         x = cast(x, FLOAT64)
-    return library.numpy_call("i0", x)
+    return as_array(library.numpy_call("i0", x))
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
@@ -401,11 +400,11 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
         raise ValueError("condition must be a 1-d array")
     if axis is None:
         a, axis = reshape_to(a, (a.size,)), 0
-    result = indexing.take(a, np.flatnonzero(mask), axis)
+    result = picking.take(a, np.flatnonzero(mask), axis)
     return reductions.finish(result, out, "compress")
 
 
 def extract(condition: Any, arr: Any) -> Any:
     arr = array(arr)
     mask = static_array(condition, "the condition of extract")
-    return indexing.take(reshape_to(arr, (arr.size,)), np.flatnonzero(mask.ravel()))
+    return picking.take(reshape_to(arr, (arr.size,)), np.flatnonzero(mask.ravel()))

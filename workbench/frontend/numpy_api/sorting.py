@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import views
 from . import creation, library, ufuncs
-from .operands import array, bind, cast, known, normalize_axis_index, reshape_to, static_array
+from .operands import array, as_array, bind, cast, known, normalize_axis_index, reshape_to, static_array
 from .promotion import FLOAT64, INT64, check_dtype, result_type
 
 KINDS = {"q": "quicksort", "h": "heapsort", "m": "mergesort", "s": "stable"}
@@ -53,7 +53,7 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
     name = "stable" if _is_stable(kind, stable) else None
     a, axis = _flat_unless_axis(a, axis)
     if a.ndim == 0:
-        return reshape_to(bind("argsort", reshape_to(a, (1,)), axis=0, kind=name), ())
+        return bind("argsort", reshape_to(a, (1,)), axis=0, kind=name)
     return bind("argsort", a, axis=axis, kind=name)
 
 
@@ -115,7 +115,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if not ((step >= 0).all() or (step <= 0).all()):
         raise ValueError("bins must be monotonically increasing or decreasing")
     if (step <= 0).all() and not (step >= 0).all():
-        found = searchsorted(creation.constant(numbers[::-1].copy()), x, "right" if right else "left")
+        found = searchsorted(creation.constant(numbers[::-1].copy()), x, "left" if right else "right")
         return ufuncs.call_ufunc(np.subtract, len(numbers), found)
     return searchsorted(bins, x, "left" if right else "right")
 
@@ -130,7 +130,7 @@ def isin(
     tests = array(test_elements)
     tests = reshape_to(tests, (tests.size,))
     settings = {"invert": bool(invert)} | ({"kind": kind} if kind is not None else {})
-    return library.numpy_call("isin", element, tests, **settings)
+    return as_array(library.numpy_call("isin", element, tests, **settings))
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:

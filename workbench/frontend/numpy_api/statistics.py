@@ -14,6 +14,7 @@ import numpy as np
 from . import library, reductions, ufuncs
 from .operands import (
     array,
+    as_array,
     as_axes,
     bind,
     broadcast_operand,
@@ -53,9 +54,11 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     a = array(a)
-    axes = as_axes(axis, a.ndim)
+    axes = as_axes(axis, a.ndim, lenient=where is not True)
     keep = keepdims is not NOVALUE and bool(keepdims)
     wide = as_dtype(dtype) if dtype is not None else FLOAT64 if a.dtype.kind in "biu" else a.dtype
+    if dtype is None and out is not None and a.dtype.kind in "fc":  # NumPy sums in what it is to store
+        wide = ufuncs.normalize_out(out, 1)[0].dtype
     total = reductions.reduce_ufunc(np.add, a, axes, wide, None, keep, NOVALUE, where)
     count = count_of(a, axes, keep, where)
     if isinstance(count, int) and count == 0:
@@ -82,7 +85,7 @@ def variance(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    axes = as_axes(axis, a.ndim)
+    axes = as_axes(axis, a.ndim, lenient=where is not True)
     keep = keepdims is not NOVALUE and bool(keepdims)
     wide = as_dtype(dtype) if dtype is not None else FLOAT64 if a.dtype.kind in "biu" else a.dtype
     count = count_of(a, axes, True, where)
@@ -98,6 +101,8 @@ def variance(
     else:
         squares = call(np.square, deviation)
     wide_sum = real_dtype(wide) if wide.kind == "c" else wide
+    if dtype is None and out is not None and a.dtype.kind in "fc":
+        wide_sum = ufuncs.normalize_out(out, 1)[0].dtype
     total = reductions.reduce_ufunc(np.add, squares, axes, wide_sum, None, keep, NOVALUE, where)
     if isinstance(count, int):
         if ddof >= count:
@@ -125,7 +130,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     axes = None if axis is None else as_axes(axis, a.ndim)
     if weights is None:
         result = mean(a, axes, keepdims=keep)
-        n = count_of(a, as_axes(axis, a.ndim), keep, True)
+        n = a.size / result.size
         scale = full(result.shape, result.dtype.type(n)) if returned else None
     else:
         w = array(weights)
@@ -262,6 +267,7 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     values, nan = without_nan(a, 0)
+    axis = as_axes(axis, values.ndim, lenient=nan is not None)
     if nan is None:
         return mean(values, axis, dtype, out, keepdims, where=where)
     present = call(np.logical_not, nan)
@@ -275,6 +281,7 @@ def nanvar(
     where: Any = True, mean: Any = NOVALUE, correction: Any = NOVALUE,
 ) -> Any:  # fmt: skip
     values, nan = without_nan(a, 0)
+    axis = as_axes(axis, values.ndim, lenient=nan is not None)
     if nan is None:
         return variance(values, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     if correction is not NOVALUE:
@@ -383,7 +390,7 @@ def cov(
     right = bind("transpose", right, permutation=(1, 0))
     c = call(np.matmul, X, call(np.conjugate, right))
     scale = call(np.true_divide, 1, factor) if not isinstance(factor, np.generic) else _inverse(factor)
-    return drop_ones(call(np.multiply, c, scale))
+    return as_array(drop_ones(call(np.multiply, c, scale)))
 
 
 def _check_weights(w: Any, samples: Any, name: str) -> None:

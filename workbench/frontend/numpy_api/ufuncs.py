@@ -31,6 +31,7 @@ from .operands import (
 )
 from .promotion import (
     COMPARISONS,
+    FLOAT64,
     check_cast,
     dtype_key,
     is_python_scalar,
@@ -91,6 +92,8 @@ def call_ufunc(
     if ufunc not in RULES:
         return call_unknown(ufunc, inputs, outs, where)
     operands = [operand(x) for x in inputs]
+    if ufunc is np.signbit and dtype_of(operands[0]).kind in "biu":  # NumPy converts, for int8 to float16
+        operands = [cast(operands[0], FLOAT64)]
     if dtype is None and signature is None and sig is None and ufunc in COMPARISONS:
         if len([x for x in operands if is_python_scalar(x)]) == 1:
             operands = in_bounds(ufunc, operands)
@@ -163,9 +166,11 @@ def static_power(ufunc: np.ufunc, operands: list[Any], out_dtype: np.dtype) -> t
     if exponent is None or is_tracer(exponent) or isinstance(exponent, bool | np.bool_):
         return None
     if out_dtype.kind in "iu":
-        if exponent < 0:
+        if exponent < 0 and out_dtype.kind == "u":
+            return None  # the cast raises, as NumPy's does
+        if exponent < 0 and not (is_tracer(operands[0]) and operands[0].size == 0):
             raise ValueError("Integers to negative integer powers are not allowed.")
-        return ("integer_pow", {"y": exponent}) if isinstance(exponent, int) and exponent < 2**31 else None
+        return ("integer_pow", {"y": abs(exponent)}) if isinstance(exponent, int) and exponent < 2**31 else None
     if exponent == 0.5 and ndim_of(operands[0]) and out_dtype.kind == "f":
         return "sqrt", {}
     if (isinstance(exponent, int) and abs(exponent) < 2**31) or exponent in (-1.0, 1.0, 2.0):
