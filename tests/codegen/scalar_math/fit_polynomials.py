@@ -2,8 +2,8 @@
 
 `minimax(f, low, high, powers)` fits `f` by weighted least squares over Chebyshev points and moves weight to where the
 error is large, until it is nearly even (Lawson, 1961). Coefficients are then rounded one after another, lowest power
-first, and the rest is fitted again: the rounding of a low coefficient is made good by the higher ones. Run as a script, it
-prints the polynomials named on the command line (all of `FITS` by default) with their errors.
+first, and the rest is fitted again: the rounding of a low coefficient is made good by the higher ones. Run as a script,
+it prints the polynomials named on the command line (all of `FITS` by default) with their errors.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ def minimax(
     weights = [mpf(1)] * len(points)
     rounds = 16
     while free:
-        right = [
-            v - mp.fsum(c * columns[p][k] for p, c in known.items()) for k, v in enumerate(values)
-        ]
+        right = [v - mp.fsum(c * columns[p][k] for p, c in known.items()) for k, v in enumerate(values)]
         rows = [[columns[p][k] for p in free] for k in range(len(points))]
         for _ in range(rounds):
             coefficients = _least_squares(rows, right, weights)
@@ -139,6 +137,160 @@ def sin_f32():
         return mp.sqrt(z) / mp.sin(mp.sqrt(z))
 
     return minimax(sin_rest, mpf(2) ** -30, 1.61**2, range(1, 6), weight=weight, dtype=F32)
+
+
+def sin_weight(z):
+    return mp.sqrt(z) / mp.sin(mp.sqrt(z))
+
+
+QUARTER = (mp.pi / 4 * 1.002) ** 2
+
+
+@fit("sin_quarter_f64")
+def sin_quarter_f64():
+    return minimax(sin_rest, mpf(2) ** -30, QUARTER, range(1, 7), weight=sin_weight)
+
+
+@fit("sin_quarter_f32")
+def sin_quarter_f32():
+    return minimax(sin_rest, mpf(2) ** -30, QUARTER, range(1, 4), weight=sin_weight, dtype=F32)
+
+
+def cos_rest(z):
+    return mp.cos(mp.sqrt(z)) - 1 + z / 2
+
+
+@fit("cos_quarter_f64")
+def cos_quarter_f64():
+    return minimax(cos_rest, mpf(2) ** -30, QUARTER, range(2, 8), weight=lambda z: mpf(1))
+
+
+@fit("cos_quarter_f32")
+def cos_quarter_f32():
+    return minimax(cos_rest, mpf(2) ** -30, QUARTER, range(2, 5), weight=lambda z: mpf(1), dtype=F32)
+
+
+def atan_rest(z):
+    t = mp.sqrt(z)
+    return mp.atan(t) / t - 1
+
+
+@fit("atan_f64")
+def atan_f64():
+    return minimax(atan_rest, mpf(2) ** -30, 0.1716 * 1.001, range(1, 13), weight=lambda z: mpf(1))
+
+
+@fit("atan_f32")
+def atan_f32():
+    return minimax(atan_rest, mpf(2) ** -30, 0.1716 * 1.001, range(1, 6), weight=lambda z: mpf(1), dtype=F32)
+
+
+def asin_rest(z):
+    s = mp.sqrt(z)
+    return mp.asin(s) / s - 1
+
+
+@fit("asin_f64")
+def asin_f64():
+    return minimax(asin_rest, mpf(2) ** -30, 0.25, range(1, 13), weight=lambda z: mpf(1))
+
+
+@fit("asin_f32")
+def asin_f32():
+    return minimax(asin_rest, mpf(2) ** -30, 0.25, range(1, 6), weight=lambda z: mpf(1), dtype=F32)
+
+
+@fit("atanh_f64")
+def atanh_f64():
+    return minimax(lambda z: log_rest(z) / 2, mpf(2) ** -40, 0.0401, range(1, 9), weight=lambda z: mpf(1))
+
+
+@fit("atanh_f32")
+def atanh_f32():
+    return minimax(lambda z: log_rest(z) / 2, mpf(2) ** -40, 0.0401, range(1, 5), weight=lambda z: mpf(1), dtype=F32)
+
+
+def pow_rest(z):
+    """What 2 s + 2/3 s**3 leaves of log((1 + s) / (1 - s)), over s**3."""
+    s = mp.sqrt(z)
+    return (2 * mp.atanh(s) - 2 * s) / s**3 - mpf(2) / 3
+
+
+@fit("pow_log_f64")
+def pow_log_f64():
+    return minimax(pow_rest, mpf(2) ** -40, 0.02944 * 1.002, range(1, 8), weight=lambda z: mpf(1))
+
+
+@fit("pow_log2_f32")
+def pow_log2_f32():
+    # log2((1 + s) / (1 - s)) / s, with s in float64 for a float32 result
+    def f(z):
+        s = mp.sqrt(z)
+        return 2 * mp.atanh(s) / s / mp.log(2)
+
+    return minimax(f, mpf(2) ** -40, 0.02944 * 1.002, range(6))
+
+
+@fit("pow_exp2_f32")
+def pow_exp2_f32():
+    return minimax(lambda x: mpf(2) ** x, -0.5005, 0.5005, range(7))
+
+
+@fit("cbrt_f64")
+def cbrt_f64():
+    # a first guess at x**(-1/3), to be refined
+    return minimax(lambda x: x ** (mpf(-1) / 3), 1, 2, range(5))
+
+
+@fit("erf_f64")
+def erf_f64():
+    def f(z):
+        x = mp.sqrt(z)
+        return mp.erf(x) / x - 1
+
+    return minimax(f, mpf(2) ** -40, 1.0, range(12), weight=lambda z: mpf(1))
+
+
+@fit("erf_f32")
+def erf_f32():
+    def f(z):
+        x = mp.sqrt(z)
+        return mp.erf(x) / x - 1
+
+    return minimax(f, mpf(2) ** -40, 1.0, range(6), weight=lambda z: mpf(1), dtype=F32)
+
+
+def erfc_factor(low: float, high: float, centre: float, degree: int, dtype: type):
+    """erfc(x) * exp(x**2) * (x + centre) in powers of t = (x - centre) / (x + centre)."""
+    low, high, centre = mpf(low), mpf(high), mpf(centre)
+
+    def f(t):
+        x = centre * (1 + t) / (1 - t)
+        return mp.erfc(x) * mp.exp(x * x) * (x + centre)
+
+    return minimax(
+        f, (low - centre) / (low + centre), (high - centre) / (high + centre), range(degree + 1), dtype=dtype
+    )
+
+
+@fit("erfc_f64")
+def erfc_f64():
+    return erfc_factor(1, 27.5, 4, 19, np.float64)
+
+
+@fit("erfc_f32")
+def erfc_f32():
+    return erfc_factor(1, 10.25, 3, 8, F32)
+
+
+@fit("erf_far_f64")
+def erf_far_f64():
+    return erfc_factor(1, 6, 3, 14, np.float64)
+
+
+@fit("erf_far_f32")
+def erf_far_f32():
+    return erfc_factor(1, 4, 2, 6, F32)
 
 
 def main() -> None:

@@ -7,7 +7,22 @@ what a kernel's text calls.
 
 from __future__ import annotations
 
-from . import accumulation, complex_arithmetic, exponential, floats, integers, intrinsics, inverse_hyperbolic, inverse_trigonometric, library_calls, logarithm, power, slow_paths, trigonometric, error_function  # noqa: F401  (they fill the library)
+from . import (  # noqa: F401  (they fill the library)
+    accumulation,
+    complex_arithmetic,
+    error_function,
+    exponential,
+    floats,
+    integers,
+    intrinsics,
+    inverse_hyperbolic,
+    inverse_trigonometric,
+    library_calls,
+    logarithm,
+    power,
+    slow_paths,
+    trigonometric,
+)
 from .casts import cast, cast_requires
 from .registry import (
     IMPORTS,

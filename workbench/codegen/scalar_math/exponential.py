@@ -1,7 +1,8 @@
 """exp, exp2, expm1 and what is made of them: tanh, sinh, cosh, logistic.
 
-exp(x) = 2**k * exp(r) with k = x / ln 2 rounded and |r| <= ln(2) / 2. k is rounded by adding and subtracting 1.5 * 2**52
-(f32: 2**23), and its low bits then make the exponent of 2**k: conversions to integers would not vectorise before AVX-512.
+exp(x) = 2**k * exp(r) with k = x / ln 2 rounded and |r| <= ln(2) / 2. k is rounded by adding and subtracting
+1.5 * 2**52 (f32: 2**23), and its low bits then make the exponent of 2**k: conversions to integers would not vectorise
+before AVX-512.
 The polynomials are fitted by tests/codegen/scalar_math/fit_polynomials.py.
 """
 
@@ -32,7 +33,9 @@ POLYNOMIALS = {
             0.0001984126952658657, 2.4801492254612782e-05, 2.755756827862485e-06, 2.763054109415707e-07,
             2.50058899214072e-08,
         ),
-        "f32": (0.4999999403953552, 0.1666651964187622, 0.04166823998093605, 0.008368823677301407, 0.0013823213521391153),
+        "f32": (
+            0.4999999403953552, 0.1666651964187622, 0.04166823998093605, 0.008368823677301407, 0.0013823213521391153,
+        ),
     },
     # (2**r - 1) / r for |r| <= 1 / 2
     "EXP2": {

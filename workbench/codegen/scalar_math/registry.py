@@ -65,7 +65,7 @@ class _Template:
 # Filled when the package is imported; texts are rendered and parsed only when asked for.
 _TEMPLATES: dict[str, _Template] = {}
 _DEFINITION = re.compile(r"(?:^@.*\n)?^def (\w+)\(.*\n(?:(?:[ )].*)?\n)*", re.MULTILINE)
-_POLYNOMIAL = re.compile(r"^( *)(\w+) = polynomial\((\w+), (\w+)\)$", re.MULTILINE)
+_POLYNOMIAL = re.compile(r"^( *)(\w+) = polynomial(_f64)?\((\w+), (\w+)\)$", re.MULTILINE)
 _CALLS = re.compile(r"(?<![.\w])(?<!def )([a-z]\w*)(?=\()")
 _NUMPY_TYPES = {short: f"np.{dtype.name}" for short, dtype in DTYPES_BY_SHORT_NAME.items()} | {"bool": "np.bool_"}
 
@@ -111,7 +111,7 @@ def library(
 
     Placeholders: a name that ends in `_T` (`_I`, `_R`, `_C`, `_U`, `_S`), `T_type` for the NumPy type, and the names
     in `values[short]` and of the format (`MANTISSA_BITS`). A line `q = polynomial(r, NAME)` becomes Horner's scheme for
-    the coefficients `polynomials[NAME][short]`, constant term first.
+    the coefficients `polynomials[NAME][short]`, constant term first; `polynomial_f64` works in float64 for any dtype.
     """
     formats = {short: _FORMATS.get(short, {}) | dict((values or {}).get(short, {})) for short in dtypes}
     for match in _DEFINITION.finditer(text):
@@ -135,7 +135,7 @@ def _render(template: _Template) -> str:
     if short:
         kinds = {"T": short} | {k: v for k, v in values.items() if len(k) == 1}
         letters = "".join(kinds)
-        text = _POLYNOMIAL.sub(lambda m: _horner(m[1], m[2], m[3], template.polynomials[m[4]]), text)
+        text = _POLYNOMIAL.sub(lambda m: _horner(m[1], m[2], m[3] or "", m[4], template.polynomials[m[5]]), text)
         named = "|".join(k for k in values if len(k) > 1)
         if named:
             text = re.sub(rf"\b({named})\b", lambda m: values[m[1]], text).replace("--", "")
@@ -147,10 +147,11 @@ def _render(template: _Template) -> str:
     return text if text.startswith("@") or text.startswith("def emit_") else f"{INLINED}\n{text}"
 
 
-def _horner(indent: str, result: str, x: str, coefficients: Sequence[float]) -> str:
-    *rest, last = coefficients
-    lines = [f"{indent}{result} = T_type({last!r})"]
-    lines += [f"{indent}{result} = fma_T({result}, {x}, T_type({c!r}))" for c in reversed(rest)]
+def _horner(indent: str, result: str, suffix: str, x: str, coefficients: Sequence[float]) -> str:
+    *rest, last = (f"{c!r}" if suffix else f"T_type({c!r})" for c in coefficients)
+    fma = f"fma{suffix or '_T'}"
+    lines = [f"{indent}{result} = {last}"]
+    lines += [f"{indent}{result} = {fma}({result}, {x}, {c})" for c in reversed(rest)]
     return "\n".join(lines)
 
 
