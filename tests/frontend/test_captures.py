@@ -399,3 +399,74 @@ class Opaque(metaclass=_Meta):
 
 
 Opaque = Opaque()
+
+
+def test_bodies_of_classes_see_the_globals(call):
+    def f(x):
+        class Local:
+            scale = SCALE
+            weights = W * 2
+
+            def apply(self, v):
+                return v * self.scale + self.weights
+
+        return Local().apply(x)
+
+    np.testing.assert_array_equal(call(f, X), f(X))
+
+
+def test_functions_that_share_closure_cells(call):
+    def make():
+        count = np.ones(3)
+
+        def even(x, n):
+            return x if n == 0 else odd(x * count, n - 1)
+
+        def odd(x, n):
+            return even(x + count, n - 1)
+
+        def start(x):
+            return even(x, 4) + odd(x, 3)
+
+        return start
+
+    np.testing.assert_array_equal(call(make(), X), make()(X))
+
+
+def test_builtins_are_guarded_once(monkeypatch):
+    def f(x):
+        for _ in range(20):
+            x = x * len(x)
+        return x
+
+    traced = trace(f, (X,), {})
+    assert len([g for g in traced.guards if g.name == "len"]) == 1
+    monkeypatch.setattr(sys.modules[__name__], "len", lambda x: 1, raising=False)
+    assert not holds(traced)
+
+
+def test_an_error_of_ours_that_the_users_code_catches_still_counts():
+    def f(x):
+        try:
+            return x * float(x.sum())
+        except TypeError:
+            return x
+
+    with pytest.raises(TracingError):
+        trace(f, (X,), {})
+
+
+def test_mutated_inputs_that_overlap_are_refused():
+    base = np.arange(4.0)
+    view = base[1:]
+
+    def f(x):
+        base[:] = 0.0
+        return x + view
+
+    with pytest.raises(TracingError) as caught:
+        trace(f, (X,), {})
+    assert caught.value.code == "WB170"
+    both = trace(lambda a, b: a.__iadd__(b), (base.copy(), base.copy()), {})
+    assert both.overlap([base, base[::-1]])
+    assert not both.overlap([base.copy(), base])

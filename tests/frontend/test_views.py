@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from workbench.frontend.layouts import axis_order
 from workbench.frontend.trace import trace
-from workbench.frontend.tracer import axis_order
 
 A = np.arange(24.0).reshape(4, 6)
 B = np.arange(6.0)

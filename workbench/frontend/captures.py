@@ -22,7 +22,7 @@ import pathlib
 import re
 import types
 from collections import deque
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +97,8 @@ class Lifter:
         self.parent: Lifter | None = None
         self.guards: list[Guard] = []
         self.overlays: dict[int, Overlay] = {}
-        self.cells: dict[int, tuple[types.CellType, types.CellType, Any]] = {}
+        self.cells: dict[int, tuple[types.CellType, types.CellType, Any]] = {}  # original, ours, its first content
+        self.unfilled: set[int] = set()
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}
         self._through_parent = False  # what is read through the view of the trace around this one, that one guards
@@ -295,6 +296,15 @@ class Overlay(dict):
         self.refuses_writes = True
         self.removed: set[str] = set()
         self._seen: dict[str, Any] = {}
+        self._absent: set[str] = set()
+        self._placed: dict[str, Any] = {}
+
+    def place(self, names: Iterable[str]) -> None:
+        """Lift names now: the bodies of classes look globals up past `__getitem__`."""
+        for name in names:
+            if name not in self._placed and not dict.__contains__(self, name) and name in self:
+                self._placed[name] = value = self[name]
+                dict.__setitem__(self, name, value)
 
     def __getitem__(self, name: str) -> Any:
         value = dict.get(self, name, _MISSING)
@@ -309,8 +319,9 @@ class Overlay(dict):
         try:
             value = source[name]
         except KeyError:
-            # A name that a later definition could shadow: the builtin of today is part of the program.
-            self.lifter.guard(name, lambda: name in source, False)
+            if name not in self._absent:  # a later definition could shadow the builtin that the program uses
+                self._absent.add(name)
+                self.lifter.guard(name, lambda: name in source, False)
             raise
         lifter = self.lifter
         saved, lifter._through_parent = lifter._through_parent, lifter._through_parent or isinstance(source, Overlay)
@@ -325,6 +336,7 @@ class Overlay(dict):
         dict.__setitem__(self, name, value)
 
     def __delitem__(self, name: str) -> None:
+        self._placed.pop(name, None)
         if dict.__contains__(self, name):
             dict.__delitem__(self, name)
             if name in self.source:
@@ -345,4 +357,8 @@ class Overlay(dict):
 
     def written(self) -> list[str]:
         """Names that the code assigned, in order."""
-        return [name for name in dict.__iter__(self) if name != "__builtins__"]
+        return [
+            name
+            for name, value in dict.items(self)
+            if name != "__builtins__" and not (name in self._placed and self._placed[name] is value)
+        ]

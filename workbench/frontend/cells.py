@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import TracingError
 from ..ir import Jaxpr, Var
 from .captures import Capture, Guard, Lifter, Overlay
+from .functions import class_body_names
 from .outputs import OutLeaf
 from .recording import Trace, current_trace, recording
 from .trace import Traced, finish, user_errors
@@ -112,6 +113,7 @@ def trace_cell(
 
         overlay = lifter.overlay(namespace)  # type: ignore[arg-type]
         overlay.refuses_writes = False
+        overlay.place(class_body_names(code))
         record.entry = sys._getframe()
         with user_errors():
             exec(code, overlay, overlay)

@@ -89,9 +89,12 @@ def build(
     for i, fix in enumerate(filled):
         text.append(f"   {'Fix ' if i == 0 else '    '} {f'{i + 1}. ' if len(filled) > 1 else ''}{fix}")
     text.append(f"   {cls.__name__} {code}{f' at {where}' if where else ''}: {essence}")
-    return cls(
+    error = cls(
         "\n".join(text), code=code, span=span, value=name_of(value) or expr, provenance=origin, fixes=filled
     )  # fmt: skip
+    if trace is not None and not trace.op and trace.failure is None:  # inside an operation, a rule may handle it
+        trace.failure = error
+    return error
 
 
 def _fill(text: str, words: dict[str, str]) -> str:
@@ -368,12 +371,14 @@ def _concrete(value: Any) -> Any:
 def _traced_result(value: Any) -> Any:
     from .tracer import lift
 
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-        return lift(value)
-    if type(value) in (list, tuple):
-        return type(value)(_traced_result(v) for v in value)
-    if isinstance(value, tuple) and hasattr(value, "_make"):
-        return value._make(_traced_result(v) for v in value)
+    if isinstance(value, np.ndarray):
+        return lift(value) if value.dtype.kind in "biufc" else value
+    make = getattr(value, "_make", None)
+    if isinstance(value, tuple) and make is not None:
+        return make([_traced_result(v) for v in value])
+    if isinstance(value, list | tuple):
+        items = [_traced_result(v) for v in value]
+        return items if isinstance(value, list) else tuple(items)
     return value
 
 
@@ -451,6 +456,11 @@ EXPLANATIONS: dict[str, str] = {
     "Return it from the compiled function instead.",
     "WB140": "Static arguments are part of the key under which compiled code is found, so that they must be hashable.",
     "WB150": "jit_scope marks operations of a program that is being traced; outside one there is nothing to mark.",
+    "WB122": "Every call must rebuild what the code returns: arrays, numbers, and lists, tuples and dicts of them can "
+    "be; an object of another class cannot.",
+    "WB131": "A function or class that outlives the compiled code holds one of its traced arrays.",
+    "WB170": "The code writes to an array while another of its inputs is a view of the same memory; the compiled "
+    "program could not show the write through both. It runs in NumPy.",
     "WB160": "Printing, reading files, random numbers, clocks and changes to outside objects must happen at every run, "
     "while tracing runs the code once. Such code runs in NumPy, where it does what it says.",
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import enum
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -29,15 +30,26 @@ def rebuild_code(code: types.CodeType) -> types.CodeType:
 
     A copy: the interpreter specialises code objects in place, and the user's own must stay tuned to plain globals.
     """
-    copy = _copies.get(code)
-    if copy is None:
+    found = _copies.get(id(code))
+    if found is None:
         if len(_copies) > 10_000:
             _copies.clear()
-        copy = _copies[code] = code.replace()
-    return copy
+        found = _copies[id(code)] = (code, code.replace())
+    return found[1]
 
 
-_copies: dict[types.CodeType, types.CodeType] = {}
+_copies: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by id: equal codes may stand in different files
+
+
+def class_body_names(code: types.CodeType) -> set[str]:
+    """The names that bodies of classes inside `code` read; they look globals up in the dict itself."""
+    names: set[str] = set()
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            if not const.co_flags & inspect.CO_OPTIMIZED:
+                names.update(const.co_names)
+            names |= class_body_names(const)
+    return names
 
 
 def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
@@ -98,8 +110,9 @@ def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Re
     originals = fn.__closure__ or ()
     # The cells are made first and filled later: a function may be in its own closure.
     cells = tuple([_new_cell(lifter, cell) for cell in originals])
-    code = rebuild_code(fn.__code__)
-    new = types.FunctionType(code, lifter.overlay(fn.__globals__), fn.__name__, None, cells or None)
+    code, overlay = rebuild_code(fn.__code__), lifter.overlay(fn.__globals__)
+    overlay.place(class_body_names(code))
+    new = types.FunctionType(code, overlay, fn.__name__, None, cells or None)
     new.__qualname__ = fn.__qualname__
     new.__module__ = fn.__module__
     new.__doc__ = fn.__doc__
@@ -138,16 +151,21 @@ def _attribute(owner: Any, name: str) -> Read:
 
 
 def _new_cell(lifter: Lifter, original: types.CellType) -> types.CellType:
+    from .captures import _MISSING
+
     found = lifter.cells.get(id(original))
-    return found[1] if found is not None else types.CellType()
+    if found is None:
+        found = lifter.cells[id(original)] = (original, types.CellType(), _MISSING)
+        lifter.unfilled.add(id(original))
+    return found[1]
 
 
 def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, name: str) -> None:
     from .captures import _MISSING, _content
 
-    if id(original) in lifter.cells:
+    if id(original) not in lifter.unfilled:
         return
-    lifter.cells[id(original)] = (original, cell, _MISSING)
+    lifter.unfilled.discard(id(original))
     value = _content(original)
     if value is not _MISSING:
         cell.cell_contents = lifted = lifter.lift(value, name, lambda: original.cell_contents)

@@ -62,6 +62,19 @@ class Outputs:
             np.copyto(inputs[i], owned[k], casting="no")
         return self._build(owned, inputs, None)
 
+    def overlap(self, inputs: Sequence[Any]) -> bool:
+        """Whether an input that is mutated shares memory with another one, which the program does not know."""
+        for i, _ in self.writes:
+            written = inputs[i]
+            if isinstance(written, np.ndarray) and type(written) is not Tracer:
+                for j, other in enumerate(inputs):
+                    if j == i or not isinstance(other, np.ndarray) or type(other) is Tracer:
+                        continue
+                    # With a bound on its work: True where the answer would be hard to find.
+                    if np.may_share_memory(written, other, max_work=10_000):  # pyright: ignore[reportArgumentType]
+                        return True
+        return False
+
     def _build(self, results: Sequence[Any], inputs: Sequence[Any], writer: Callable | None) -> Any:
         if writer is not None:
             for i, k in self.writes:
@@ -240,7 +253,7 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
         return original[1]
     from .captures import Overlay
 
-    space = value.__globals__
+    space: Any = value.__globals__
     while isinstance(space, Overlay):
         space = space.source
     cells = tuple([types.CellType() for _ in value.__closure__ or ()])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import TracingError
 from ..ir import Atom, Aval, Equation, Literal, Origin, Primitive, Scope, Var, aval_of
 from .positions import position_of
 
@@ -50,6 +51,7 @@ class Trace:
         self.scopes: tuple[Scope, ...] = ()
         self.op = ""
         self.entry: FrameType | None = None  # user frames end here
+        self.failure: TracingError | None = None  # the first one: the user's own code may catch it
         self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
         self._origin: Origin | None = None
         self._caller: FrameType | None = None
@@ -91,6 +93,9 @@ class Trace:
         n_eqns = len(self.eqns)
         try:
             result = fn(*args, **kwargs)
+        except TracingError as error:
+            self.failure = self.failure or error
+            raise
         finally:
             self.op, self._caller = "", None
             origin, self._origin = self._origin, None

@@ -17,10 +17,10 @@ import numpy as np
 import optree
 
 from ..config import config
-from ..errors import SideEffectError
+from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, _ScalarInput, check_array
-from .diagnostics import unsupported
+from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
 from .positions import user_traceback
 from .recording import Trace, current_trace, recording
@@ -65,6 +65,10 @@ class Traced:
         """The user's names for the results, "" where there is none."""
         return tuple(result_hint(atom) for atom in self.jaxpr.outvars)
 
+    def overlap(self, inputs: Sequence[Any]) -> bool:
+        """Whether an input that the program mutates shares memory with another one: then it must not be called."""
+        return self.outputs.overlap(inputs)
+
     def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> Any:
         """Write back what was mutated and make the return value. inputs: of the jaxpr, captures included."""
         return self.outputs.rebuild(results, inputs)
@@ -90,7 +94,7 @@ def trace(
     TracingError
         The code cannot be traced. Errors of the user's own propagate as Python and NumPy raise them.
     """
-    name = name or getattr(fn, "__name__", type(fn).__name__)
+    name = str(name or getattr(fn, "__name__", type(fn).__name__))
     numbers = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
     numbers = {n + len(args) if n < 0 else n for n in numbers}
@@ -149,6 +153,9 @@ def finish(
     flatten: Callable, function: Callable | None = None,
 ) -> Traced:  # fmt: skip
     """Close a trace whose code returned `result`. arguments: the tracers of the arguments, in order."""
+    if record.failure is not None and not record.strict:
+        # The user's own `except` clause caught our error: with numbers, that branch would not have been taken.
+        raise record.failure
     lifter.check_side_effects()
     # Lifting results may capture more: it comes before the inputs are counted.
     buffers: list[Buffer | None] = [None if x.scalar else x.buffer for x in arguments]
@@ -158,6 +165,15 @@ def finish(
         inputs = [*buffers, *[_buffer(entry.tracer) for entry in record.captured]]
         outputs, atoms = collect_outputs(record, lifter, result, inputs)
     captured = record.captured
+    values = [*[b and b.given for b in buffers], *[e.value for e in captured]]
+    if outputs.overlap(values):
+        raise build(
+            TracingError,
+            "The code writes to an array that shares memory with another of its inputs.",
+            "a mutated input overlaps another input",
+            code="WB170",
+            fixes=("pass a copy of one of them",),
+        )
     jaxpr = make_jaxpr(record, atoms)
     captures = tuple(
         Capture(e.name, e.read, e.value.value if isinstance(e.value, _ScalarInput) else e.value) for e in captured
@@ -220,7 +236,7 @@ def _parameter_names(fn: Callable, n_args: int) -> list[str]:
 def _leaf_names(dynamic: Any, parameters: Sequence[str]) -> list[str]:
     names = []
     for path in optree.tree_paths(dynamic, none_is_leaf=True):
-        head = parameters[path[1]] if path[0] == 0 else str(path[1])
+        head = parameters[int(path[1])] if path[0] == 0 else str(path[1])
         names.append(head + "".join(f"[{k!r}]" for k in path[2:]))
     return names
 

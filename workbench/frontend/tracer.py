@@ -14,24 +14,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import TracingError
-from ..ir import Atom, Aval, Literal, Primitive, Var, aval_of, supported_dtype
-from ..primitives.lowering import Pointwise
+from ..ir import NO_ORIGIN, Atom, Aval, Literal, Primitive, Var, aval_of, supported_dtype
+from .layouts import Strides, contiguous_strides, layout_of, result_strides
 from .recording import Trace, current_trace
 
 if TYPE_CHECKING:
     from .views import ViewOp
 
-Strides = tuple[int, ...]
-
-
 class Buffer:
     """Memory that traced arrays share: `value` is its content now, `version` counts the writes.
 
     aval, strides: of the whole buffer (strides in bytes; None: C-contiguous); writeable: whether NumPy would allow
-    a write; var_in: the program's input that this memory is, if it came from outside.
+    a write; var_in: the program's input that this memory is, if it came from outside; given: the array it was then.
     """
 
-    __slots__ = ("aval", "strides", "trace", "value", "var_in", "version", "whole", "writeable")
+    __slots__ = ("aval", "given", "strides", "trace", "value", "var_in", "version", "whole", "writeable")
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
         self.trace = trace
@@ -41,6 +38,7 @@ class Buffer:
         self.writeable = writeable
         self.version = 0
         self.var_in: Var | None = None
+        self.given: Any = None
         self.whole: Tracer | None = None  # the tracer that stands for the input itself
 
 
@@ -56,9 +54,6 @@ class Tracer:
     )  # fmt: skip
     __array_priority__ = 1000
 
-    aval: Aval
-    buffer: Buffer
-
     def __init__(
         self, buffer: Buffer, aval: Aval, parent: Tracer | None = None, op: ViewOp | None = None, *,
         scalar: bool = False, strides: Strides | None = None, writeable: bool = True,
@@ -69,7 +64,7 @@ class Tracer:
         self.op = op
         self.scalar = scalar
         self.writeable = writeable
-        self.origin = None
+        self.origin = NO_ORIGIN  # of the view
         self._strides = strides
         self._version = -1
         self._atom: Atom | None = None
@@ -455,15 +450,6 @@ Tracer.__round__ = _round  # type: ignore[attr-defined]
 # ---- recording ----
 
 
-def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> Strides:
-    """The strides of a C-contiguous array, in bytes."""
-    strides, step = [], itemsize
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
 def type_name(x: Tracer) -> str:
     kind = x.__class__
     return kind.__name__ if kind in (float, int, complex, bool) else f"numpy.{kind.__name__}"
@@ -494,7 +480,8 @@ def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
         return tuple([from_atom(trace, var) for var in outvars])
     result = from_atom(trace, outvars[0])
     if len(result.aval.shape) > 1 and (strided or primitive.name == "broadcast_in_dim"):
-        result._strides = result.buffer.strides = _result_strides(primitive, operands, result.aval, params)
+        inputs = [x for x in operands if type(x) is Tracer]
+        result._strides = result.buffer.strides = result_strides(primitive, inputs, result.aval, params)
     return result
 
 
@@ -564,11 +551,11 @@ def input_tracer(trace: Trace, var: Var, value: Any) -> Tracer:
     if type(value) is Tracer:
         strides, writeable, scalar = value._strides, value.writeable, value.scalar
     elif isinstance(value, np.ndarray):
-        strides, writeable, scalar = _layout(value), value.flags.writeable, False
+        strides, writeable, scalar = layout_of(value), value.flags.writeable, False
     else:
         scalar = not isinstance(value, Aval)
     buffer = Buffer(trace, var, strides, writeable)
-    buffer.var_in = var
+    buffer.var_in, buffer.given = var, value
     buffer.whole = tracer = Tracer(buffer, var.aval, scalar=scalar, strides=strides, writeable=writeable)
     return tracer
 
@@ -593,65 +580,3 @@ def known_value(x: Any) -> np.ndarray | None:
     if type(x) is not Tracer:
         return np.asarray(x)
     return x.buffer.trace.known(x.current)
-
-
-# ---- layouts: which results NumPy would lay out other than C-contiguous ----
-
-
-def _layout(array: np.ndarray) -> Strides | None:
-    return None if array.flags.c_contiguous else array.strides
-
-
-def _result_strides(primitive: Primitive, operands: tuple, aval: Aval, params: dict[str, Any]) -> Strides | None:
-    """Strides of a fresh result: elementwise results keep the axis order of their operands (NumPy's order "K")."""
-    if primitive.name == "broadcast_in_dim":
-        (x,) = operands
-        if type(x) is not Tracer or not x.shape:
-            return None
-        # Only its axis order matters: a broadcast operand has no say along the axes that it repeats.
-        strides = [0] * len(aval.shape)
-        for i, dim in enumerate(params["broadcast_dimensions"]):
-            strides[dim] = x.strides[i] if x.shape[i] == aval.shape[dim] else 0
-        return tuple(strides)
-    if not (primitive.has_rule("lowering") and isinstance(primitive.lowering, Pointwise)):
-        return None
-    ranked = [x.strides for x in operands if type(x) is Tracer and x.shape]
-    order = axis_order(ranked, len(aval.shape))
-    if order == tuple(range(len(order))):
-        return None
-    strides, step = [0] * len(order), aval.dtype.itemsize
-    for axis in reversed(order):
-        strides[axis] = step
-        step *= max(aval.shape[axis], 1)
-    result = tuple(strides)
-    return None if result == contiguous_strides(aval.shape, aval.dtype.itemsize) else result
-
-
-def axis_order(strides: list[Strides], ndim: int) -> tuple[int, ...]:
-    """Axes from the slowest to the fastest, as NumPy's iterator orders them for a set of operands."""
-    order = list(range(ndim))
-    # An insertion sort, as in npyiter_find_best_axis_ordering: it is not a total order, so that its steps matter.
-    for i in range(ndim - 2, -1, -1):
-        axis, at = order[i], i
-        for j in range(i + 1, ndim):
-            swap = _is_faster(axis, order[j], strides)
-            if swap is None:
-                continue
-            if not swap:
-                break
-            at = j
-        order.insert(at, order.pop(i))
-    return tuple(order)
-
-
-def _is_faster(axis: int, other: int, strides: list[Strides]) -> bool | None:
-    """Whether `axis` steps through memory in smaller steps than `other`, which is further in; None: undecided."""
-    result: bool | None = None
-    for s in strides:
-        a, b = abs(s[axis]), abs(s[other])
-        if a and b:
-            if b <= a:
-                result = False
-            elif result is None:
-                result = True
-    return result

@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..ir import REGISTRY, Aval
-from .tracer import Strides, Tracer, contiguous_strides, emit, from_atom, require_trace
+from .layouts import Strides, contiguous_strides
+from .tracer import Tracer, emit, from_atom, require_trace
 
 
 class ViewOp(Protocol):
@@ -332,7 +333,7 @@ def broadcast_view(x: Tracer, shape: Sequence[int]) -> Tracer:
 
 def part_view(x: Tracer, name: str) -> Tracer:
     """`x.real` or `x.imag` of a complex array, a view in every second float."""
-    dtype = np.empty(0, x.dtype).real.dtype
+    dtype = np.dtype(np.float32 if x.dtype == np.complex64 else np.float64)
     return make_view(x, Part(name), x.shape, x.strides, dtype=dtype)
 
 

@@ -1,0 +1,95 @@
+"""Layouts: the strides that NumPy would give an array, which decide where a reshape is a view and where a copy.
+
+Fresh results are C-contiguous, unless they are elementwise and their operands lie otherwise in memory (NumPy's order
+"K", which its iterator finds from all operands).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..ir import Aval, Primitive
+from ..primitives.lowering import Pointwise
+
+Strides = tuple[int, ...]
+
+
+class Strided(Protocol):
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> Strides: ...
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> Strides:
+    """The strides of a C-contiguous array, in bytes."""
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def layout_of(array: np.ndarray) -> Strides | None:
+    """The strides of a real array, None if it is C-contiguous."""
+    return None if array.flags.c_contiguous else array.strides
+
+
+def result_strides(
+    primitive: Primitive, operands: Sequence[Strided], aval: Aval, params: Mapping[str, Any]
+) -> Strides | None:
+    """Strides of a fresh result: elementwise results keep the axis order of their operands (NumPy's order "K")."""
+    if primitive.name == "broadcast_in_dim":
+        if not operands or not operands[0].shape:
+            return None
+        (x,) = operands
+        # Only its axis order matters: a broadcast operand has no say along the axes that it repeats.
+        strides = [0] * len(aval.shape)
+        for i, dim in enumerate(params["broadcast_dimensions"]):
+            strides[dim] = x.strides[i] if x.shape[i] == aval.shape[dim] else 0
+        return tuple(strides)
+    if not (primitive.has_rule("lowering") and isinstance(primitive.lowering, Pointwise)):
+        return None
+    ranked = [x.strides for x in operands if x.shape]
+    order = axis_order(ranked, len(aval.shape))
+    if order == tuple(range(len(order))):
+        return None
+    placed, step = [0] * len(order), aval.dtype.itemsize
+    for axis in reversed(order):
+        placed[axis] = step
+        step *= max(aval.shape[axis], 1)
+    result = tuple(placed)
+    return None if result == contiguous_strides(aval.shape, aval.dtype.itemsize) else result
+
+
+def axis_order(strides: list[Strides], ndim: int) -> tuple[int, ...]:
+    """Axes from the slowest to the fastest, as NumPy's iterator orders them for a set of operands."""
+    order = list(range(ndim))
+    # An insertion sort, as in npyiter_find_best_axis_ordering: it is not a total order, so that its steps matter.
+    for i in range(ndim - 2, -1, -1):
+        axis, at = order[i], i
+        for j in range(i + 1, ndim):
+            swap = _is_faster(axis, order[j], strides)
+            if swap is None:
+                continue
+            if not swap:
+                break
+            at = j
+        order.insert(at, order.pop(i))
+    return tuple(order)
+
+
+def _is_faster(axis: int, other: int, strides: list[Strides]) -> bool | None:
+    """Whether `axis` steps through memory in smaller steps than `other`, which is further in; None: undecided."""
+    result: bool | None = None
+    for s in strides:
+        a, b = abs(s[axis]), abs(s[other])
+        if a and b:
+            if b <= a:
+                result = False
+            elif result is None:
+                result = True
+    return result
