@@ -248,7 +248,7 @@ def erf_f64():
         x = mp.sqrt(z)
         return mp.erf(x) / x - 1
 
-    return minimax(f, mpf(2) ** -40, 1.0, range(12), weight=lambda z: mpf(1))
+    return minimax(f, mpf(2) ** -40, 1.0, range(13), weight=lambda z: mpf(1))
 
 
 @fit("erf_f32")
@@ -257,7 +257,7 @@ def erf_f32():
         x = mp.sqrt(z)
         return mp.erf(x) / x - 1
 
-    return minimax(f, mpf(2) ** -40, 1.0, range(6), weight=lambda z: mpf(1), dtype=F32)
+    return minimax(f, mpf(2) ** -40, 1.0, range(7), weight=lambda z: mpf(1), dtype=F32)
 
 
 def erfc_factor(low: float, high: float, centre: float, degree: int, dtype: type):

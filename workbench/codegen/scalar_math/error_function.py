@@ -14,13 +14,13 @@ _POLYNOMIALS = {
     # erf(x) / x - 1 in powers of x**2, for |x| <= 1
     "ERF": {
         "f64": (
-            0.12837916709551256, -0.37612638903183476, 0.11283791670943444, -0.0268661706430603, 0.005223977605988563,
-            -0.0008548325931369608, 0.00012055293796906926, -1.4924718566322378e-05, 1.6447226170926405e-06,
-            -1.620713105976695e-07, 1.3714799149400534e-08, -7.786970635728129e-10,
+            0.1283791670955126, -0.3761263890318388, 0.1128379167095905, -0.02686617064567906, 0.0052239776296761145,
+            -0.0008548327222675797, 0.00012055338967278785, -1.4925766619097283e-05, 1.6463530091776465e-06,
+            -1.6375247774750918e-07, 1.481696605790619e-08, -1.1945918457836858e-09, 6.876179745049828e-11,
         ),
         "f32": (
-            0.12837912142276764, -0.3761233985424042, 0.11280319094657898, -0.026715541258454323, 0.004922589287161827,
-            -0.0005652065738104284,
+            0.12837916612625122, -0.3761262893676758, 0.11283618956804276, -0.02685517445206642, 0.005190844647586346,
+            -0.0008031835895963013, 7.924130477476865e-05,
         ),
     },
     # erfc(x) * exp(x**2) * (x + c) in powers of (x - c) / (x + c), for x from 1 to where erf is 1
@@ -36,17 +36,17 @@ _POLYNOMIALS = {
             0.006321607623249292, 0.0028048574458807707,
         ),
     },
-    # the same for x from 1 to where erfc underflows
+    # the same for x from 1 to where erfc underflows, without the constant term
     "ERFC": {
         "f64": (
-            1.095995661000491, -0.9765487290808819, 0.7732087022652487, -0.540853831313253, 0.3308515878773943,
+            -0.9765487290808819, 0.7732087022652487, -0.540853831313253, 0.3308515878773943,
             -0.17401093723904917, 0.07638151492342866, -0.02637005336149846, 0.006112055487475432,
             -0.00028095858821742945, -0.0004550515536033496, 0.00017681069870811012, -3.63947811180134e-06,
             -1.8851192827793002e-05, 4.7027834202803295e-06, 1.3981216356531565e-06, -8.500709673194468e-07,
             -3.755255297982443e-08, 1.1198326238527114e-07, -2.216586596487789e-08,
         ),
         "f32": (
-            1.0740069150924683, -0.8833944201469421, 0.5902280807495117, -0.31046900153160095, 0.1195296123623848,
+            -0.8833944201469421, 0.5902280807495117, -0.31046900153160095, 0.1195296123623848,
             -0.02680087648332119, -0.0012169408146291971, 0.0028871779795736074, -0.0005193810211494565,
         ),
     },
@@ -80,9 +80,10 @@ def erfc_T(x):
     z = size * size
     z_low = fma_T(size, size, negative_T(z))
     q = polynomial(z, ERF)
-    # For -1 < x < 1: 1 - x - x * q
+    # For -1 < x < 1: 1 - x - x * q, with the error of z times a coarse derivative of q
     near = T_type(1.0) - x
-    inner = near + (((T_type(1.0) - near) - x) - x * q)
+    rest = fma_T(T_type(0.3) * x, z_low, (T_type(1.0) - near) - x)
+    inner = near + fma_T(negative_T(x), q, rest)
     # Quotients by `divisor` once more for their remainders: t, and P(t) / divisor in two parts
     divisor = size + T_type(ERFC_CENTRE)
     divisor_low = size - (divisor - T_type(ERFC_CENTRE))
@@ -92,8 +93,10 @@ def erfc_T(x):
     t = dividend * inverse
     t = fma_T(fma_T(negative_T(t), divisor, dividend) + (dividend_low - t * divisor_low), inverse, t)
     q = polynomial(t, ERFC)
-    factor = q * inverse
-    factor_low = (fma_T(negative_T(factor), divisor, q) - factor * divisor_low) * inverse
+    top = fma_T(t, q, T_type(ERFC_CONSTANT))
+    top_low = fma_T(t, q, T_type(ERFC_CONSTANT) - top)
+    factor = top * inverse
+    factor_low = (fma_T(negative_T(factor), divisor, top) + (top_low - factor * divisor_low)) * inverse
     k = fma_T(z, T_type(-LOG2E), T_type(SHIFT)) - T_type(SHIFT)
     high = fma_T(k, T_type(-LN2_HIGH), negative_T(z))
     rest = fma_T(k, T_type(-LN2_LOW), negative_T(z_low))
@@ -106,8 +109,12 @@ def erfc_T(x):
 ''',
     FLOATS,
     {
-        "f64": VALUES["f64"] | dict(ERF_ONE="6.0", FAR_CENTRE="3.0", ERFC_ZERO="27.5", ERFC_CENTRE="4.0"),
-        "f32": VALUES["f32"] | dict(ERF_ONE="4.0", FAR_CENTRE="2.0", ERFC_ZERO="10.25", ERFC_CENTRE="3.0"),
+        "f64": VALUES["f64"]
+        | dict(ERF_ONE="6.0", FAR_CENTRE="3.0", ERFC_ZERO="27.5", ERFC_CENTRE="4.0", ERFC_CONSTANT="1.095995661000491"),
+        "f32": VALUES["f32"]
+        | dict(
+            ERF_ONE="4.0", FAR_CENTRE="2.0", ERFC_ZERO="10.25", ERFC_CENTRE="3.0", ERFC_CONSTANT="1.0740069150924683"
+        ),
     },
     POLYNOMIALS | _POLYNOMIALS,
 )
