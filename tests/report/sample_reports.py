@@ -360,7 +360,8 @@ def large(rounds: int = LARGE_ROUNDS) -> CompileReport:
         first = 10 * i
         for step, ids in ((a, range(first, first + 3)), (b, range(first + 3, first + 10))):
             body = "\n".join(f"        t{n} = t{n - 1} * x[i, j]" for n in ids)
-            text = f"import numpy as np\n\n\ndef step_{step}(start, stop, x, y, n1):\n    for i in range(start, stop):\n{body}\n"
+            opening = f"def step_{step}(start, stop, x, y, n1):\n    for i in range(start, stop):"
+            text = f"import numpy as np\n\n\n{opening}\n{body}\n"
             at = [[]] * 5 + [[f"e{n}"] for n in ids]
             kernels.append(kernel(step, f"step_{step.lower()}_9a{i:02d}", text, n_elements=262_144, flops=4e6,
                                   median_ms=0.31, line_equations=at, roof_share=0.6, llvm=LLVM, asm=ASM))  # fmt: skip

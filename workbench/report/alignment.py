@@ -103,9 +103,7 @@ def _compact(layers: Order, root: list[int], widths: Sequence[float], gap: float
     return [x[root[vertex]] for vertex in range(size)]
 
 
-def _topological(
-    roots: set[int], before: dict[int, dict[int, float]], after: dict[int, dict[int, float]]
-) -> list[int]:
+def _topological(roots: set[int], before: dict[int, dict[int, float]], after: dict[int, dict[int, float]]) -> list[int]:
     waiting = {block: len(before.get(block, ())) for block in sorted(roots)}
     order = [block for block, n in waiting.items() if not n]
     for block in order:

@@ -55,8 +55,7 @@ def _hints(cls: type) -> dict[str, Any]:
 @cache
 def _defaults(cls: type) -> dict[str, Any]:
     return {
-        f.name: f.default_factory() if f.default_factory is not _MISSING else f.default
-        for f in dataclasses.fields(cls)
+        f.name: f.default_factory() if f.default_factory is not _MISSING else f.default for f in dataclasses.fields(cls)
     }
 
 

@@ -84,7 +84,9 @@ def lay_out(
     return Layout(centres, routes, max(reach) + MARGIN, bottoms[-1] + MARGIN)
 
 
-def _bands(drawing: Drawing, sizes: Sequence[tuple[float, float]], *, labelled: bool) -> tuple[list[float], list[float]]:
+def _bands(
+    drawing: Drawing, sizes: Sequence[tuple[float, float]], *, labelled: bool
+) -> tuple[list[float], list[float]]:
     """Top and bottom of each layer."""
     tops, bottoms = [], []
     y = MARGIN

@@ -23,7 +23,7 @@ def text_width(text: str, size: float, *, bold: bool = False, mono: bool = False
 
 
 def fit(text: str, width: float, size: float, *, bold: bool = False, mono: bool = False) -> str:
-    """`text`, or as much of its head and tail as fits, joined by an ellipsis. The tail matters: names end in numbers."""
+    """`text`, or what fits of its head and its tail, joined by an ellipsis. The tail matters: names end in numbers."""
     if text_width(text, size, bold=bold, mono=mono) <= width:
         return text
     for kept in range(len(text) - 1, 1, -1):

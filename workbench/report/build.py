@@ -1,0 +1,314 @@
+"""From the runtime's record of a compilation to the report that people see.
+
+Comes in: a `Compilation`, with everything that happened as objects. Goes out: a `CompileReport`, plain data that links
+source, equations, steps, kernels and times by ids.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from math import ceil
+from typing import Any
+
+from ..errors import WorkbenchError
+from ..fusion import Cluster, NumpyStep, Plan, Step, ViewStep, step_eqns, step_outputs
+from ..ir import Equation, Jaxpr, Span, Var, equation_lines
+from .compact import equation_text
+from .identities import Identities
+from .kernel_rows import kernel_rows
+from .layout import lay_out_graph
+from .machine import describe_machine
+from .plan_graph import merged_and_refused, plan_graph
+from .schema import (
+    Cell,
+    CompileReport,
+    EquationRow,
+    Fallback,
+    Kept,
+    Machine,
+    Phase,
+    SourceSpan,
+    Stage,
+    Summary,
+    TimelineBar,
+    Timings,
+    Value,
+    Verification,
+)
+from .traffic import bytes_saved
+
+_numbers = itertools.count(1)
+
+
+def build_report(compilation: Any) -> CompileReport:
+    """The report of a compilation (`runtime.compilation.Compilation`), as far as it has run."""
+    source = compilation.source
+    plan: Plan = compilation.plan
+    spans = SpanMap(source)
+    stages, ids = _stages(compilation.stages, spans)
+    _mark_steps(stages, ids, plan)
+    limits = compilation.limits
+    machine = describe_machine(compilation.device, compilation.threads, limits)
+    timeline = [TimelineBar(*bar) for bar in compilation.timeline]
+    step_ms = _step_times(timeline, compilation.kernel_infos)
+    decisions = merged_and_refused(plan, ids)
+    graph = plan_graph(plan, ids, _input_names(compilation), compilation.outputs, compilation.kernels)
+    fallbacks = [_fallback(each, spans) for each in compilation.fallbacks]
+    fallbacks += [_numpy_step(step, spans, step_ms) for step in plan.steps if isinstance(step, NumpyStep)]
+    fallbacks.sort(key=lambda f: -(f.cost_ms or 0.0))
+    report = CompileReport(
+        status=_status(compilation, fallbacks),
+        cell=Cell(source.label, source.text, source.filename),
+        summary=Summary(0, 0),
+        machine=machine,
+        stages=stages,
+        graph=lay_out_graph(graph),
+        decisions=decisions,
+        kernels=kernel_rows(compilation, ids, machine, step_ms),
+        timings=Timings(
+            list(compilation.runs_ms),
+            list(compilation.numpy_ms),
+            [Phase(name, time_ms) for name, time_ms in compilation.phases],
+            timeline,
+        ),
+        fallbacks=fallbacks,
+        kept=_kept(compilation, machine),
+        verification=_verification(compilation.verification),
+        changed=compilation.changed,
+        reason=compilation.reason or (fallbacks[0].why if fallbacks else ""),
+        id=f"r{next(_numbers)}",
+        created=_now(),
+    )
+    report.summary = _summary(report, compilation)
+    return report
+
+
+def numpy_report(source: Any, error: BaseException, numpy_ms: Sequence[float] = ()) -> CompileReport:
+    """The report of a cell or function that ran in NumPy, because of `error`. source: label, text, filename,
+    first_line."""
+    fallback = _fallback(error, SpanMap(source))
+    times = list(numpy_ms)
+    median = statistics.median(times) if times else None
+    fallback.cost_ms = median
+    return CompileReport(
+        status="numpy",
+        cell=Cell(source.label, source.text, source.filename),
+        summary=Summary(n_kernels=0, n_ops=0, n_numpy_steps=1, time_ms=median, numpy_ms=median),
+        machine=describe_machine("numpy"),
+        timings=Timings(runs_ms=times),
+        fallbacks=[fallback],
+        reason=fallback.why,
+        id=f"r{next(_numbers)}",
+        created=_now(),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+# ---- places ----
+
+
+class SpanMap:
+    """From spans of a file to spans of the cell or function whose text the report holds."""
+
+    def __init__(self, source: Any):
+        self.filename = source.filename
+        self.first_line = source.first_line
+        self.n_lines = source.text.count("\n") + 1
+
+    def __call__(self, span: Span | None) -> SourceSpan | None:
+        if span is None or span.filename != self.filename:
+            return None
+        first, last = span.line - self.first_line + 1, span.end_line - self.first_line + 1
+        if not 1 <= first <= last <= self.n_lines:
+            return None
+        return SourceSpan(first, span.col, last, span.end_col)
+
+    def of(self, eqn: Equation) -> list[SourceSpan]:
+        """Where an equation comes from: the innermost place in this text, and those of what was merged into it."""
+        innermost = next((s for s in map(self, eqn.origin.spans) if s is not None), None)
+        places = [innermost, *map(self, eqn.origin.also)]
+        unique = {(s.line, s.col, s.end_line, s.end_col): s for s in places if s is not None}
+        return list(unique.values())
+
+
+# ---- stages ----
+
+
+def _stages(stages: Iterable[tuple[str, Jaxpr, float]], spans: SpanMap) -> tuple[list[Stage], dict[Equation, str]]:
+    """The stages, and the ids of the last one's equations."""
+    identities = Identities()
+    rows: list[Stage] = []
+    ids: dict[Equation, str] = {}
+    for name, jaxpr, time_ms in stages:
+        text, printed = equation_lines(jaxpr)
+        lines = text.split("\n")
+        placed = {eqn: (first, n) for eqn, first, n in printed}
+        ids, added, removed = identities.stage(tuple(placed))
+        equations = [
+            EquationRow(
+                id=ids[eqn],
+                text=equation_text(lines, first, n),
+                text_line=first,
+                primitive=eqn.primitive.name,
+                op=eqn.origin.op,
+                outputs=[value_of(var) for var in eqn.outvars],
+                spans=spans.of(eqn),
+            )
+            for eqn, (first, n) in placed.items()
+        ]
+        rows.append(Stage(name, text, equations, added if rows else 0, removed if rows else 0, time_ms))
+    return rows, ids
+
+
+def value_of(var: Var) -> Value:
+    return Value(var.hint, str(var.aval), var.aval.nbytes)
+
+
+def _mark_steps(stages: list[Stage], ids: Mapping[Equation, str], plan: Plan) -> None:
+    """Say in the last stage which step computes each equation, and whether its result reaches memory."""
+    if not stages:
+        return
+    step_of: dict[str, str] = {}
+    for step in plan.steps:
+        if not isinstance(step, ViewStep):
+            for eqn in step_eqns(step):
+                step_of.setdefault(ids[eqn], step.id)
+    stored = {var for step in plan.steps for var in step_outputs(step)}
+    in_memory = {ids[e]: any(var in stored for var in e.outvars) for e in plan.jaxpr.eqns}
+    for row in stages[-1].equations:
+        row.step = step_of.get(row.id, "")
+        row.in_memory = in_memory.get(row.id, True)
+
+
+# ---- numbers ----
+
+
+def _step_times(timeline: Sequence[TimelineBar], infos: Mapping[str, Any]) -> dict[str, float]:
+    """The time of each step: the median of its runs where they were kept, else that of the last profiled run."""
+    times: dict[str, float] = {}
+    for bar in timeline:
+        times[bar.step] = times.get(bar.step, 0.0) + bar.time_ms
+    for name, info in infos.items():
+        if info.runs_ms:
+            times[name] = statistics.median(info.runs_ms)
+    return times
+
+
+def _status(compilation: Any, fallbacks: Sequence[Fallback]) -> str:
+    if not compilation.plan.jaxpr.eqns and not any(jaxpr.eqns for _, jaxpr, _ in compilation.stages):
+        return "empty"
+    return "partly" if fallbacks and compilation.status in ("compiled", "cached", "recompiled") else compilation.status
+
+
+def _summary(report: CompileReport, compilation: Any) -> Summary:
+    kinds = [node.kind for node in report.graph.nodes]
+    runs, numpy_runs = report.timings.runs_ms, report.timings.numpy_ms
+    time_ms = statistics.median(runs) if runs else None
+    numpy_ms = statistics.median(numpy_runs) if numpy_runs else None
+    boundaries = {
+        (e.source, e.target) for e in report.graph.edges if e.refused and "library" not in _kinds_of(report, e)
+    }
+    # A cell that is found compiled in this session pays nothing; kernels from the disk took time to load.
+    reused = compilation.status == "cached" and not all(info.cached for info in compilation.kernel_infos.values())
+    compile_ms = 0.0 if reused else sum(time_ms for _, time_ms in compilation.phases)
+    traced = compilation.stages[0][1] if compilation.stages else compilation.plan.jaxpr
+    summary = Summary(
+        n_kernels=kinds.count("kernel"),
+        n_ops=n_operations(traced),
+        n_library_calls=kinds.count("library"),
+        n_numpy_steps=kinds.count("numpy"),
+        n_boundaries=len(boundaries),
+        time_ms=time_ms,
+        bytes_saved=bytes_saved(traced, compilation.plan, compilation.kernels),
+        compile_ms=compile_ms,
+    )
+    compare_with_numpy(summary, numpy_ms)
+    return summary
+
+
+def compare_with_numpy(summary: Summary, numpy_ms: float | None) -> None:
+    """Set what follows from NumPy's time: the speed-up, and after how many runs compiling has paid."""
+    summary.numpy_ms = numpy_ms
+    summary.speedup = numpy_ms / summary.time_ms if numpy_ms is not None and summary.time_ms else None
+    gain = numpy_ms - summary.time_ms if numpy_ms is not None and summary.time_ms is not None else 0.0
+    summary.pays_off_after = ceil(summary.compile_ms / gain) if gain > 0 and summary.compile_ms > 0 else None
+
+
+def _kinds_of(report: CompileReport, edge: Any) -> set[str]:
+    return {node.kind for node in report.graph.nodes if node.id in (edge.source, edge.target)}
+
+
+def n_operations(jaxpr: Jaxpr) -> int:
+    """How many NumPy-level operations were traced: equations of one operation share one origin."""
+    origins = {id(eqn.origin) if eqn.origin.op else id(eqn) for eqn in jaxpr.eqns if eqn.primitive.name != "pjit"}
+    inner = [p["jaxpr"] for p in (eqn.params for eqn in jaxpr.eqns) if isinstance(p.get("jaxpr"), Jaxpr)]
+    return len(origins) + sum(map(n_operations, inner))
+
+
+# ---- the rest ----
+
+
+def _input_names(compilation: Any) -> dict[Var, str]:
+    """The user's names for the inputs of the program."""
+    jaxpr: Jaxpr = compilation.plan.jaxpr
+    names = getattr(compilation.traced, "input_names", ())
+    known = {var: name for var, name in zip(jaxpr.invars, names, strict=False) if name}
+    inputs = {var: known.get(var) or var.hint or f"input {i + 1}" for i, var in enumerate(jaxpr.invars)}
+    return {**{var: var.hint or "constant" for var in jaxpr.constvars}, **inputs}
+
+
+def _kept(compilation: Any, machine: Machine) -> list[Kept]:
+    """The names that the cell keeps. Their price: the time to write what would otherwise stay in registers."""
+    plan: Plan = compilation.plan
+    home: dict[Var, Step] = {var: step for step in plan.steps for var in step_outputs(step)}
+    readers: dict[Var, set[str]] = {}
+    for step in plan.steps:
+        for var in {v for eqn in step_eqns(step) for v in eqn.invars if isinstance(v, Var)}:
+            readers.setdefault(var, set()).add(step.id)
+    kept: dict[str, Kept] = {}
+    for name, atom in compilation.outputs:
+        if not name or not isinstance(atom, Var):
+            continue
+        step = home.get(atom)
+        # A final result is what the cell is for, and what another step reads is in memory anyway.
+        only_kept = isinstance(step, Cluster) and readers.get(atom) == {step.id}
+        bandwidth = machine.copy_gb_per_s
+        cost = atom.aval.nbytes / (bandwidth * 1e6) if only_kept and bandwidth else None
+        kept[name] = Kept(name, str(atom.aval), atom.aval.nbytes, cost)
+    return list(kept.values())
+
+
+def _fallback(reason: Any, spans: SpanMap) -> Fallback:
+    """A fallback from an error, or from (span, op, code, why, fix)."""
+    if isinstance(reason, tuple):
+        span, op, code, why, fix = reason
+        return Fallback(spans(span), op, code, why, fix)
+    known = reason if isinstance(reason, WorkbenchError) else None
+    why = str(reason) if known is not None else f"{type(reason).__name__}: {reason}"
+    fixes = known.fixes if known is not None else ()
+    return Fallback(
+        span=spans(known.span) if known is not None else None,
+        op=known.value if known is not None else "",
+        code=known.code if known is not None else "WB903",
+        why=why,
+        fix="\n".join(map(str, fixes)),
+    )
+
+
+def _numpy_step(step: NumpyStep, spans: SpanMap, step_ms: Mapping[str, float]) -> Fallback:
+    eqn = step.eqn
+    places = spans.of(eqn)
+    op = eqn.origin.op or eqn.primitive.name
+    return Fallback(places[0] if places else None, op, step.code, step.reason, cost_ms=step_ms.get(step.id))
+
+
+def _verification(found: Any) -> Verification | None:
+    if found is None or isinstance(found, Verification):
+        return found
+    return Verification(bool(found.ok), found.max_ulp, [dict(row) for row in found.results])

@@ -1,0 +1,126 @@
+"""The kernels of a compilation as rows: what each reads and writes, how long it took, how near the machine's limits.
+
+The roofline is the classic one (Williams, Waterman and Patterson, 2009): a kernel can be no faster than its bytes at
+copy bandwidth, or its flops at peak, whichever takes longer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ..codegen.kernel import Kernel
+from ..fusion import Cluster
+from ..ir import Equation
+from .schema import KernelRow, Machine, Text, Value
+
+# A kernel whose roof is below this is done before its launch has paid: no limit of the machine explains its time.
+OVERHEAD_MS = 0.01
+TEXT_BUDGET = 24_000  # characters of LLVM and assembly, over all kernels of a report
+MAX_HEAD, MIN_HEAD = 4_000, 400
+MAX_KEPT_HEADS = 512
+
+_heads: dict[tuple[Any, ...], Text] = {}
+_lock = threading.Lock()
+
+
+def kernel_rows(
+    compilation: Any, ids: Mapping[Equation, str], machine: Machine, step_ms: Mapping[str, float]
+) -> list[KernelRow]:
+    """One row a kernel, in the order of the plan."""
+    clusters = [s for s in compilation.plan.steps if isinstance(s, Cluster) and s.id in compilation.kernels]
+    total_ms = sum(step_ms.values())
+    head = max(MIN_HEAD, min(MAX_HEAD, TEXT_BUDGET // (2 * len(clusters) or 1)))
+    rows = []
+    for cluster in clusters:
+        kernel: Kernel = compilation.kernels[cluster.id]
+        info = compilation.kernel_infos.get(cluster.id)
+        row = KernelRow(
+            id=cluster.id,
+            name=kernel.name,
+            target=kernel.target,
+            source=kernel.source,
+            line_equations=_line_equations(kernel, cluster, ids),
+            inputs=[Value(v.hint, str(v.aval), v.aval.nbytes) for v in cluster.invars],
+            outputs=[Value(v.hint, str(v.aval), v.aval.nbytes) for v in cluster.outvars],
+            n_elements=kernel.n_elements,
+            flops=float(kernel.flops),
+            bytes_moved=int(kernel.bytes_moved),
+            threads=info.threads if info is not None else 1,
+            compile_ms=info.compile_ms if info is not None else 0.0,
+            cached=info.cached if info is not None else False,
+            llvm=_text(kernel, "llvm", partial(compilation.get_llvm, cluster.id), head),
+            asm=_text(kernel, "asm", partial(compilation.get_asm, cluster.id), head),
+        )
+        add_times(row, info.runs_ms if info is not None else (), machine)
+        if cluster.id in step_ms and total_ms > 0:
+            row.share = step_ms[cluster.id] / total_ms
+        rows.append(row)
+    return rows
+
+
+def add_times(row: KernelRow, runs_ms: Sequence[float], machine: Machine) -> None:
+    """Set what follows from the measured runs of a kernel."""
+    row.runs_ms = list(runs_ms)
+    roof_ms, row.bound = roof(row.bytes_moved, row.flops, machine)
+    if not row.runs_ms:
+        return
+    row.median_ms = statistics.median(row.runs_ms)
+    if len(row.runs_ms) >= 4:
+        low, _, high = statistics.quantiles(row.runs_ms, n=4, method="inclusive")
+        row.iqr_ms = high - low
+    if roof_ms is not None and row.median_ms > 0:
+        row.roof_share = roof_ms / row.median_ms
+
+
+def roof(bytes_moved: float, flops: float, machine: Machine) -> tuple[float | None, str]:
+    """The least time that the machine's limits allow, in ms, and which limit it is."""
+    if machine.copy_gb_per_s is None or machine.peak_gflops is None:
+        return None, ""
+    memory_ms = bytes_moved / (machine.copy_gb_per_s * 1e6)
+    compute_ms = flops / (machine.peak_gflops * 1e6)
+    least = max(memory_ms, compute_ms)
+    if least < OVERHEAD_MS:
+        return least, "overhead"
+    return least, "memory" if memory_ms >= compute_ms else "compute"
+
+
+def _line_equations(kernel: Kernel, cluster: Cluster, ids: Mapping[Equation, str]) -> list[list[str]]:
+    named = [ids[eqn] for eqn in cluster.eqns]
+    lines = [[named[i] for i in line if i < len(named)] for line in kernel.line_eqns]
+    missing = len(kernel.source.splitlines()) - len(lines)
+    return lines + [[] for _ in range(missing)]
+
+
+def _text(kernel: Kernel, kind: str, whole: Callable[[], str], limit: int) -> Text:
+    """The text of a kernel, written when it is first asked for; its head is kept for the next report."""
+    key = (kernel.source, kernel.signature, kernel.target, kind, limit)
+
+    def load() -> Text:
+        with _lock:
+            found = _heads.get(key)
+        if found is None:
+            found = head_of(whole(), limit)
+            with _lock:
+                if len(_heads) >= MAX_KEPT_HEADS:
+                    _heads.pop(next(iter(_heads)))
+                _heads[key] = found
+        return found
+
+    text = Text.later(load, whole)
+    if key in _heads:
+        text.head  # noqa: B018  # known already: costs nothing
+    return text
+
+
+def head_of(text: str, limit: int) -> Text:
+    """The first whole lines of a text, at most `limit` characters."""
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    if len(text) <= limit:
+        return Text(text, len(text.splitlines()), sha256, True)
+    end = text.rfind("\n", 0, limit) + 1
+    return Text(text[: end or limit], len(text.splitlines()), sha256, False)
