@@ -54,6 +54,8 @@ def result_strides(
     if not (primitive.has_rule("lowering") and isinstance(primitive.lowering, Pointwise)):
         return None
     ranked = [x.strides for x in operands if x.shape]
+    if all(s[i] >= s[i + 1] >= 0 for s in ranked for i in range(len(s) - 1)):
+        return None  # axes in C order, as almost always
     order = axis_order(ranked, len(aval.shape))
     if order == tuple(range(len(order))):
         return None

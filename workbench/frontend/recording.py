@@ -118,7 +118,8 @@ class Trace:
 
     def record(self, primitive: Primitive, atoms: tuple[Atom, ...], params: dict[str, Any]) -> tuple[Var, ...]:
         """Append one equation; its results' variables."""
-        outvars = tuple([Var(aval) for aval in primitive.abstract_eval(*[a.aval for a in atoms], **params)])
+        avals = primitive.abstract_eval(*[a.aval for a in atoms], **params)
+        outvars = (Var(avals[0]),) if len(avals) == 1 else tuple([Var(aval) for aval in avals])
         eqn = Equation(primitive, atoms, outvars, params, self.origin())
         self.eqns.append(eqn)
         static = self.static

@@ -323,7 +323,7 @@ def require_trace(*values: Any) -> Trace:
 
 
 def _operation(name: str, fn: Callable, *args: Any, **kwargs: Any) -> Any:
-    return require_trace(*args).operation(name, fn, args, kwargs)
+    return (current_trace() or require_trace(*args)).operation(name, fn, args, kwargs)
 
 
 _loaded: Any = None
@@ -345,7 +345,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
         from .diagnostics import untraceable_function
 
         return untraceable_function(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
-    trace = require_trace(*inputs)
+    trace = current_trace() or require_trace(*inputs)
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     return trace.operation(name, handler, (method, *inputs), kwargs)
 
@@ -353,8 +353,13 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
 # ---- operators ----
 
 
+# Tuples made once: a union of types in an `isinstance` is built anew at every call.
+_SCALARS = (float, int, complex, bool, np.generic)
+_OPERANDS = (np.ndarray, *_SCALARS, list, tuple)
+
+
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, Tracer | np.ndarray | np.generic | int | float | complex | list | tuple)
+    return type(value) is Tracer or isinstance(value, _OPERANDS)
 
 
 def _is_weak(value: Any) -> bool:
@@ -489,12 +494,12 @@ def from_atom(trace: Trace, atom: Atom) -> Tracer:
     """A fresh array (or scalar, for rank 0) whose value is `atom`."""
     aval = atom.aval
     buffer = Buffer(trace, atom)
-    buffer.whole = tracer = Tracer(buffer, aval, scalar=not aval.shape)
+    buffer.whole = tracer = Tracer(buffer, aval, None, None, scalar=not aval.shape)
     return tracer
 
 
 def _atom_of(trace: Trace, value: Any) -> Atom:
-    if isinstance(value, bool | int | float | complex | np.generic):
+    if isinstance(value, _SCALARS):
         return Literal(value, aval_of(value))
     return lift(value).current
 
@@ -504,7 +509,7 @@ def lift(value: Any) -> Tracer:
     trace = require_trace()
     if type(value) is Tracer:
         return value if value.buffer.trace is trace else adopt(trace, value)
-    if isinstance(value, bool | int | float | complex | np.generic):
+    if isinstance(value, _SCALARS):
         if isinstance(value, np.generic) and not supported_dtype(value.dtype):
             from .diagnostics import unsupported_dtype
 

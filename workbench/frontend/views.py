@@ -16,6 +16,7 @@ import numpy as np
 
 from ..ir import REGISTRY, Aval
 from .layouts import Strides, contiguous_strides
+from .recording import current_trace
 from .tracer import Tracer, emit, from_atom, require_trace
 
 
@@ -208,7 +209,7 @@ def make_view(
     writeable: bool = True, lazy: bool = False,
 ) -> Tracer:  # fmt: skip
     """The view `op` of `parent`. lazy: do not read it yet (a target of an assignment)."""
-    trace = require_trace()
+    trace = current_trace() or require_trace(parent)
     if parent.buffer.trace is not trace:
         from .tracer import adopt
 
