@@ -10,10 +10,12 @@ import workbench.primitives  # noqa: F401  (declares the primitives)
 from workbench.ir import Jaxpr, Var
 from workbench.ir.builder import JaxprBuilder
 
+MOVES = ["transpose", "slice", "rev", "pad", "concatenate", "reshape", "squeeze", "iota", "update_slice"]
 SHAPES = [(), (1,), (4,), (7,), (3, 4), (4, 3), (1, 5), (5, 1), (2, 3, 4), (0,), (3, 0), (2, 1, 3), (6, 6)]
 UNARY = ["neg", "abs", "exp", "sqrt", "floor", "tanh", "square", "sign"]
 BINARY = ["add", "sub", "mul", "div", "max", "min"]
 REDUCTIONS = ["reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin"]
+SPECIAL = [0.0, -0.0, 1.0, -1.5, 2.25, 1e3, -3e-3, np.inf, -np.inf, np.nan]
 DTYPES = ["f64", "f64", "f32", "i32", "i64", "u8"]
 
 
@@ -40,7 +42,7 @@ class RandomProgram:
         rng = np.random.default_rng(self.rng.randint(0, 2**31))
         shape, dtype = var.aval.shape, var.aval.dtype
         if dtype.kind == "f":
-            values = rng.choice([0.0, -0.0, 1.0, -1.5, 2.25, 1e3, -3e-3, np.inf, -np.inf, np.nan], shape) if rng.random() < 0.3 else rng.normal(size=shape) * 2
+            values = rng.choice(SPECIAL, shape) if rng.random() < 0.3 else rng.normal(size=shape) * 2
         else:
             info = np.iinfo(dtype)
             values = rng.integers(max(info.min, -100), min(info.max, 100), shape, endpoint=True)
@@ -68,7 +70,7 @@ class RandomProgram:
         self.emit(name, x)
 
     def partner(self, x: Var):
-        fits = [v for v in self.pool if v.aval.dtype == x.aval.dtype and (v.aval.shape == x.aval.shape or not v.aval.shape)]
+        fits = [v for v in self.pool if v.aval.dtype == x.aval.dtype and v.aval.shape in ((), x.aval.shape)]
         return self.rng.choice(fits)
 
     def grow_binary(self, x: Var) -> None:
@@ -86,7 +88,7 @@ class RandomProgram:
     def grow_broadcast(self, x: Var) -> None:
         rng = self.rng
         shape, dims = [], []
-        for d, n in enumerate(x.aval.shape):
+        for n in x.aval.shape:
             while rng.random() < 0.25 and len(shape) < 3:
                 shape.append(rng.choice([1, 2, 5]))
             dims.append(len(shape))
@@ -121,7 +123,7 @@ class RandomProgram:
         if not shape:
             return self.grow_unary(x)
         ndim = len(shape)
-        match rng.choice(["transpose", "slice", "rev", "pad", "concatenate", "reshape", "squeeze", "iota", "update_slice"]):
+        match rng.choice(MOVES):
             case "transpose":
                 self.emit("transpose", x, permutation=tuple(rng.sample(range(ndim), ndim)))
             case "slice":

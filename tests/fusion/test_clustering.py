@@ -66,9 +66,7 @@ def test_expensive_value_is_not_recomputed_at_shifted_places():
     b = JaxprBuilder()
     x = b.input("f64[100,100]")
     e = b.emit("exp", x)
-    shifted = [
-        b.emit("slice", e, start_indices=(i, 0), limit_indices=(98 + i, 100), strides=None) for i in range(3)
-    ]
+    shifted = [b.emit("slice", e, start_indices=(i, 0), limit_indices=(98 + i, 100), strides=None) for i in range(3)]
     jaxpr = b.build(b.emit("add", b.emit("add", shifted[0], shifted[1]), shifted[2]))
     assert steps_of(jaxpr) == ["Cluster", "Cluster"]
     assert set(refusals(jaxpr)) == {"WB314"}

@@ -105,13 +105,6 @@ def test_equations_that_change_some_bit_stay(type_, eqn):
     becomes(text, text)
 
 
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-@pytest.mark.parametrize("divisor", [2.0, -8.0, 0.25, 2.0**100, -(2.0**-100)])
-def test_division_by_a_power_of_two_is_a_product(type_, divisor):
-    before = body(f"a:{type_}[40]", f"b:{type_}[40] = div a {divisor}:{type_}[]", out="b")
-    becomes(before, body(f"a:{type_}[40]", f"b:{type_}[40] = mul a {1 / divisor}:{type_}[]", out="b"))
-
-
 @pytest.mark.parametrize(
     "name, type_", [("neg", "f64"), ("neg", "i8"), ("not", "i8"), ("not", "bool"), ("conj", "c128")]
 )

@@ -10,10 +10,10 @@ import hashlib
 import math
 from collections.abc import Mapping
 
-from ..fusion.access import is_fold
+from ..fusion.access import is_fold, reduced_axes
 from ..fusion.cost import flops
 from ..fusion.plan import Cluster
-from ..ir import Var
+from ..ir import Jaxpr, Var
 from .blocks import Block
 from .kernel import Kernel, KernelArg
 from .names import Namer
@@ -28,12 +28,27 @@ NS_PER_BYTE = 0.04
 NS_PER_FLOP = 0.15
 
 
-def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str]) -> Kernel:
-    """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous."""
-    writer = _Writer(cluster, layouts, flat=False)
+def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[int] = frozenset()) -> Kernel:
+    """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous. counts: literals
+    of these values become run-time arguments (see `element_counts`)."""
+    writer = _Writer(cluster, layouts, counts, flat=False)
     if writer.can_flatten():
-        writer = _Writer(cluster, layouts, flat=True)
+        writer = _Writer(cluster, layouts, counts, flat=True)
     return writer.kernel()
+
+
+def element_counts(jaxpr: Jaxpr) -> frozenset[int]:
+    """Numbers that a program may hold because of the shapes it was traced with: lengths of axes, how many elements its
+    reductions fold, and one less (`ddof=1`). Kernels take them at run time, so that other shapes find them compiled."""
+    counts: set[int] = set()
+    for aval in (*jaxpr.in_avals, *(out.aval for eqn in jaxpr.eqns for out in eqn.outvars)):
+        counts.update(aval.shape)
+        counts.add(aval.size)
+    for eqn in filter(is_fold, jaxpr.eqns):
+        shape = eqn.invars[0].aval.shape
+        counts.add(math.prod(shape[axis] for axis in reduced_axes(eqn)))
+    counts |= {n - 1 for n in counts}
+    return frozenset(n for n in counts if n > 2)
 
 
 def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
@@ -42,7 +57,7 @@ def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
 
 
 class _Writer:
-    def __init__(self, cluster: Cluster, layouts: Mapping[Var, str], *, flat: bool):
+    def __init__(self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[int], *, flat: bool):
         self.cluster = cluster
         self.layouts = layouts
         self.flat = flat
@@ -50,7 +65,7 @@ class _Writer:
         self.inputs = {var: self.namer.for_var(var, "x") for var in cluster.invars}
         self.outputs = {var: self.namer.fresh(f"{self._wish(var)}_out") for var in cluster.outvars}
         self.canonical = canonical_index(cluster.space.shape)
-        self.values = Values(cluster, self.namer, self.inputs, self.canonical, flat)
+        self.values = Values(cluster, self.namer, self.inputs, self.canonical, counts, flat)
         self.nest = Nest(cluster, self.values, self.namer, self.outputs, flat)
         self.nest.write()
 
@@ -67,9 +82,7 @@ class _Writer:
             return False
         arrays = [v for v in (*self.inputs, *self._full_outputs()) if v.aval.ndim]
         in_order = all(v.aval.shape == shape and self.layouts.get(v, "C") == "C" for v in arrays)
-        return in_order and bool(arrays) and not any(
-            fold.kind.startswith("arg") for fold in self.nest.folds.values()
-        )
+        return in_order and bool(arrays) and not any(fold.kind.startswith("arg") for fold in self.nest.folds.values())
 
     def _full_outputs(self) -> list[Var]:
         if self.nest.shape_kind == "map":
@@ -132,7 +145,7 @@ class _Writer:
 
     def _finish(self, finished: list[Var]) -> Kernel:
         """The kernel that combines the partial results and computes what follows from the totals."""
-        values = Values(self.cluster, self.namer, self.inputs, self.canonical, False)
+        values = Values(self.cluster, self.namer, self.inputs, self.canonical, self.values.counts, False)
         block = Block()
         folds = list(self.nest.folds.values())
         for fold in folds:

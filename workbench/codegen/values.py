@@ -1,7 +1,8 @@
 """Values: writes the scalar computation of a cluster's variables at given indices, each once per place.
 
 A value is asked for by variable and index. Pointwise equations ask for their operands at the same index, index maps at
-the index that their rule gives, inputs are loads. Lines land in the outermost block that has the loop indices they need.
+the index that their rule gives, inputs are loads. Lines land in the outermost block that has the loop indices they
+need.
 """
 
 from __future__ import annotations
@@ -29,11 +30,21 @@ class Values:
 
     arrays: the kernel's array arguments by variable; canonical: the loop indices of the whole space; totals: results of
     reductions, by variable, as source text at their row; stored: values of an earlier pass, as the text that reads them
-    back and the index where it holds; sizes: the run-time sizes asked for, by argument name.
+    back and the index where it holds; sizes: the run-time sizes asked for, by argument name; counts:
+    numbers that are likely numbers of elements.
     """
 
-    def __init__(self, cluster: Cluster, namer: Namer, arrays: Mapping[Var, str], canonical: IndexTuple, flat: bool):
+    def __init__(
+        self,
+        cluster: Cluster,
+        namer: Namer,
+        arrays: Mapping[Var, str],
+        canonical: IndexTuple,
+        counts: frozenset[int],
+        flat: bool,
+    ):
         self.cluster = cluster
+        self.counts = counts
         self.namer = namer
         self.arrays = arrays
         self.canonical = canonical
@@ -51,7 +62,7 @@ class Values:
     def value(self, atom: Atom, index: IndexTuple, block: Block) -> str:
         """Source text of `atom`'s element at `index`, usable in `block`: a name, a literal or a load."""
         if isinstance(atom, Literal):
-            return literal(atom.val, atom.aval.dtype)
+            return self._literal(atom, block)
         key = (atom, tuple(map(str, index)))
         known = block.known(key)
         if known is not None:
@@ -61,6 +72,21 @@ class Values:
         text = self._compute(atom, index, home, block)
         home.memo[key] = text
         return text
+
+    def _literal(self, atom: Literal, block: Block) -> str:
+        """A constant; one that counts elements (the divisor of a mean) is a run-time argument, as sizes are."""
+        dtype, value = atom.aval.dtype, atom.val
+        if dtype.kind not in "iuf" or value not in self.counts:
+            return literal(value, dtype)
+        root = block
+        while root.parent is not None:
+            root = root.parent
+        key = (atom.aval, int(value))
+        if key not in root.memo:
+            name = self.namer.fresh("count")
+            self.sizes[name] = int(value)
+            root.memo[key] = f"np.{dtype.name}({name})"
+        return root.memo[key]
 
     def _compute(self, var: Var, index: IndexTuple, home: Block, block: Block) -> str:
         if var in self.totals:
@@ -87,9 +113,7 @@ class Values:
                 return literal(0, var.aval.dtype)
             return self.value(eqn.invars[0], fold_free_index(eqn, index), home)
         assert isinstance(lowering, Pointwise), f"{eqn.primitive} is read before it is reduced"
-        operands = [
-            self.value(a, index if a.aval.shape else (), home) for a in eqn.invars
-        ]
+        operands = [self.value(a, index if a.aval.shape else (), home) for a in eqn.invars]
         out = var.aval.dtype
         context = PointwiseContext(out, tuple(a.aval.dtype for a in eqn.invars), eqn.params, self.called)
         text = settle(lowering.expr(context, *operands), out)

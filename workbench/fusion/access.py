@@ -32,9 +32,7 @@ class IndexMapContext:
 
     @property
     def in_shapes(self) -> tuple[tuple[Expr, ...], ...]:
-        return tuple(
-            tuple(self.operand_size(k, d) for d in range(aval.ndim)) for k, aval in enumerate(self.in_avals)
-        )
+        return tuple(tuple(self.operand_size(k, d) for d in range(aval.ndim)) for k, aval in enumerate(self.in_avals))
 
     @property
     def out_shape(self) -> tuple[Expr, ...]:

@@ -91,9 +91,7 @@ class Fitter:
     ones seen through; kept: variables that must reach memory for the program's results or other steps; order:
     positions in the program."""
 
-    def __init__(
-        self, reader: Reader, order: dict[Equation, int], needed: dict[Var, set[Equation]], kept: set[Var]
-    ):
+    def __init__(self, reader: Reader, order: dict[Equation, int], needed: dict[Var, set[Equation]], kept: set[Var]):
         self.reader = reader
         self.order = order
         self.needed = needed

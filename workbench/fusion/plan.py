@@ -13,8 +13,8 @@ from .access import AxisMap
 class Space:
     """The loops of a cluster. shape: the length of each loop axis; reduced: the axes that its reductions fold;
     align: for each variable that is computed in step with the loops, variable axis -> loop axis (None: length 1).
-    A variable without an entry is computed wherever its value is needed. loops: for each reduction, operand axis -> loop
-    axis."""
+    A variable without an entry is computed wherever its value is needed. loops: for each reduction, operand axis ->
+    loop axis."""
 
     shape: tuple[int, ...]
     reduced: frozenset[int]

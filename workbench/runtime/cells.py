@@ -77,9 +77,9 @@ def run_cell(
     if shared is not None:
         names = " and ".join(entry.cell.traced.input_names[i] for i in shared)
         raise UnsupportedOperationError(
-            f"WB123  {names} share memory, and the cell writes into it: the order of reads and writes is NumPy's to keep",
+            f"WB123  {names} share memory, and the cell writes into it: NumPy keeps the order of reads and writes",
             code="WB123",
-            fixes=(f"{entry.cell.traced.input_names[shared[1]]} = {entry.cell.traced.input_names[shared[1]]}.copy()",),
+            fixes=("{0} = {0}.copy()".format(entry.cell.traced.input_names[shared[1]]),),
         )
     results = entry.compilation.run_timed(*[as_array(x) for x in inputs])
     values, last = entry.cell.rebuild(results, inputs)
@@ -87,7 +87,13 @@ def run_cell(
 
 
 def _compile(
-    source: str, namespace: MutableMapping[str, Any], label: str, filename: str, options: Options, flags: int, key: tuple
+    source: str,
+    namespace: MutableMapping[str, Any],
+    label: str,
+    filename: str,
+    options: Options,
+    flags: int,
+    key: tuple,
 ) -> _Entry:
     begin = time.perf_counter()
     out = None if options.out is None else tuple(options.out)

@@ -1,7 +1,7 @@
-"""Dumps: every stage of every compilation as text and Graphviz files, when `WORKBENCH_DUMP` or `config.dump_dir` names a
-folder.
+"""Dumps: every stage of every compilation as text and Graphviz files, in the folder that `WORKBENCH_DUMP` names.
 
-`WORKBENCH_DUMP_FILTER` or `config.dump_filter` is a regular expression that selects cells and functions by their labels.
+`WORKBENCH_DUMP_FILTER` is a regular expression that selects cells and functions by their labels. `config.dump_dir` and
+`config.dump_filter` do the same from within.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.lower import lower_cluster
+from ..codegen.lower import element_counts, lower_cluster
 from ..fusion import Cluster, LibraryStep, NumpyStep, Plan, Step, ViewStep, step_inputs, step_outputs
-from ..ir import Atom, Equation, Literal, Var
+from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.lowering import LibraryCall
 from .buffers import LARGE_BYTES, allocate
 from .kernels import CompiledKernel, compile_kernel
@@ -51,9 +51,10 @@ def plan_kernels(plan: Plan, layouts: Sequence[str]) -> dict[str, Kernel]:
     """The kernels of a plan, by step. layouts: "C" or "A" for each input of the program."""
     known: dict[Var, str] = dict(zip(plan.jaxpr.invars, layouts, strict=True))
     kernels: dict[str, Kernel] = {}
+    counts = element_counts(plan.jaxpr)
     for step in plan.steps:
         if isinstance(step, Cluster):
-            kernels[step.id] = lower_cluster(step, known)
+            kernels[step.id] = lower_cluster(step, known, counts)
         elif isinstance(step, ViewStep):
             operand = known.get(step.eqn.invars[0], "C")  # type: ignore[arg-type]  # a view's operand is a variable
             known[step.eqn.outvars[0]] = operand if step.eqn.primitive.name == "reshape" else "A"
@@ -157,7 +158,7 @@ class _Driver:
     def _write_kernel(self, name: str, kernel: Kernel) -> None:
         outputs = dict.fromkeys(a.var for k in (kernel, kernel.finish) if k for a in k.args if a.kind == "out")
         for var in outputs:
-            self.lines.append(f"{self._name(var)} = {self._allocation(var.aval.shape, var.aval.dtype, var.aval.nbytes)}")
+            self.lines.append(f"{self._name(var)} = {self._allocation(var.aval)}")
         scratch = [a for a in kernel.args if a.kind == "scratch"]
         for arg in scratch:
             dtype = self._bind("dtype", np.dtype(arg.dtype))
@@ -180,9 +181,11 @@ class _Driver:
         assert arg.var is not None
         return self.names[arg.var]
 
-    def _allocation(self, shape: tuple[int, ...], dtype: np.dtype, n_bytes: int) -> str:
-        bound = self._bind("dtype", dtype)
-        return f"allocate({shape}, {bound}, {n_bytes})" if n_bytes >= LARGE_BYTES else f"empty({shape}, {bound})"
+    def _allocation(self, aval: Aval) -> str:
+        dtype = self._bind("dtype", aval.dtype)
+        if aval.nbytes >= LARGE_BYTES:
+            return f"allocate({aval.shape}, {dtype}, {aval.nbytes})"
+        return f"empty({aval.shape}, {dtype})"
 
     def _write_call(self, name: str, eqn: Equation, *, contiguous: bool = True) -> None:
         operands = ", ".join(map(self._operand, eqn.invars))

@@ -1,4 +1,4 @@
-"""Compiled kernels: numba compiles each distinct source once a process, and once a machine where the disk cache holds it.
+"""Compiled kernels: numba compiles each distinct source once a process, and once a machine if the disk cache holds it.
 
 The key is the source, the argument types, the versions and the CPU: sizes are run-time arguments, so that a new shape
 finds its kernel here.
@@ -24,9 +24,11 @@ import numba
 import numpy as np
 import platformdirs
 from numba import types
+from numba.core import serialize
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from .. import __version__
 from ..codegen.kernel import Kernel
@@ -99,7 +101,8 @@ def numba_types(kernel: Kernel) -> tuple[types.Type, ...]:
 @lru_cache(maxsize=1)
 def _environment_key() -> str:
     codegen = cpu_target.target_context.codegen()
-    return "|".join(map(str, (__version__, numba.__version__, llvmlite.__version__, np.__version__, codegen.magic_tuple())))
+    versions = (__version__, numba.__version__, llvmlite.__version__, np.__version__)
+    return "|".join(map(str, (*versions, codegen.magic_tuple())))
 
 
 def _key(kernel: Kernel) -> str:
@@ -113,13 +116,15 @@ def _compile(kernel: Kernel, key: str) -> CompiledKernel:
     begin = time.perf_counter()
     filename = f"<workbench kernel {kernel.name}>"
     linecache.cache[filename] = (len(kernel.source), None, kernel.source.splitlines(True), filename)
-    scope: dict[str, Any] = {"np": np, "__name__": "workbench.kernels", **namespace(f.name for f in kernel.functions)}
+    # numba writes the module's name into what it caches, and imports it when reading back.
+    scope: dict[str, Any] = {"np": np, "__name__": __name__, **namespace(f.name for f in kernel.functions)}
     exec(compile(kernel.source, filename, "exec"), scope)
     signature = types.none(*numba_types(kernel))
     try:
         dispatcher = numba.njit([signature], nogil=True, error_model="numpy", boundscheck=False)(scope[kernel.name])
     except numba.core.errors.NumbaError as error:
-        raise BackendError(f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}") from error
+        message = f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}"
+        raise BackendError(message) from error
     assert isinstance(dispatcher, Dispatcher)
     result = dispatcher.overloads[signature.args]
     N_COMPILED += 1
@@ -148,7 +153,7 @@ def _save(key: str, result: CompileResult) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        payload = pickle.dumps(result._reduce(), protocol=pickle.HIGHEST_PROTOCOL)
+        payload = serialize.dumps(result._reduce())
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(hashlib.sha256(payload).digest() + payload)
         os.replace(file.name, folder / key)
@@ -172,7 +177,9 @@ def _load(kernel: Kernel, key: str) -> CompiledKernel | None:
             path.unlink(missing_ok=True)
             return None
         context = cpu_target.target_context
-        context.refresh()
+        # Not `context.refresh()`, which takes longer than compiling: machine code needs numba's runtime, but none of
+        # the implementations that numba would register.
+        rtsys.initialize(context)
         result = CompileResult._rebuild(context, *pickle.loads(payload))
     except FileNotFoundError:
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-
 import platform
 import threading
 import time
@@ -81,9 +80,7 @@ def _measure() -> Limits:
     multiply_add = numba.njit([signature], nogil=True, fastmath=True)(_multiply_add)
     lanes = np.linspace(0.1, 0.9, 64)
     flops_s = _best(lambda: launch(multiply_add, n_threads, 1, n_threads, (lanes,)))
-    limits = Limits(
-        2 * COPY_BYTES / copy_s / 1e9, 2.0 * FMA_ROUNDS * len(lanes) * n_threads / flops_s / 1e9, n_threads
-    )
+    limits = Limits(2 * COPY_BYTES / copy_s / 1e9, 2.0 * FMA_ROUNDS * len(lanes) * n_threads / flops_s / 1e9, n_threads)
     path = _path()
     if path is not None:
         try:
@@ -112,6 +109,3 @@ def _multiply_add(start, stop, lanes):
                 state[i] = state[i] * 0.999 + 0.001
         total += state.sum()
     return total
-
-
-

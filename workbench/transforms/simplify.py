@@ -7,12 +7,11 @@ What may go is narrow, since NumPy's answers are kept bit for bit, with NaN, inf
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
-from ..ir import Atom, Equation, Jaxpr, Literal, Var, literal
+from ..ir import Atom, Equation, Jaxpr, Literal, Var
 from ..ir.checker import same_type
 from .fold_constants import fold, is_pointwise
 from .rewrite import Rewriter, in_inner_programs, rewrite
@@ -116,19 +115,7 @@ def _mul(rw: Rewriter, eqn: Equation) -> Atom | None:
 
 
 def _div(rw: Rewriter, eqn: Equation) -> Atom | None:
-    x, y = eqn.invars
-    divisor = value_of(y)
-    if _kind(eqn) != "f" or divisor is None or not np.isfinite(divisor) or divisor == 0:
-        return None
-    if divisor == 1:
-        return x
-    # Both the quotient and the product are the exact value, rounded once, if the reciprocal is exact.
-    mantissa, _ = math.frexp(divisor.item())
-    with np.errstate(all="ignore"):
-        factor = np.reciprocal(divisor)
-    if abs(mantissa) == 0.5 and np.isfinite(factor) and abs(factor) >= np.finfo(divisor.dtype).tiny:
-        return rw.emit(eqn, "mul", x, literal(factor, divisor.dtype))
-    return None
+    return eqn.invars[0] if _kind(eqn) == "f" and _is(eqn.invars[1], 1) else None
 
 
 def _floor_divide(rw: Rewriter, eqn: Equation) -> Atom | None:
