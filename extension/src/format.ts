@@ -74,7 +74,11 @@ function twoDigits(x: number): string {
 }
 
 export function ulp(max: number | null): string {
-  return max === null ? 'ulp unknown' : max === 0 ? 'bit for bit' : `${threeDigits(max)} ulp`;
+  return max === null
+    ? 'ulp unknown'
+    : max === 0
+      ? 'bit for bit'
+      : `${max < 10_000 ? threeDigits(max) : max.toExponential(0)} ulp`;
 }
 
 export function quantile(sorted: readonly number[], q: number): number {

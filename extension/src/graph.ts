@@ -142,19 +142,21 @@ export function roundedPath(points: readonly Point[], radius = 10): string {
   return path;
 }
 
-/** The middle of a polyline, by length. */
-export function middle(points: readonly Point[]): Point {
+/** The middle of a polyline, by length, and whether it runs up or down there. */
+export function middle(points: readonly Point[]): { x: number; y: number; steep: boolean } {
   const lengths = points.slice(1).map((point, index) => distance(points[index] ?? point, point));
   let left = lengths.reduce((sum, length) => sum + length, 0) / 2;
   for (const [index, length] of lengths.entries()) {
     const from = points[index];
     const to = points[index + 1];
     if (left <= length && from !== undefined && to !== undefined) {
-      return towards(from, to, left);
+      const [x, y] = towards(from, to, left);
+      return { x, y, steep: Math.abs(to[1] - from[1]) > 2 * Math.abs(to[0] - from[0]) };
     }
     left -= length;
   }
-  return points[0] ?? [0, 0];
+  const [x, y] = points[0] ?? [0, 0];
+  return { x, y, steep: false };
 }
 
 /** The three corners of an arrow's head at the end of the points. */

@@ -4,6 +4,7 @@
  * `K0`, library calls `L0`, NumPy steps `N0`, inputs `in:NAME`, outputs `out:NAME`. Times are milliseconds, sizes
  * bytes, lines count from 1 within `cell.source`, columns from 0.
  */
+import { FORM, unpackStages } from './compact';
 import { bool, Infer, list, maybe, num, pairs, Problem, record, strings, text, withDefault } from './shape';
 
 export const SCHEMA = 'workbench.report/1';
@@ -225,7 +226,14 @@ export function parseReport(data: unknown): ParsedReport {
     return { kind: 'newer', schema: String(schema) };
   }
   try {
-    return { kind: 'ok', report: CompileReport(data, '') };
+    if (!('compact' in data)) {
+      return { kind: 'ok', report: CompileReport(data, '') };
+    }
+    if (data.compact !== FORM) {
+      return { kind: 'newer', schema: `${String(schema)}, compact form ${String(data.compact)}` };
+    }
+    const stages = unpackStages('stages' in data ? data.stages : [], 'stages');
+    return { kind: 'ok', report: { ...CompileReport({ ...data, stages: [] }, ''), stages } };
   } catch (error) {
     if (error instanceof Problem) {
       return { kind: 'invalid', problem: error.message };

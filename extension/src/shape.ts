@@ -18,6 +18,8 @@ export const text: Shape<string> = (value, path) =>
 export const num: Shape<number> = (value, path) =>
   typeof value === 'number' ? value : fail(path, 'a number', value);
 
+export const anything: Shape<unknown> = value => value;
+
 export const bool: Shape<boolean> = (value, path) =>
   typeof value === 'boolean' ? value : fail(path, 'true or false', value);
 
@@ -44,13 +46,16 @@ function entriesOf(value: unknown, path: string): [string, unknown][] {
   return Object.entries(value);
 }
 
+/** A record, or a list of its fields in their order, as the compact form of a report writes it. */
 export function record<F extends Record<string, Shape<unknown>>>(
   fields: F
 ): Shape<{ readonly [K in keyof F]: Infer<F[K]> }> {
   const shapes = Object.entries(fields);
   return (value, path) => {
     // A Map, because a name such as "constructor" must not be found on Object.prototype.
-    const found = new Map(entriesOf(value, path));
+    const found = Array.isArray(value)
+      ? new Map(value.map((item: unknown, index) => [shapes[index]?.[0], item]))
+      : new Map<string | undefined, unknown>(entriesOf(value, path));
     const checked = shapes.map(([name, shape]): [string, unknown] => [
       name,
       shape(found.get(name), path ? `${path}.${name}` : name)

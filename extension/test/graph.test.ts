@@ -80,6 +80,6 @@ test('paths and their middles', () => {
       [0, 10],
       [10, 10]
     ]),
-    [0, 10]
+    { x: 0, y: 10, steep: true }
   );
 });

@@ -1,4 +1,4 @@
-"""A real JupyterLab and a headless Chromium for tests: private folders, a free loopback port, a token, gone afterwards."""
+"""A real JupyterLab and a headless Chromium for tests: private folders, a free loopback port, a token."""
 
 from __future__ import annotations
 

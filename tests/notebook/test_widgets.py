@@ -124,8 +124,26 @@ def test_the_whole_text_is_sent_on_request(sent):
     assert sent == [{"type": "text", "request": 1, "kernel": "K0", "kind": "llvm", "text": "llvm of K0"}]
 
 
+def test_a_report_of_this_session_knows_its_texts(sent):
+    report = small_report()
+    whole = schema.Text("define", 1, "", True)
+    report.kernels = schema.Rows(
+        [
+            schema.KernelRow(
+                "K0", "exp", "cpu", "", [], [], [], n_elements=1, flops=1, bytes_moved=8, threads=1, llvm=whole
+            )
+        ]
+    )
+    widget = widgets.Report(report)
+    request(widget)
+    request(widget, kind="asm")
+    request(widget, kernel="K7")
+    assert sent[0]["text"] == "define"
+    assert [message["message"] for message in sent[1:]] == ["there is no asm text of K0", "there is no llvm text of K7"]
+
+
 def test_a_missing_text_is_answered_in_words(sent):
-    request(widgets.Report(small_report()))
+    request(widgets.Report(small_report().to_dict()))
     request(widgets.Report(small_report(), texts=lambda kernel, kind: {}[kernel]))
     request(widgets.Report(small_report(), texts=lambda kernel, kind: 1 / 0))
     assert [message["type"] for message in sent] == ["error"] * 3

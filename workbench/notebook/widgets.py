@@ -42,6 +42,21 @@ def asset(name: str) -> Path | str:
     return NOT_BUILT if path.suffix == ".js" else ""
 
 
+def _texts_of(report: object) -> TextSource | None:
+    """The texts that a report of this session still knows in whole."""
+    if not isinstance(report, CompileReport):
+        return None
+
+    def text_of(kernel: str, kind: TextKind) -> str:
+        text = getattr(report.kernels[kernel], kind)
+        whole = None if text is None else text.whole()
+        if whole is None:
+            raise KeyError(kernel)
+        return whole
+
+    return text_of
+
+
 class ReportTrait(traitlets.Dict):
     """The dict form of a report; a CompileReport is converted."""
 
@@ -53,7 +68,8 @@ class _ReportWidget(anywidget.AnyWidget):
     """What the four views share.
 
     report: a CompileReport, or its dict form. texts: `texts(kernel_id, "llvm" | "asm")` gives the whole of a text of
-    which the report holds the head; it may be called beside a running cell and must not compile.
+    which the report holds the head, by default what a CompileReport of this session knows; it may be called beside a
+    running cell and must not compile.
     """
 
     _css = asset("report.css")
@@ -65,7 +81,7 @@ class _ReportWidget(anywidget.AnyWidget):
         self, report: CompileReport | Mapping[str, Any] | None = None, *, texts: TextSource | None = None, **kwargs: Any
     ):
         super().__init__(report={} if report is None else report, **kwargs)
-        self._texts = texts
+        self._texts = texts if texts is not None else _texts_of(report)
         self._lock = threading.Lock()
         self.on_msg(self._on_request)
 

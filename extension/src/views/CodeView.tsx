@@ -12,8 +12,9 @@ import { SourcePane } from './SourcePane';
 import { Stepper } from './Stepper';
 
 export function CodeView({ state }: { state: ReportState }): JSX.Element {
-  const text = useComputed(() => shown(state)).value;
-  const hits = useComputed(() => findHits(text, state.query.value)).value;
+  const chosen = useComputed(() => shown(state));
+  const text = chosen.value;
+  const hits = useComputed(() => findHits(chosen.value, state.query.value)).value;
   const hit = hits.length === 0 ? -1 : (hits[state.hit.value % hits.length] ?? -1);
   return (
     <div class="wb-code">
@@ -40,7 +41,6 @@ export function CodeView({ state }: { state: ReportState }): JSX.Element {
           {state.pane.value === 'ir' ? <Stepper state={state} /> : <KernelChoice state={state} />}
           {text.missing === undefined ? (
             <Listing
-              key={`${state.pane.value} ${text.what} ${state.diff.value}`}
               state={state}
               label={text.what}
               rows={text.rows}

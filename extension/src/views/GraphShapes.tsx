@@ -1,5 +1,4 @@
 /** Nodes and edges of the cluster graph, as SVG. */
-import { useComputed } from '@preact/signals';
 import { JSX } from 'preact';
 import * as format from '../format';
 import { arrowHead, Box, middle, Point, roundedPath } from '../graph';
@@ -29,7 +28,7 @@ export function NodeShape(props: NodeProps): JSX.Element {
   const { state, node, box, opened } = props;
   const { model, selection } = state;
   const ids = model.equationsOf(node.id);
-  const mark = useComputed(() => selection.mark(ids)).value;
+  const mark = selection.mark(ids);
   const terminal = node.kind === 'input' || node.kind === 'output';
   const measure = overlay(state, node);
   const opens = ids.length > 0 && !terminal;
@@ -71,7 +70,7 @@ export function NodeShape(props: NodeProps): JSX.Element {
           width={box.width}
           height={headHeight}
           rx={terminal ? node.h / 2 : 7}
-          style={{ opacity: 0.08 + 0.5 * measure.share }}
+          style={{ opacity: 0.08 + 0.34 * measure.share }}
         />
       )}
       {node.kind === 'library' && (
@@ -121,7 +120,7 @@ export function NodeShape(props: NodeProps): JSX.Element {
 
 function NodeEquation(props: { state: ReportState; id: string; y: number; width: number }): JSX.Element {
   const { state, id } = props;
-  const mark = useComputed(() => state.selection.mark([id])).value;
+  const mark = state.selection.mark([id]);
   return (
     <g
       class={`wb-node-equation ${mark === '' ? '' : `wb-${mark}`}`}
@@ -259,13 +258,13 @@ interface EdgeProps {
 export function EdgeShape({ state, edge, points, onHover }: EdgeProps): JSX.Element {
   const { model, selection } = state;
   const refused = edge.refused !== '' && state.showRefused.value;
-  const mark = useComputed(() => {
-    const ends = [edge.source, edge.target].flatMap(id => model.equationsOf(id));
-    return selection.mark(ends);
-  }).value;
-  const [x, y] = middle(points);
+  const mark = selection.mark([edge.source, edge.target].flatMap(id => model.equationsOf(id)));
   const words = format.bytes(edge.value.bytes);
   const width = words.length * 6.2 + (refused ? 20 : 8);
+  const at = middle(points);
+  // Beside a line that runs down, so that short ones can still be seen; on any other.
+  const x = at.steep ? at.x + width / 2 + 3 : at.x;
+  const { y } = at;
   return (
     <g
       class={`wb-edge ${refused ? 'wb-refused' : ''} ${mark === '' ? '' : `wb-${mark}`}`}

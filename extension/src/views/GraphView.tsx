@@ -3,7 +3,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { HTMLAttributes, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import * as format from '../format';
-import { neighbour, place, Sizes } from '../graph';
+import { neighbour, place, Placement, Sizes } from '../graph';
 import { Overlay, ReportState } from '../state';
 import { GraphInspector, GraphItem } from './GraphInspector';
 import { EdgeShape, NodeShape, openedSize } from './GraphShapes';
@@ -13,6 +13,7 @@ import { Button, Choice, Empty, tabIndex } from './parts';
 const MAX_HEIGHT = 640;
 const MARGIN = 12;
 const READABLE = 0.75;
+const SMALLEST = 0.6;
 const ZOOM_STEP = 1.25;
 
 interface Camera {
@@ -96,13 +97,13 @@ function Picture({ state }: { state: ReportState }): JSX.Element {
     const sizes: Sizes = new Map([...opened.value].map(id => [id, openedSize(model, id)]));
     return place(graph, sizes);
   }).value;
-  // The whole graph if it stays readable, otherwise its whole width.
+  // The whole graph if it stays readable, otherwise its width, otherwise its beginning.
   const fitWidth = Math.min(1, width.value / (placement.width + 2 * MARGIN));
   const fitBoth = Math.min(fitWidth, MAX_HEIGHT / (placement.height + 2 * MARGIN));
-  const fitted = fitBoth >= READABLE ? fitBoth : fitWidth;
+  const fitted = fitBoth >= READABLE ? fitBoth : Math.max(fitWidth, SMALLEST);
   const height = Math.min(MAX_HEIGHT, (placement.height + 2 * MARGIN) * fitted);
   const view = camera.value ?? {
-    x: (placement.width - width.value / fitted) / 2,
+    x: startX(placement, width.value / fitted),
     y: -MARGIN,
     zoom: fitted
   };
@@ -242,6 +243,16 @@ function Picture({ state }: { state: ReportState }): JSX.Element {
       </div>
     </>
   );
+}
+
+/** The left edge of the first view: the graph in the middle, or its first node if the graph is wider. */
+function startX(placement: Placement, shown: number): number {
+  const first = placement.nodes[0];
+  if (first === undefined || placement.width <= shown) {
+    return (placement.width - shown) / 2;
+  }
+  const wanted = first.box.left + first.box.width / 2 - shown / 2;
+  return Math.min(placement.width + MARGIN - shown, Math.max(-MARGIN, wanted));
 }
 
 /** Panning by dragging the background. */

@@ -1,6 +1,7 @@
 /** One card a kernel: what it computes, how fast, how near to the machine's limit, and its source. */
 import { useSignal } from '@preact/signals';
 import { ComponentChildren, JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { copyText } from '../copy';
 import * as format from '../format';
 import { KernelRow, StepNode } from '../report';
@@ -30,8 +31,9 @@ export function KernelsView({ state }: { state: ReportState }): JSX.Element {
 }
 
 function KernelCard({ state, kernel }: { state: ReportState; kernel: KernelRow }): JSX.Element {
-  const rows = kernelRows(kernel);
+  const rows = useMemo(() => kernelRows(kernel), [kernel]);
   const whole = useSignal(rows.length <= HEAD_LINES + 3);
+  const shown = useMemo(() => (whole.value ? rows : rows.slice(0, HEAD_LINES)), [rows, whole.value]);
   const twin = `report.kernels["${kernel.id}"]`;
   return (
     <article
@@ -98,12 +100,7 @@ function KernelCard({ state, kernel }: { state: ReportState; kernel: KernelRow }
         </Fact>
       </dl>
       <div class="wb-card-source">
-        <Listing
-          state={state}
-          label={`Source of ${kernel.id}`}
-          rows={whole.value ? rows : rows.slice(0, HEAD_LINES)}
-          language="python"
-        />
+        <Listing state={state} label={`Source of ${kernel.id}`} rows={shown} language="python" />
       </div>
       <footer class="wb-card-foot">
         {!whole.value && (

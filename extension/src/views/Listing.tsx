@@ -1,8 +1,9 @@
 /** Lines of text with a gutter, linked to the selection: an IR stage, a kernel's source, LLVM, assembly. */
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useSignal, useSignalEffect } from '@preact/signals';
 import { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Language } from '../highlight';
+import { Ids } from '../selection';
 import { ReportState } from '../state';
 import { Row } from '../texts';
 import { Coloured, indentOf } from './Coloured';
@@ -29,18 +30,22 @@ export function Listing(props: ListingProps): JSX.Element {
   const cursor = useSignal(-1);
   const idOf = (index: number): string => `${state.uid}-row-${index}`;
 
+  const firstOf = (ids: Ids): number => rows.findIndex(row => row.ids.some(id => ids.includes(id)));
+
   useSignalEffect(() => {
-    const pinned = new Set(selection.pinned.value);
-    if (pinned.size > 0 && selection.revealFrom.value !== LISTING) {
-      reveal(
-        body.current,
-        rows.findIndex(row => row.ids.some(id => pinned.has(id)))
-      );
+    if (selection.revealFrom.value !== LISTING) {
+      reveal(body.current, firstOf(selection.pinned.value));
     }
   });
+  // Another text begins at its top, or at what is of interest in it. The element stays, and with it the focus.
+  useEffect(() => {
+    cursor.value = -1;
+    body.current?.scrollTo(0, 0);
+    const changed = rows.findIndex(row => row.change !== undefined);
+    reveal(body.current, changed >= 0 ? changed : firstOf(selection.pinned.peek()));
+  }, [rows]);
   const current = props.current ?? -1;
-  const wanted = current >= 0 ? current : rows.findIndex(row => row.change !== undefined);
-  useEffect(() => reveal(body.current, wanted), [wanted]);
+  useEffect(() => reveal(body.current, current), [current]);
 
   const moveTo = (index: number): void => {
     const row = rows[index];
@@ -111,7 +116,7 @@ function ListingRow(props: {
   hit: '' | 'hit' | 'current';
 }): JSX.Element {
   const { state, row } = props;
-  const mark = useComputed(() => state.selection.mark(row.ids)).value;
+  const mark = state.selection.mark(row.ids);
   const step = row.equation === undefined ? '' : state.model.stepOf(row.equation.id);
   const classes = ['wb-row'];
   if (mark !== '') {

@@ -34,6 +34,8 @@ export function Report({ state }: { state: ReportState }): JSX.Element {
   );
 }
 
+const SUPPRESS = 'data-lm-suppress-shortcuts';
+
 /** The root element of every view: one tab stop, and the keyboard. */
 export function Frame(props: {
   state: ReportState;
@@ -69,8 +71,17 @@ export function Frame(props: {
       aria-label={`Compile report of ${report.cell.label}: ${statusFace(report.status).word}. Enter to look inside, Escape to leave.`}
       data-lm-suppress-shortcuts={state.inside.value ? 'true' : undefined}
       onKeyDown={onKeyDown}
-      onFocusIn={event => (state.inside.value = event.target !== root.current)}
+      onFocusIn={event => {
+        state.inside.value = event.target !== root.current;
+        if (state.inside.value && event.target instanceof Element) {
+          // JupyterLab binds keys to whatever has the focus in a notebook, so it asks that element, too.
+          event.target.setAttribute(SUPPRESS, 'true');
+        }
+      }}
       onFocusOut={event => {
+        if (event.target instanceof Element && event.target !== root.current) {
+          event.target.removeAttribute(SUPPRESS);
+        }
         if (!(event.relatedTarget instanceof Node && root.current?.contains(event.relatedTarget))) {
           state.inside.value = false;
         }

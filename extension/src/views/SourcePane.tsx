@@ -1,5 +1,5 @@
 /** The user's code with heat and steps in the gutter. Every sub-expression is linked to the equations it became. */
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useSignal, useSignalEffect } from '@preact/signals';
 import { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import * as format from '../format';
@@ -7,6 +7,7 @@ import { Segment, SourceLine } from '../model';
 import { Ids } from '../selection';
 import { ReportState } from '../state';
 import { Coloured, indentOf } from './Coloured';
+import { Icon } from './icons';
 import { reveal } from './Listing';
 import { StepTag, tabIndex } from './parts';
 
@@ -21,6 +22,7 @@ export function SourcePane({ state }: { state: ReportState }): JSX.Element {
   const hottest = Math.max(0, ...lines.map(line => line.heat ?? 0));
   const measured = lines.some(line => line.heat !== null);
   const nTags = Math.min(2, Math.max(1, ...lines.map(line => line.steps.length)));
+  const longest = Math.max(2, ...lines.flatMap(line => line.steps.map(step => step.length)));
   const idOf = (index: number): string => `${state.uid}-line-${index}`;
 
   useSignalEffect(() => {
@@ -101,7 +103,7 @@ export function SourcePane({ state }: { state: ReportState }): JSX.Element {
       }}
       onKeyDown={onKeyDown}
     >
-      <div class="wb-rows" style={{ '--wb-tag-columns': nTags }}>
+      <div class="wb-rows" style={{ '--wb-tags-width': `${nTags * (18 + 7 * longest)}px` }}>
         {lines.map((line, index) => (
           <Line
             key={index}
@@ -140,7 +142,7 @@ function Line(props: {
   measured: boolean;
 }): JSX.Element {
   const { state, line } = props;
-  const mark = useComputed(() => state.selection.mark(line.equations)).value;
+  const mark = state.selection.mark(line.equations);
   const failing = state.model.report.fallbacks.find(fallback => fallback.span?.line === line.number);
   return (
     <div
@@ -158,8 +160,8 @@ function Line(props: {
           <StepTag key={step} state={state} step={step} />
         ))}
         {failing !== undefined && (
-          <span class="wb-tag wb-kind-numpy" title={`${failing.code}: ${failing.why}`}>
-            NumPy
+          <span class="wb-tag wb-kind-numpy" title={`Not compiled. ${failing.code}: ${failing.why}`}>
+            <Icon name="warning" />
           </span>
         )}
       </span>
@@ -201,7 +203,7 @@ function SegmentText(props: {
   index: number;
 }): JSX.Element {
   const { state, line, segment } = props;
-  const mark = useComputed(() => state.selection.mark(segment.covering)).value;
+  const mark = state.selection.mark(segment.covering);
   return (
     <span
       class={`${segment.own.length > 0 ? 'wb-expression' : ''} ${mark === '' ? '' : `wb-${mark}`}`}

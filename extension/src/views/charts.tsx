@@ -1,5 +1,4 @@
 /** Small charts. Horizontal positions are percentages, so that they need no measuring and no redrawing. */
-import { useComputed } from '@preact/signals';
 import { JSX } from 'preact';
 import * as format from '../format';
 import { TimelineBar } from '../report';
@@ -103,7 +102,7 @@ export function TimelineChart({
 
 function Bar({ state, bar, end }: { state: ReportState; bar: TimelineBar; end: number }): JSX.Element {
   const ids = state.model.equationsOf(bar.step);
-  const mark = useComputed(() => state.selection.mark(ids)).value;
+  const mark = state.selection.mark(ids);
   const share = bar.time_ms / end;
   return (
     <span
