@@ -10,8 +10,8 @@ import heapq
 from collections.abc import Iterable
 
 from ..ir import Equation, Jaxpr, Var
-from .access import Reader
-from .classify import VIEWS, Classes, classify
+from .access import Reader, is_index_map
+from .classify import VIEWS, Classes, classify, is_choosy
 from .groups import Fit, Fitter, Group, Refusal, new_group
 from .plan import Cluster, Decision, LibraryStep, NumpyStep, Plan, Space, Step, ViewStep
 from .reasons import REASONS
@@ -205,7 +205,9 @@ class _Clustering:
             return f"{letter}{numbers[letter] - 1}"
 
         for node in nodes:
-            if isinstance(node, Group):
+            if isinstance(node, Group) and self._only_moves(node):
+                yield LibraryStep(name("L"), node.eqns[0])
+            elif isinstance(node, Group):
                 yield self._cluster(name("K"), node)
             elif node in self.classes.library:
                 yield LibraryStep(name("L"), node)
@@ -214,6 +216,11 @@ class _Clustering:
             else:
                 why = self.classes.numpy[node]
                 yield NumpyStep(name("N"), node, why.code, why.reason)
+
+    def _only_moves(self, group: Group) -> bool:
+        """Whether a group does nothing but copy arrays in memory to other places, which NumPy does block by block."""
+        (eqn, *more) = group.eqns
+        return not more and is_index_map(eqn) and is_choosy(eqn) and not self.reader.lazy_closure(group.eqns)
 
     def _cluster(self, name: str, group: Group) -> Cluster:
         eqns = sorted({*group.eqns, *self.reader.lazy_closure(group.eqns)}, key=self.order.__getitem__)
