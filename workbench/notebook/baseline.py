@@ -43,7 +43,7 @@ def estimate_s(jaxpr: Jaxpr) -> float:
     total = 0.0
     for eqn in jaxpr.eqns:
         arrays = (*eqn.invars, *eqn.outvars)
-        total += CALL_S + sum(a.aval.size * a.aval.dtype.itemsize for a in arrays) / BYTES_PER_S
+        total += CALL_S + sum(a.aval.nbytes for a in arrays) / BYTES_PER_S
     return total
 
 

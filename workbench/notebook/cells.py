@@ -11,15 +11,15 @@ import ast
 import time
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from ..errors import BackendError, InternalError, TracingError, WorkbenchError
-from ..report import CompileReport, build_report, describe_machine
-from ..report.schema import Cell, Fallback, SourceSpan, Summary, Verification
+from ..errors import BackendError, TracingError, WorkbenchError
+from ..report import CompileReport, build_report, compare_with_numpy, numpy_report
+from ..report.schema import Verification
 from ..runtime import cells as runtime_cells
+from ..runtime.compilation import Source
 from . import baseline
 from .compare import compare
 
@@ -158,28 +158,10 @@ class _Job:
                     del self.namespace[name]
 
     def _numpy_report(self, reason: Exception, time_ms: float) -> CompileReport:
-        span = getattr(reason, "span", None)
-        code = getattr(reason, "code", InternalError.code)
-        ours = not isinstance(reason, TracingError)
-        why = f"{type(reason).__name__}: {reason}" if ours else str(reason)
-        fixes = getattr(reason, "fixes", ())
-        fallback = Fallback(
-            span=SourceSpan(span.line, span.col, span.end_line, span.end_col) if span else None,
-            op=getattr(reason, "value", "") or "",
-            code=code,
-            why=why,
-            fix="\n".join(map(str, fixes)),
-            cost_ms=time_ms,
-        )
-        return CompileReport(
-            status="failed" if ours else "numpy",
-            cell=Cell(self.label, self.source, self.filename),
-            summary=Summary(n_kernels=0, n_ops=0, n_numpy_steps=1, time_ms=time_ms, numpy_ms=time_ms),
-            machine=describe_machine("numpy"),
-            fallbacks=[fallback],
-            reason=why,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        report = numpy_report(Source(self.label, self.source, self.filename), reason, [time_ms])
+        if not isinstance(reason, TracingError):
+            report.status = "failed"
+        return report
 
 
 def _restore(namespace: MutableMapping[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:
@@ -218,7 +200,9 @@ class _Baseline:
         """Complete `report`. Returns NumPy's run where its values were put in place of different ones."""
         job = self.job
         reference = baseline.measure(job.code, self.namespace, self.inputs)
-        _add_times(report, reference.times_ms)
+        self.result.compilation.numpy_ms = list(reference.times_ms)
+        report.timings.numpy_ms = list(reference.times_ms)
+        compare_with_numpy(report.summary, float(np.median(reference.times_ms)))
         results = {**{name: job.namespace[name] for name in self.inputs if name in job.namespace}, **self.result.values}
         if self.result.last_value is not None:
             results["Out"] = self.result.last_value
@@ -229,14 +213,3 @@ class _Baseline:
         for name in self.result.values:
             job.namespace[name] = reference.values[name]
         return reference
-
-
-def _add_times(report: CompileReport, numpy_ms: tuple[float, ...]) -> None:
-    """NumPy's times beside the kernels': the speed-up, and after how many runs compiling has paid."""
-    report.timings.numpy_ms = list(numpy_ms)
-    summary = report.summary
-    summary.numpy_ms = float(np.median(numpy_ms))
-    if summary.time_ms:
-        summary.speedup = summary.numpy_ms / summary.time_ms
-        gain = summary.numpy_ms - summary.time_ms
-        summary.pays_off_after = int(np.ceil(summary.compile_ms / gain)) if gain > 0 else None
