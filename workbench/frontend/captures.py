@@ -39,7 +39,10 @@ Read = Callable[[], Any]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Capture:
-    """An array that the program reads from outside: `read()` gives the present one. value: the one traced with."""
+    """An array that the program reads from outside: `read()` gives the present one.
+
+    value: what it was traced with, kept for a nested call alone.
+    """
 
     name: str
     read: Read

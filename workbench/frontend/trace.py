@@ -19,7 +19,7 @@ import optree
 from ..config import config
 from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
-from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, _ScalarInput, check_array
+from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, check_array
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
 from .positions import user_traceback
@@ -175,9 +175,11 @@ def finish(
             fixes=("pass a copy of one of them",),
         )
     jaxpr = make_jaxpr(record, atoms)
+    # Only a nested call needs the values: a compiled program must not keep the user's arrays alive.
+    keep = record.parent is not None
     captures = tuple(
-        Capture(e.name, e.read, e.value.value if isinstance(e.value, _ScalarInput) else e.value) for e in captured
-    )
+        Capture(e.name, e.read, getattr(e.value, "value", e.value) if keep else None) for e in captured
+    )  # fmt: skip
     every_input = [*arguments, *[e.tracer for e in captured]]
     return Traced(
         name=record.name,
