@@ -14,9 +14,9 @@ import numpy as np
 from . import indexing
 from .broadcasting import broadcast, promote
 from .creation import CREATION
+from .dispatch import GUFUNCS, apply_ufunc
 from .functions import FUNCTIONS
 from .methods import METHODS, PROPERTIES
-from .ufuncs import GUFUNCS, apply_ufunc
 
 __all__ = ["CREATION", "FUNCTIONS", "METHODS", "PROPERTIES", "UFUNCS", "broadcast", "indexing", "promote"]
 

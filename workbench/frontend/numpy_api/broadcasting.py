@@ -11,6 +11,11 @@ from .operands import broadcast_operand, cast, dtype_of, ndim_of, operand, shape
 from .promotion import result_type
 
 
+def spell(shape: Sequence[int]) -> str:
+    """A shape as NumPy's messages write it: `(3,4)`."""
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
 def dummy(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     """An array of that shape and dtype that takes no memory; NumPy's own checks can be run on it."""
     return np.broadcast_to(np.zeros((), dtype), tuple(shape))

@@ -262,7 +262,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 def linalg_matmul(x1: Any, x2: Any, /) -> Any:
-    return ufuncs.call_ufunc(np.matmul, x1, x2)
+    return matmul(x1, x2)
 
 
 def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:

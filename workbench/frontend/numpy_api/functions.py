@@ -26,7 +26,7 @@ from . import (
     sorting,
     statistics,
 )
-from .operands import array, is_tracer, operand, shape_of
+from .operands import array, has_tracer, is_tracer, operand, shape_of
 from .promotion import DEFAULT_DTYPES, dtype_key
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -208,3 +208,21 @@ REFUSED = {
     np.histogramdd: "it is not among the functions that are compiled",
 }  # fmt: skip
 FUNCTIONS.update({function: library.refused(function, why) for function, why in REFUSED.items()})
+
+
+# ---- lists of traced values, on which NumPy does not dispatch ----
+
+
+def _of_lists(function: Callable[..., Any], handler: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.max([a, b])` of traced scalars: NumPy looks for overrides in arguments, not in lists."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(has_tracer, args)) or any(map(has_tracer, kwargs.values())):
+            return handler(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    call.__name__ = function.__name__
+    return call
+
+
+creation.CREATION.update({f: _of_lists(f, handler) for f, handler in FUNCTIONS.items() if f not in creation.CREATION})

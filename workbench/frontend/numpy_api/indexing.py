@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import diagnostics, views
 from .. import tracer as core
-from . import ufuncs
+from .broadcasting import spell
 from .operands import (
     array,
     bind,
@@ -231,7 +231,7 @@ def _joined(indices: list[Any]) -> list[Any]:
     try:
         shape = np.broadcast_shapes(*(i.shape for i in indices))
     except ValueError:
-        spelled = " ".join(ufuncs._spell(i.shape) for i in indices)
+        spelled = " ".join(spell(i.shape) for i in indices)
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {spelled} "
         ) from None
@@ -248,6 +248,7 @@ def _joined(indices: list[Any]) -> list[Any]:
 class TakeView:
     """`x[i]` for integers that are known only when the program runs: a view in NumPy, so one here."""
 
+    applies = False
     axes: tuple[int, ...]
     indices: tuple[Any, ...]
 
@@ -282,7 +283,7 @@ def basic_view(x: Any, plan: Plan, *, lazy: bool = False) -> Any:
     if plan.inserted:
         view = views.expand_dims(view, plan.inserted, lazy=lazy)
     if view is x:  # another object, as NumPy's `x[:]` and `x[...]` are
-        view = views.slice_view(x, plan.starts, plan.limits, plan.steps, lazy=lazy)
+        view = views.slice_view(x, plan.starts, plan.limits, plan.steps, lazy=lazy) if x.ndim else views.reshape(x, ())
     return view
 
 
@@ -390,7 +391,7 @@ def as_assigned(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
         fits = False
     if not fits:
         raise ValueError(
-            f"could not broadcast input array from shape {ufuncs._spell(have)} into shape {ufuncs._spell(shape)}"
+            f"could not broadcast input array from shape {spell(have)} into shape {spell(shape)}"
         )
     return broadcast_operand(value, shape)
 

@@ -11,8 +11,9 @@ import numpy as np
 from .. import tracer as core
 from .. import views
 from . import ufuncs
+from .broadcasting import spell
 from .contractions import transpose_to
-from .movement import at_least, slice_value, spell
+from .movement import at_least, slice_value
 from .operands import (
     array,
     as_shape,

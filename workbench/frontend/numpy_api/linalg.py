@@ -145,7 +145,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     a, b = inexact(a, b)
     if a.ndim != 2:
         raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
-    return bind("lstsq", a, b, rcond=None if rcond is None else float(rcond))
+    x, residuals, rank, s = bind("lstsq", a, b, rcond=None if rcond is None else float(rcond))
+    return x, residuals, cast(rank, np.dtype(np.int32)), s
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
@@ -334,15 +335,15 @@ def matrix_power(a: Any, n: Any) -> Any:
     if n == 1:
         return a
     if n == 2:
-        return call(np.matmul, a, a)
+        return contractions.matmul(a, a)
     if n == 3:
-        return call(np.matmul, call(np.matmul, a, a), a)
+        return contractions.matmul(contractions.matmul(a, a), a)
     power = result = None
     while n > 0:
-        power = a if power is None else call(np.matmul, power, power)
+        power = a if power is None else contractions.matmul(power, power)
         n, bit = divmod(n, 2)
         if bit:
-            result = power if result is None else call(np.matmul, result, power)
+            result = power if result is None else contractions.matmul(result, power)
     return result
 
 

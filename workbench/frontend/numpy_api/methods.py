@@ -23,6 +23,7 @@ from . import (
     statistics,
     ufuncs,
 )
+from .dispatch import apply_ufunc
 from .operands import array, bind, cast, is_tracer, reshape_to, unsupported
 from .promotion import as_dtype, check_cast, check_dtype
 
@@ -148,7 +149,7 @@ class FlatIterator:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         inputs = tuple(x._flattened() if isinstance(x, FlatIterator) else x for x in inputs)
-        return ufuncs.apply_ufunc(ufunc, method, inputs, kwargs)
+        return apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._flattened(), dtype)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import tracer as core
 from .. import views
+from .broadcasting import spell
 from .contractions import diagonal_range, take_diagonal
 from .operands import (
     array,
@@ -199,10 +200,6 @@ def broadcast_to(array_: Any, shape: Any, subok: bool = False) -> Any:
     return views.broadcast_view(x, shape)
 
 
-def spell(shape: Sequence[int]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
-
-
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [array(x) for x in args]
     try:
@@ -292,6 +289,7 @@ def slice_value(x: Any, axis: int, start: int, stop: int) -> Any:
 class DiagonalView:
     """`np.diagonal`: a read-only view."""
 
+    applies = True
     offset: int
     axis1: int
     axis2: int

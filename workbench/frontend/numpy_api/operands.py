@@ -18,11 +18,12 @@ from ...errors import TracingError, UnsupportedOperationError
 from ...ir.primitive import REGISTRY
 from .. import diagnostics
 from .. import tracer as core
-from .promotion import check_dtype, is_python_scalar, result_type, typed_scalar
+from .promotion import check_dtype, is_python_scalar, typed_scalar
 
 __all__ = [
     "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "constant_like", "dtype_of",
-    "full", "full_like_operand", "has_tracer", "is_tracer", "known", "ndim_of", "normalize_axis_index", "normalize_axis_tuple",
+    "full",
+    "full_like_operand", "has_tracer", "is_tracer", "known", "ndim_of", "normalize_axis_index", "normalize_axis_tuple",
     "operand", "reshape_to", "shape_of", "static_array", "target_array", "unsupported",
     "with_axis",
 ]  # fmt: skip
@@ -87,7 +88,7 @@ def target_array(x: Any, what: str) -> Any:
 def _stack_nested(items: Sequence[Any]) -> Any:
     """A list of arrays, scalars and lists, stacked as `np.array` stacks it."""
     parts = [operand(item) for item in items]
-    dtype = result_type(*parts)
+    dtype = np.result_type(*(dtype_of(p) for p in parts))  # Python scalars in a list have their full dtype
     shapes = {shape_of(p) for p in parts}
     if len(shapes) != 1:
         raise ValueError(

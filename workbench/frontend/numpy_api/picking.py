@@ -203,16 +203,17 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     plan = None if mask is not None and known(mask[0]) is None else make_plan(a.shape, indices)
     if plan is None or not plan.indices:
         current = getitem(a, Ellipsis) if plan is None else basic_view(a, plan)
-        new = ufuncs.call_ufunc(ufunc, current, b)
-        check_cast(new.dtype, a.dtype, "same_kind", f"ufunc '{ufunc.__name__}' output")
+        new = ufuncs.call_ufunc(ufunc, current, array(b))
         setitem(a, indices, new) if plan is not None else _at_mask(a, mask, new)
         return
-    in_dtypes, out_dtypes = resolve_ufunc(ufunc, (a, operand(b)))
-    check_cast(out_dtypes[0], a.dtype, "same_kind", f"ufunc '{ufunc.__name__}' output")
+    b = array(b)  # `at` knows no weak scalars, and casts back whatever comes out
+    in_dtypes, out_dtypes = resolve_ufunc(ufunc, (a, b), casting="unsafe")
     op = SCATTER_OPS.get(np.add if ufunc is np.subtract else ufunc)
-    if op is None or in_dtypes[0] != out_dtypes[0]:
-        raise unsupported(f"{ufunc.__name__}.at cannot be compiled; add, subtract, multiply, maximum and "
-                                        "minimum can")  # fmt: skip
+    if op is None or in_dtypes[0] != out_dtypes[0] or not _steps_commute(op, in_dtypes[0], a.dtype):
+        raise unsupported(
+            f"{ufunc.__name__}.at of {a.dtype} with {b.dtype}; add, subtract, multiply, maximum and minimum of one "
+            "kind of numbers compile"
+        )
     view = basic_view(a, plan)
     kept = [n for i, n in enumerate(view.shape) if i not in plan.axes]
     shape = (*kept[: plan.position], *plan.indices[0].shape, *kept[plan.position :])
@@ -224,6 +225,15 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     wide = cast(view, in_dtypes[0])
     result = scatter(wide, plan.indices, plan.axes, plan.position, update, op)
     views.write(view, cast(result, a.dtype))
+
+
+def _steps_commute(op: str, loop: np.dtype, dtype: np.dtype) -> bool:
+    """Whether casting once at the end is as good as NumPy's casting after every step."""
+    if loop == dtype:
+        return True
+    if loop.kind in "iu" and dtype.kind in "iu":
+        return op in ("add", "mul")  # modulo a power of two
+    return loop.kind == dtype.kind
 
 
 def _at_mask(a: Any, mask: Any, new: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import library, reductions, ufuncs
+from . import contractions, library, reductions, ufuncs
 from .operands import (
     array,
     as_array,
@@ -388,7 +388,7 @@ def cov(
     X = call(np.subtract, X, reshape_to(avg, (avg.shape[0], 1)))  # noqa: N806
     right = X if w is None else call(np.multiply, X, w)
     right = bind("transpose", right, permutation=(1, 0))
-    c = call(np.matmul, X, call(np.conjugate, right))
+    c = contractions.matmul(X, call(np.conjugate, right))
     scale = call(np.true_divide, 1, factor) if not isinstance(factor, np.generic) else _inverse(factor)
     return as_array(drop_ones(call(np.multiply, c, scale)))
 

@@ -1,22 +1,19 @@
-"""Calls of ufuncs and of their methods: promotion, broadcasting, the rule, then `where=` and `out=`.
+"""Calls of elementwise ufuncs: promotion, broadcasting, the rule, then `where=` and `out=`.
 
-`call_ufunc` is what `Tracer.__array_ufunc__` and the operators come to. Ufuncs with core dimensions (`matmul` and its
-relatives) are in `contractions`; what a ufunc computes per element is in `elementwise`.
+What a ufunc computes per element is in `elementwise`, ufuncs with core dimensions are in `contractions`, and the
+methods of ufuncs are found by `dispatch`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..views import write
-from . import contractions, indexing, library, reductions
-from .broadcasting import broadcast_scalars, broadcast_shapes
+from .broadcasting import broadcast_scalars, broadcast_shapes, spell
 from .elementwise import RULES, truth
 from .operands import (
-    array,
     bind,
     broadcast_operand,
     cast,
@@ -25,7 +22,6 @@ from .operands import (
     is_tracer,
     ndim_of,
     operand,
-    reshape_to,
     shape_of,
     unsupported,
 )
@@ -39,30 +35,7 @@ from .promotion import (
     resolve_ufunc,
 )
 
-GUFUNCS = {
-    np.matmul: contractions.matmul,
-    np.vecdot: contractions.vecdot,
-    np.matvec: contractions.matvec,
-    np.vecmat: contractions.vecmat,
-}
 IGNORED_KEYWORDS = ("order", "subok")  # about memory layout and subclasses: neither exists here
-
-
-def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """`ufunc(*inputs, **kwargs)` or one of its methods; what `Tracer.__array_ufunc__` calls."""
-    if method == "__call__":
-        return call_ufunc(ufunc, *inputs, **kwargs)
-    if method == "reduce":
-        return reductions.reduce_ufunc(ufunc, *inputs, **kwargs)
-    if method == "accumulate":
-        return reductions.accumulate_ufunc(ufunc, *inputs, **kwargs)
-    if method == "outer":
-        return outer(ufunc, *inputs, **kwargs)
-    if method == "at":
-        return indexing.ufunc_at(ufunc, *inputs, **kwargs)
-    if method == "reduceat":
-        return reduceat(ufunc, *inputs, **kwargs)
-    raise unsupported(f"{ufunc.__name__}.{method} cannot be compiled")
 
 
 def call_ufunc(
@@ -84,13 +57,11 @@ def call_ufunc(
         raise TypeError(f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments but "
                         f"{len(inputs)} were given")  # fmt: skip
     outs = normalize_out(out, ufunc.nout)
-    if ufunc in GUFUNCS:
-        return GUFUNCS[ufunc](*inputs, out=outs, dtype=dtype, casting=casting, **keywords)
     for name in keywords:
         if name not in IGNORED_KEYWORDS:
             raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument '{name}'")
     if ufunc not in RULES:
-        return call_unknown(ufunc, inputs, outs, where)
+        raise unsupported(f"the ufunc {ufunc.__name__!r} is not one that can be compiled")
     operands = [operand(x) for x in inputs]
     if ufunc is np.signbit and dtype_of(operands[0]).kind in "biu":  # NumPy converts, for int8 to float16
         operands = [cast(operands[0], FLOAT64)]
@@ -194,8 +165,8 @@ def store(result: Any, out: Any, where: Any, casting: str, name: str, shape: tup
     target = out.shape
     if np.broadcast_shapes(shape, target) != target:
         raise ValueError(
-            f"non-broadcastable output operand with shape {_spell(target)} doesn't match the broadcast shape "
-            f"{_spell(np.broadcast_shapes(shape, target))}"
+            f"non-broadcastable output operand with shape {spell(target)} doesn't match the broadcast shape "
+            f"{spell(np.broadcast_shapes(shape, target))}"
         )
     value = broadcast_operand(cast(result, out.dtype), target)
     if where is not True:
@@ -203,36 +174,3 @@ def store(result: Any, out: Any, where: Any, casting: str, name: str, shape: tup
         value = bind("select_n", mask, bind("copy", out), value)
     write(out, value)
     return out
-
-
-def _spell(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
-
-
-def call_unknown(ufunc: np.ufunc, inputs: Sequence[Any], outs: tuple[Any, ...], where: Any) -> Any:
-    """A ufunc that is not NumPy's own (SciPy's, numba's): by its registered meaning, or refused."""
-    raise unsupported(f"the ufunc {ufunc.__name__!r} is not one that can be compiled")
-
-
-def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
-    """`ufunc.outer`: every element of `a` with every element of `b`."""
-    if ufunc.nin != 2:
-        raise ValueError("outer product only supported for binary functions")
-    a, b = operand(a), operand(b)
-    if ndim_of(b):
-        a = reshape_to(array(a), shape_of(a) + (1,) * ndim_of(b)) if ndim_of(a) else a
-    return call_ufunc(ufunc, a, b, **kwargs)
-
-
-def reduceat(
-    ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
-) -> Any:
-    """`ufunc.reduceat`, run by NumPy between kernels."""
-    x = array(x)
-    if dtype is not None:
-        kwargs = {"axis": axis, "dtype": np.dtype(dtype)}
-    else:
-        kwargs = {"axis": axis}
-    result = library.numpy_call(f"{ufunc.__name__}.reduceat", x, operand(indices), **kwargs)
-    (target,) = normalize_out(out, 1)
-    return result if target is None else store(result, target, True, "same_kind", ufunc.__name__, result.shape)
