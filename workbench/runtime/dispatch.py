@@ -21,7 +21,7 @@ import optree
 from ..config import config
 from ..errors import NonHashableStaticArgumentError, TracingError
 from ..frontend.trace import Traced, trace
-from ..frontend.tracer import Tracer, current_trace
+from ..frontend.tracer import current_trace
 from ..fusion import ViewStep
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
@@ -141,7 +141,7 @@ class CompiledFunction:
     # ---- the call ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain and not kwargs:
+        if self._plain and not kwargs and current_trace() is None:
             key: list[Any] = []
             leaves: list[Any] = []
             only_arrays = True
@@ -172,7 +172,7 @@ class CompiledFunction:
         return self._call_slowly(args, kwargs)
 
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if current_trace() is not None and _has_tracers((args, kwargs)):
+        if current_trace() is not None:
             return self._inline(args, kwargs)
         entry, leaves = self.specialise(args, kwargs)
         if isinstance(entry, Fallback) or entry.has_overlap(leaves):
@@ -313,10 +313,6 @@ class _Identity:
         if self.value is other.value:
             return True
         return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)
-
-
-def _has_tracers(tree: Any) -> bool:
-    return any(type(leaf) is Tracer for leaf in optree.tree_leaves(tree, none_is_leaf=True))
 
 
 def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
