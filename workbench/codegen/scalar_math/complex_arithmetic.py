@@ -51,7 +51,7 @@ def abs_T(a):
     return hypot_R(a.real, a.imag)
 
 
-def select_parts_T(c, a, b):
+def select_parts_T(c: np.bool_, a, b):
     """a where c, else b, part by part."""
     return complex(select_R(c, a.real, b.real), select_R(c, a.imag, b.imag))
 

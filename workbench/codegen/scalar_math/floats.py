@@ -154,10 +154,9 @@ def spacing_T(x):
     return select_T(fabs_T(x) < T_type(math.inf), neighbour - x, x - x)
 
 
-def ldexp_T(x, exponent):
+def ldexp_T(x, exponent: np.int64):
     """x * 2**exponent, rounded once."""
-    n = np.int64(exponent)
-    n = select_i64(n > 3000, 3000, select_i64(n < -3000, -3000, n))
+    n = select_i64(exponent > 3000, 3000, select_i64(exponent < -3000, -3000, exponent))
     # Up to three factors. On the way down each of the first two leaves 54 bits (f32: 25) of room, so that only the last
     # multiplication meets subnormal numbers and rounds.
     up = n > BIAS

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import linecache
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -224,17 +223,40 @@ def definitions(names: Iterable[str], *, imports: bool = True) -> str:
     return "\n\n".join(parts + [function.source for function in _in_dependency_order(names)])
 
 
-_COMPILED: dict[str, Any] = {"np": np, "math": math}
+_NUMBA: dict[str, Any] = {}  # numba's form of each function, by name, beside the modules their texts import
+_DIRECT: dict[str, Any] = {}
 
 
-def namespace(names: Iterable[str]) -> dict[str, Callable[..., Any]]:
-    """The functions `names` as numba functions, to be used as the globals of a kernel."""
-    names = tuple(names)
-    for function in _in_dependency_order(names):
-        if function.name not in _COMPILED:
-            if "njit" not in _COMPILED:
-                exec(IMPORTS, _COMPILED)
+def namespace(names: Iterable[str], *, direct: bool = True) -> dict[str, Callable[..., Any]]:
+    """The functions `names` as numba functions, to be used as the globals of a kernel.
+
+    direct: lower their text straight to LLVM where that is possible (`scalar_math.direct`), which spares most of the
+    compile time; otherwise as an exported module does it, through numba.
+    """
+    return {name: (_direct(name) if direct else _through_numba(name)) for name in names}
+
+
+def _through_numba(name: str) -> Any:
+    if not _NUMBA:
+        exec(IMPORTS, _NUMBA)
+    for function in _in_dependency_order((name,)):
+        if function.name not in _NUMBA:
             filename = f"<scalar_math {function.name}>"
             linecache.cache[filename] = (len(function.source), None, function.source.splitlines(True), filename)
-            exec(compile(function.source, filename, "exec"), _COMPILED)
-    return {name: _COMPILED[name] for name in names}
+            exec(compile(function.source, filename, "exec"), _NUMBA)
+    return _NUMBA[name]
+
+
+def _direct(name: str) -> Any:
+    from .direct import UnsupportedSourceError, as_intrinsic
+
+    if name not in _DIRECT:
+        function = by_name(name)
+        if function.source.startswith("@njit"):
+            try:
+                _DIRECT[name] = as_intrinsic(function, _through_numba)
+            except UnsupportedSourceError:
+                _DIRECT[name] = _through_numba(name)
+        else:
+            _DIRECT[name] = _through_numba(name)
+    return _DIRECT[name]
