@@ -470,3 +470,25 @@ def pjit_cases(rng: np.random.Generator) -> Iterator[Case]:
     x, y, z = (Var(Aval((3,), np.dtype(np.float64))) for _ in range(3))
     program = Jaxpr((x, y), (Equation(add_p, (x, y), (z,), {}),), (z, x))
     yield Case("pjit", (numbered((3,)), numbered((3,))), {"name": "f", "jaxpr": program})
+
+
+@cases("cond", "while", "scan")
+def control_flow_cases(rng: np.random.Generator) -> Iterator[Case]:
+    x, y, z = (Var(Aval((3,), np.dtype(np.float64))) for _ in range(3))
+    add = Jaxpr((x, y), (Equation(add_p, (x, y), (z,), {}),), (z, x))
+    keep = Jaxpr((x, y), (), (x, y))
+    for index in (0, 1):
+        yield Case("cond", (np.array(index, np.int32), numbered((3,)), numbered((3,))), {"branches": (add, keep)})
+    n, m, limit = (Var(Aval((), np.dtype(np.float64))) for _ in range(3))
+    below = Var(Aval((), np.dtype(bool)))
+    more = Jaxpr((limit, n), (Equation(REGISTRY["lt"], (n, limit), (below,), {}),), (below,))
+    step = Jaxpr((n,), (Equation(add_p, (n, n), (m,), {}),), (m,))
+    params = {"cond_jaxpr": more, "cond_nconsts": 1, "body_jaxpr": step, "body_nconsts": 0}
+    yield Case("while", (np.array(100.0), np.array(1.0)), params)
+    yield Case("while", (np.array(-1.0), np.array(1.0)), params)
+    for reverse in (False, True):
+        for length in (0, 4):
+            params = {"jaxpr": add, "length": length, "reverse": reverse}
+            params |= {"num_consts": 0, "num_carry": 1, "unroll": 1}
+            yield Case("scan", (numbered((3,)), numbered((length, 3))), params)
+            yield Case("scan", (numbered((3,)), numbered((length, 3))), params | {"num_consts": 1, "num_carry": 0})

@@ -7,12 +7,12 @@ import pytest
 
 from workbench.ir import Aval, aval_of
 from workbench.ir.primitive import REGISTRY
-from workbench.primitives.lowering import Inline, LibraryCall
+from workbench.primitives.lowering import Control, Inline, LibraryCall
 from workbench.primitives.numpy_call import numpy_result_avals
 
 from .samples import CASES, numbered
 
-CALLS = sorted(name for name, p in REGISTRY.items() if isinstance(p.lowering, LibraryCall | Inline))
+CALLS = sorted(name for name, p in REGISTRY.items() if isinstance(p.lowering, LibraryCall | Inline | Control))
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -6,7 +6,7 @@ import pytest
 
 import workbench.primitives as primitives
 from workbench.ir.primitive import REGISTRY, Primitive
-from workbench.primitives.lowering import IndexMap, Inline, LibraryCall, Pointwise, Reduction
+from workbench.primitives.lowering import Control, IndexMap, Inline, LibraryCall, Pointwise, Reduction
 
 from .samples import CASES, POINTWISE
 
@@ -17,7 +17,7 @@ OURS = {name: p for name, p in REGISTRY.items() if "primitives" in p.file}
 def test_primitive_has_its_rules(primitive: Primitive) -> None:
     assert primitive.has_rule("abstract_eval")
     assert primitive.has_rule("impl")
-    assert isinstance(primitive.lowering, Pointwise | IndexMap | Reduction | LibraryCall | Inline)
+    assert isinstance(primitive.lowering, Pointwise | IndexMap | Reduction | LibraryCall | Inline | Control)
 
 
 @pytest.mark.parametrize("primitive", OURS.values(), ids=str)
@@ -34,3 +34,4 @@ def test_primitive_is_exported(primitive: Primitive) -> None:
 
 def test_only_the_known_ones_are_nested_programs() -> None:
     assert {p.name for p in OURS.values() if isinstance(p.lowering, Inline)} == {"pjit"}
+    assert {p.name for p in OURS.values() if isinstance(p.lowering, Control)} == {"cond", "while", "scan"}

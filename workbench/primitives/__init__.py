@@ -14,6 +14,7 @@ from . import (  # noqa: F401  (imported for their declarations)
     comparison,
     complex,
     contractions,
+    control_flow,
     conversion,
     fft,
     indexing,

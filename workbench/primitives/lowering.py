@@ -1,7 +1,8 @@
 """The four kinds of lowering: all that fusion and code generation know about a primitive.
 
-Pointwise, IndexMap, Reduction and LibraryCall. Scalar expressions are strings of numba source; index expressions are
-`Index` objects, which the code generator supplies and rules combine with `+ - * // %` and comparisons.
+Pointwise, IndexMap, Reduction and LibraryCall; and two for equations that hold programs, Inline and Control. Scalar
+expressions are strings of numba source; index expressions are `Index` objects, which the code generator supplies and
+rules combine with `+ - * // %` and comparisons.
 """
 
 from __future__ import annotations
@@ -159,4 +160,9 @@ class Inline:
     """Not a lowering of its own: the equation holds a program that is inlined before fusion (`pjit`)."""
 
 
-Lowering = Pointwise | IndexMap | Reduction | LibraryCall | Inline
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A branch or a loop: a step of the plan that holds the plans of the equation's programs."""
+
+
+Lowering = Pointwise | IndexMap | Reduction | LibraryCall | Inline | Control

@@ -11,7 +11,7 @@ fusion would save:
 from __future__ import annotations
 
 from ..ir import Atom, Equation, Jaxpr
-from .rewrite import Rewriter
+from .rewrite import Rewriter, in_inner_programs, rewrite
 
 # Terms that cost less in a fused loop than the traffic of a call: one operand is a vector, or none is.
 MAX_VECTOR_TERMS = 8
@@ -20,7 +20,7 @@ MAX_MATRIX_TERMS = 3
 
 def expand_contractions(jaxpr: Jaxpr) -> Jaxpr:
     """Replace short `dot_general` equations by products and sums."""
-    return Rewriter(jaxpr, _rule).run()
+    return rewrite(in_inner_programs(jaxpr, expand_contractions), _rule)
 
 
 def _rule(rewriter: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..ir import Atom, DropVar, Equation, Jaxpr, Literal, Origin, Var
+from ..ir import Atom, DropVar, Equation, Jaxpr, Literal, Origin, Var, subjaxprs
+from .rewrite import in_inner_programs
 
 
 def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
@@ -19,6 +20,7 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
     Each call gets variables of its own. Origins grow outwards: the callee's spans, then those of the call; the scopes
     of the call, then those entered by the callee.
     """
+    jaxpr = _bodies_inlined(jaxpr)
     if not any(eqn.primitive.name == "pjit" for eqn in jaxpr.eqns):
         return jaxpr
     inliner = _Inliner()
@@ -33,6 +35,15 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
         constvars=constvars,
         consts=consts if len(consts) == len(constvars) else (),  # programs parsed from text have no values
     )
+
+
+def _bodies_inlined(jaxpr: Jaxpr) -> Jaxpr:
+    """The same in the bodies of branches and loops."""
+    if not any(any(subjaxprs(eqn)) for eqn in jaxpr.eqns if eqn.primitive.name != "pjit"):
+        return jaxpr
+    bodies = replace(jaxpr, eqns=tuple(e for e in jaxpr.eqns if e.primitive.name != "pjit"))
+    done = iter(in_inner_programs(bodies, inline_calls).eqns)
+    return replace(jaxpr, eqns=tuple(e if e.primitive.name == "pjit" else next(done) for e in jaxpr.eqns))
 
 
 def called_from(origin: Origin, call: Origin) -> Origin:
@@ -72,7 +83,7 @@ class _Inliner:
         self.eqns: list[Equation] = []
         self.constvars: list[Var] = []  # of the callees, once each however often they are called
         self.consts: list[np.ndarray] = []
-        self.seen: set[Jaxpr] = set()
+        self.seen: dict[Jaxpr, Jaxpr] = {}
 
     def equation(self, eqn: Equation, frame: _Frame) -> None:
         operands = tuple(map(frame.read, eqn.invars))
@@ -89,9 +100,10 @@ class _Inliner:
             self.eqns.append(replace(eqn, invars=operands))
 
     def call(self, eqn: Equation, operands: tuple[Atom, ...], caller: _Frame) -> list[Atom]:
-        callee: Jaxpr = eqn.params["jaxpr"]
-        if callee not in self.seen:
-            self.seen.add(callee)
+        called: Jaxpr = eqn.params["jaxpr"]
+        callee = self.seen.get(called)
+        if callee is None:
+            callee = self.seen[called] = _bodies_inlined(called)
             self.constvars += callee.constvars
             self.consts += callee.consts
         frame = _Frame(
