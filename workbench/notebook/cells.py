@@ -189,8 +189,9 @@ class _Baseline:
         options = job.options
         if inputs is None or (options.compare is False and not options.verify):
             return None
-        if job.analysis.function_reads & set(result.values):
-            return None  # a function would see the names that this run has rebound
+        read = {capture.name for capture in result.compilation.traced.captures}
+        if (read - before.keys()) & set(result.values):
+            return None  # a function that the cell calls would see the names that this run has rebound
         estimate = baseline.estimate_s(result.compilation.traced.jaxpr)
         if not (options.compare or options.verify) and estimate > baseline.LIMIT_S:
             return None
