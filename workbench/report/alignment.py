@@ -17,15 +17,30 @@ Order = list[list[int]]
 def coordinates(drawing: Drawing, widths: Sequence[float], gap: float) -> list[float]:
     """The centre of each vertex. Neighbours in a layer are at least `gap` apart; the leftmost begins at 0."""
     conflicts = _conflicts(drawing)
+    above, below = _heaviest(drawing)
     candidates: list[list[float]] = []
     for upwards in (False, True):
         for mirrored in (False, True):
             layers: Order = [layer[::-1] for layer in drawing.layers] if mirrored else drawing.layers
-            neighbours = drawing.below if upwards else drawing.above
-            root = _align(layers, neighbours, conflicts, upwards, mirrored)
+            root = _align(layers, below if upwards else above, conflicts, upwards)
             xs = _compact(layers, root, widths, gap)
             candidates.append([-x for x in xs] if mirrored else xs)
     return _balanced(candidates, widths)
+
+
+def _heaviest(drawing: Drawing) -> tuple[list[list[int]], list[list[int]]]:
+    """The neighbours above and below each vertex with which it may be aligned: along edges than which neither end has a
+    heavier one on that side. So the way of the data stays straight, and what branches off it steps aside."""
+    weights = drawing.weights
+    most_above = [max((weights[u, v] for u in us), default=0) for v, us in enumerate(drawing.above)]
+    most_below = [max((weights[v, u] for u in us), default=0) for v, us in enumerate(drawing.below)]
+    above = [
+        [u for u in us if weights[u, v] >= max(most_above[v], most_below[u])] for v, us in enumerate(drawing.above)
+    ]
+    below = [
+        [u for u in us if weights[v, u] >= max(most_below[v], most_above[u])] for v, us in enumerate(drawing.below)
+    ]
+    return above, below
 
 
 def _conflicts(drawing: Drawing) -> set[tuple[int, int]]:
@@ -49,9 +64,7 @@ def _conflicts(drawing: Drawing) -> set[tuple[int, int]]:
     return marked
 
 
-def _align(
-    layers: Order, neighbours: list[list[int]], conflicts: set[tuple[int, int]], upwards: bool, mirrored: bool
-) -> list[int]:
+def _align(layers: Order, neighbours: list[list[int]], conflicts: set[tuple[int, int]], upwards: bool) -> list[int]:
     """The root of each vertex's block: vertices that get the same coordinate."""
     size = len(neighbours)
     root = list(range(size))

@@ -81,6 +81,7 @@ class Drawing:
     above: list[list[int]] = field(default_factory=list)
     below: list[list[int]] = field(default_factory=list)
     chains: list[list[int]] = field(default_factory=list)
+    weights: dict[tuple[int, int], int] = field(default_factory=dict)  # of (upper, lower): how straight it should be
 
     def is_dummy(self, vertex: int) -> bool:
         return vertex >= self.n
@@ -91,13 +92,20 @@ class Drawing:
         self.below.append([])
         return len(self.layer) - 1
 
-    def join(self, upper: int, lower: int) -> None:
+    def join(self, upper: int, lower: int, weight: int) -> None:
         self.below[upper].append(lower)
         self.above[lower].append(upper)
+        self.weights[upper, lower] = max(weight, self.weights.get((upper, lower), 0))
 
 
 def drawing_of(
-    n: int, edges: Sequence[tuple[int, int]], layer: Sequence[int], *, max_dummies: int, trunks: Sequence[int]
+    n: int,
+    edges: Sequence[tuple[int, int]],
+    layer: Sequence[int],
+    *,
+    max_dummies: int,
+    trunks: Sequence[int],
+    weights: Sequence[int],
 ) -> Drawing:
     """Cut long edges by dummies. Where that would take more than `max_dummies`, edges with the same trunk (the value
     that they carry) share them, and the longest that remain run straight, below the boxes."""
@@ -126,9 +134,9 @@ def drawing_of(
             if dummy is None:
                 dummy = drawing.add_dummy(at)
                 made[trunks[index], at] = dummy
-                drawing.join(chain[-1], dummy)
+                drawing.join(chain[-1], dummy, weights[index])
             chain.append(dummy)
-        drawing.join(chain[-1], b)
+        drawing.join(chain[-1], b, weights[index])
         drawing.chains.append([*chain, b])
     drawing.layers = _first_order(drawing)
     return drawing

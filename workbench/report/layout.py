@@ -15,10 +15,11 @@ from .metrics import fit, text_width, wrap
 from .schema import Graph, StepNode
 
 Point = tuple[float, float]
+TERMINALS = ("input", "output")
 
 NODE_GAP = 22.0  # between boxes of a layer
 LAYER_GAP = 30.0  # between layers that hold no labels
-LABEL_GAP = 13.0  # above and below a layer of labels
+LABEL_GAP = 16.0  # above and below a layer of labels
 LABEL_HEIGHT = 18.0
 DUMMY_WIDTH = 6.0
 PORT_GAP = 12.0  # between edges at the side of a box
@@ -31,6 +32,7 @@ DETAIL_SIZE = 11.0
 ROW = 16.0
 PADDING = 10.0
 TOGGLE = 14.0  # the little button that opens a box
+ROUND_ENDS = 8.0
 MAX_TITLE = 190.0
 TITLE_CHAR = 7.4  # what the front end reckons with; a title must fit by both measures
 
@@ -51,11 +53,13 @@ def lay_out(
     *,
     label_widths: Sequence[float] | None = None,
     trunks: Sequence[int] | None = None,
+    weights: Sequence[int] | None = None,
 ) -> Layout:
     """Place boxes of `sizes` (width, height) in layers, edges pointing down.
 
     label_widths: room to keep for the label of each edge, at half of its way. trunks: edges with the same number carry
-    the same value and may share a line where there are very many.
+    the same value and may share a line where there are very many. weights: how much an edge should be
+    straight.
     """
     if not sizes:
         return Layout([], [[] for _ in edges], 0.0, 0.0)
@@ -65,7 +69,8 @@ def lay_out(
     if label_widths is not None:
         layer = [2 * each for each in layer]  # labels stand in the layers between
     ids = list(trunks) if trunks is not None else [a for a, _ in directed]
-    drawing = drawing_of(len(sizes), directed, layer, max_dummies=MAX_DUMMIES, trunks=ids)
+    heavy = weights if weights is not None else [1] * len(edges)
+    drawing = drawing_of(len(sizes), directed, layer, max_dummies=MAX_DUMMIES, trunks=ids, weights=heavy)
     reduce_crossings(drawing)
     widths = [w for w, _ in sizes] + [DUMMY_WIDTH] * (len(drawing.layer) - len(sizes))
     if label_widths is not None:
@@ -193,7 +198,10 @@ def lay_out_graph(graph: Graph) -> Graph:
         labels = [text_width(f"✂ {words.size(e.value.bytes)}", DETAIL_SIZE) + 8 for e in graph.edges]
     values: dict[tuple[str, str, str], int] = {}
     trunks = [values.setdefault((e.source, e.value.name, e.value.aval), len(values)) for e in graph.edges]
-    layout = lay_out([(n.w, n.h) for n in graph.nodes], edges, label_widths=labels, trunks=trunks)
+    steps = {node.id for node in graph.nodes if node.kind not in TERMINALS}
+    weights = [2 if e.source in steps and e.target in steps else 1 for e in graph.edges]
+    sizes = [(node.w, node.h) for node in graph.nodes]
+    layout = lay_out(sizes, edges, label_widths=labels, trunks=trunks, weights=weights)
     for node, (x, y) in zip(graph.nodes, layout.centres, strict=True):
         node.x, node.y = round(x, 1), round(y, 1)
     for edge, route in zip(graph.edges, layout.routes, strict=True):
@@ -204,20 +212,20 @@ def lay_out_graph(graph: Graph) -> Graph:
 
 def node_title(node: StepNode) -> str:
     """What stands in a box: steps with their id, values by their name."""
-    return node.title if node.kind in ("input", "output") else f"{node.id} {node.title}".strip()
+    return node.title if node.kind in TERMINALS else f"{node.id} {node.title}".strip()
 
 
 def node_detail(node: StepNode) -> str:
     """The line below the title."""
-    if node.kind in ("input", "output"):
+    if node.kind in TERMINALS:
         value = next(iter(node.outputs or node.inputs), None)
         return value.aval if value else ""
     return words.count(len(node.equations), "op")
 
 
 def box_size(node: StepNode) -> tuple[float, float]:
-    terminal = node.kind in ("input", "output")
-    spare = 2 * PADDING + (0.0 if terminal else 2 * TOGGLE)
+    terminal = node.kind in TERMINALS
+    spare = 2 * PADDING + (ROUND_ENDS if terminal else 2 * TOGGLE)
     lines = title_lines(node)
     widest = max(max(text_width(line, TITLE_SIZE, bold=True), len(line) * TITLE_CHAR) for line in lines)
     # A step's detail grows by its time, once there is one: ` · 12.3 ms`.

@@ -3,6 +3,8 @@ says the same."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 _TIMES = ((60_000.0, "min"), (1_000.0, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns"))
@@ -52,13 +54,41 @@ def count(n: int, noun: str, plural: str = "") -> str:
 def ulp(most: float | None) -> str:
     if most is None:
         return "ulp unknown"
-    return "bit for bit" if most == 0 else f"{three_digits(most)} ulp"
+    if most == 0:
+        return "bit for bit"
+    written = three_digits(most) if most < 10_000 else f"{most:.0e}".replace("e+0", "e+")
+    return f"{written} ulp"
 
 
 def speedup(ratio: float) -> tuple[str, str]:
     """A sign that is not a colour, and words: how much faster than NumPy."""
     if ratio >= 1.05:
-        return "▲", f"{three_digits(ratio)}× NumPy"
+        return "▲", f"{_two_digits(ratio)}× NumPy"
     if 0 < ratio <= 0.95:
-        return "▼", f"{three_digits(1 / ratio)}× slower than NumPy"
-    return "＝", "level with NumPy"
+        return "▼", f"{_two_digits(1 / ratio)}× slower than NumPy"
+    return "=", "level with NumPy"
+
+
+def _two_digits(x: float) -> str:
+    return f"{x:.1f}" if x < 10 else f"{x:.0f}"
+
+
+# ---- text from outside ----
+
+# What moves the cursor, changes colours or reorders a line: shown, never sent.
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def visible(text: str) -> str:
+    """`text` with the characters that would act on a terminal or turn a line around written as escapes."""
+    return _ACTING.sub(
+        lambda match: f"\\u{ord(match[0]):04x}" if ord(match[0]) > 255 else f"\\x{ord(match[0]):02x}", text
+    )
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal `text` takes."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
