@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import diagnostics, views
 from .. import tracer as core
+from .. import views
 from . import (
     contractions,
     creation,
@@ -210,7 +210,11 @@ def needs_numbers(name: str) -> Callable[..., Any]:
     """A method that hands out the numbers themselves, which are not there yet."""
 
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(diagnostics.array_value(x), name)(*args, **kwargs)
+        value = core.known_value(x)
+        if value is None:
+            raise unsupported(f"ndarray.{name} is about the numbers themselves, which are not there while tracing")
+        found = getattr(value, name)
+        return found(*args, **kwargs) if callable(found) else found
 
     method.__name__ = name
     return method

@@ -170,6 +170,24 @@ _refused_histogram = library.refused(
 )
 
 
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> Any:
+    if weights is not None:
+        return _refused_histogram2d(x, y, bins, range, density, weights)
+    count = [static_array(n, "bins") for n in bins] if isinstance(bins, list | tuple) else static_array(bins, "bins")
+    if isinstance(count, list):
+        settings: dict[str, Any] = {"bins": tuple(int(n) if n.ndim == 0 else tuple(n.tolist()) for n in count)}
+    else:
+        settings = {"bins": int(count) if count.ndim == 0 else tuple(count.tolist())}
+    if range is not None:
+        settings["range"] = tuple(map(tuple, static_array(range, "range").tolist()))
+    return library.numpy_call("histogram2d", array(x), array(y), density=density, **settings)
+
+
+_refused_histogram2d = library.refused(np.histogram2d, "weights cannot be compiled", code="WB120")
+
+
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     a = array(a)
     if isinstance(bins, str):

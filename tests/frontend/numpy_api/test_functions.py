@@ -1,0 +1,103 @@
+"""Every function and method of the tables against NumPy: drawn dtypes, shapes with 0 and 1, NaN, infinities, -0.0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests import strategies
+from workbench.frontend.numpy_api import FUNCTIONS
+from workbench.frontend.numpy_api.functions import REFUSED
+
+from . import cases
+from .differential import check
+
+FAST = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+WHY_NOT = {  # functions without a result that could be compared
+    "bincount": "refused", "real_if_close": "refused", "polymul": "refused",
+}  # fmt: skip
+
+
+def magnitude(x: np.ndarray) -> float:
+    """What sums and products of a few elements of `x` may reach."""
+    finite = np.abs(np.where(np.isfinite(x), x, 0).astype(complex))
+    largest = float(finite.max(initial=1.0))
+    return max(largest, largest**3) * max(x.size, 1) ** 2
+
+
+@pytest.mark.parametrize("name", cases.MOVEMENT)
+@FAST
+@given(data=st.data())
+def test_movement_and_selection_give_the_same_bits(name, data):
+    x = data.draw(strategies.arrays(max_dims=3))
+    for call in cases.MOVEMENT[name]:
+        check(call, x, may_refuse=True)
+
+
+@pytest.mark.parametrize("name", cases.REDUCTIONS)
+@FAST
+@given(data=st.data())
+def test_reductions_and_products_are_as_accurate(name, data):
+    x = data.draw(strategies.arrays(max_dims=3, tame=True))
+    for call in cases.REDUCTIONS[name]:
+        check(call, x, max_ulp=32, reduction_scale=magnitude(x), may_refuse=True)
+
+
+@pytest.mark.parametrize("name", [n for n in cases.REDUCTIONS if n.strip() in (
+    "sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "nansum", "nanmax", "nanmin", "cumsum", "median",
+    "ptp", "diff", "average", "mean",
+)])  # fmt: skip
+@FAST
+@given(data=st.data())
+def test_reductions_of_nan_and_infinity(name, data):
+    values = st.sampled_from([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
+    shape = data.draw(strategies.shapes(1, 3))
+    dtype = data.draw(strategies.dtypes(strategies.FLOATS))
+    x = np.array([data.draw(values) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
+    for call in cases.REDUCTIONS[name]:
+        check(call, x, max_ulp=8, reduction_scale=10, may_refuse=True)
+
+
+@pytest.mark.parametrize("name", cases.FFT)
+@FAST
+@given(data=st.data())
+def test_fourier_transforms(name, data):
+    x = data.draw(strategies.arrays(max_dims=3, tame=True))
+    for call in cases.FFT[name]:
+        check(call, x, max_ulp=32, reduction_scale=magnitude(x))
+
+
+@pytest.mark.parametrize("name", cases.LINALG)
+@FAST
+@given(data=st.data())
+def test_linear_algebra(name, data):
+    # NumPy adds int8 as int8 in a matrix product; the matrices are made well-conditioned in 64 bits.
+    names = ("int64", *strategies.FLOATS, *strategies.COMPLEX)
+    x = data.draw(strategies.arrays(names=names, min_dims=1, max_dims=2, tame=True).filter(lambda x: x.size))
+    for call in cases.LINALG[name]:
+        check(call, x, max_ulp=1024, reduction_scale=1e4 * magnitude(x))
+
+
+@pytest.mark.parametrize("name", cases.METHODS)
+@FAST
+@given(data=st.data())
+def test_methods(name, data):
+    x = data.draw(strategies.arrays(max_dims=3, tame=True))
+    for call in cases.METHODS[name]:
+        check(call, x, max_ulp=8, reduction_scale=magnitude(x), may_refuse=True)
+
+
+def test_every_function_of_the_table_has_a_case():
+    tested = {name.strip() for table in (cases.MOVEMENT, cases.REDUCTIONS) for name in table}
+    tested |= {f"fft.{name}" for name in cases.FFT} | {f"linalg.{name}" for name in cases.LINALG} | {"polyfit"}
+    missing = []
+    for function in FUNCTIONS:
+        if function in REFUSED:
+            continue
+        module = function.__module__.partition("numpy")[2].strip(".")
+        prefix = f"{module}." if module in ("linalg", "fft") else ""
+        if f"{prefix}{function.__name__}" not in tested and function.__name__ not in WHY_NOT:
+            missing.append(f"{prefix}{function.__name__}")
+    assert not missing
