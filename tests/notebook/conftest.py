@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 from traitlets.config import Config
+
+from workbench.runtime.kernels import forget_kernels
 
 
 @dataclass
@@ -20,7 +22,6 @@ class Shell:
     io: CapturedIO | None = None
     error: BaseException | None = None
     result: Any = None
-    names: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, cell: str) -> Shell:
         with capture_output() as self.io:
@@ -49,6 +50,8 @@ class Shell:
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Shell]:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    forget_kernels()
     config = Config()
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "nocolor"

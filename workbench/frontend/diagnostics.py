@@ -440,32 +440,59 @@ def leaked(x: Tracer | None) -> UnexpectedTracerError:
 
 
 EXPLANATIONS: dict[str, str] = {
-    "WB100": "Python asked for the value of an array that is only known when the kernel runs. Tracing runs your code "
-    "once, with arrays that have a shape and a dtype but no numbers yet.",
-    "WB101": "`if`, `while`, `and`, `or`, `not` and `assert` need True or False now, while the array they test has its "
-    "numbers only when the kernel runs. Compute both sides and choose with np.where, or write wb.lax.cond.",
-    "WB102": "`range()`, shapes, slice bounds and `int()` need a plain integer now. Take sizes from `x.shape`, pass "
-    "integers as Python ints (they are static), or name an argument in static_argnames.",
-    "WB103": "Code outside NumPy's protocols (math.sqrt, float(), a C library, matplotlib) asked for an array's "
-    "numbers. Use the NumPy function of the same name, or call it on the result.",
-    "WB110": "A boolean mask, np.nonzero or np.unique gives an array whose size depends on the numbers. Sizes must be "
-    "known while tracing: use where= in a reduction, or np.where to keep the shape.",
-    "WB120": "This operation, keyword or method has no compiled form yet. The rest of the code compiles without it.",
-    "WB121": "Only bool, integer, float32/64 and complex64/128 arrays in native byte order compile.",
-    "WB130": "A traced array was stored (in a global, an attribute, a closure) and used after its trace had ended. "
-    "Return it from the compiled function instead.",
-    "WB140": "Static arguments are part of the key under which compiled code is found, so that they must be hashable.",
-    "WB150": "jit_scope marks operations of a program that is being traced; outside one there is nothing to mark.",
-    "WB122": "Every call must rebuild what the code returns: arrays, numbers, and lists, tuples and dicts of them can "
-    "be; an object of another class cannot.",
-    "WB131": "A function or class that outlives the compiled code holds one of its traced arrays.",
-    "WB170": "The code writes to an array while another of its inputs is a view of the same memory; the compiled "
-    "program could not show the write through both. It runs in NumPy.",
-    "WB160": "Printing, reading files, random numbers, clocks and changes to outside objects must happen at every run, "
-    "while tracing runs the code once. Such code runs in NumPy, where it does what it says.",
+    "WB100": """The code asked for the value of an array while it was being traced.
+Tracing runs your Python once with stand-ins that know a shape and a dtype, but no numbers yet. What needs the numbers
+(a branch, a loop count, an index, a conversion to a Python number) cannot be decided then.
+  if x.max() > 1: x = x / x.max()          ->  x = np.where(x.max() > 1, x / x.max(), x)
+  n = int(mask.sum())                      ->  compute n in the cell before: it is then a constant of this cell""",
+    "WB101": """A branch depends on a value that is only known when the kernel runs.
+`if`, `while`, `and`, `or` and `not` need a Python bool now. Choose between arrays instead of between statements:
+  if err > tol: x = x_new                  ->  x = np.where(err > tol, x_new, x)
+  ok = (a > 0) and (b > 0)                 ->  ok = (a > 0) & (b > 0)""",
+    "WB102": """A Python integer was asked from a traced value: for `range`, a shape or a list index.
+Shapes are part of the compiled program. `x.shape` itself is known while tracing, and arithmetic on it stays known:
+  y = x.reshape(np.array(x.shape).prod())  ->  y = x.reshape(np.prod(x.shape))
+  for i in range(n): ...  # n is traced    ->  n = 10 in the cell before; or a formula over np.arange(10)""",
+    "WB103": """Code outside NumPy asked for the numbers of a traced array (`float(x)`, a plot, a print).
+  print(x.mean())                          ->  print it in the next cell, where x is an ordinary array
+  total = float(x.sum())                   ->  total = x.sum()""",
+    "WB110": """A shape depends on the data: a boolean mask as an index, `np.nonzero`, `np.unique`.
+How many elements there are is only known when the kernel runs; its arrays must have their sizes before.
+  s = x[x > 0].sum()                       ->  s = np.where(x > 0, x, 0).sum()   (or x.sum(where=x > 0))
+  x[x < 0] = 0                             ->  x = np.where(x < 0, 0, x)""",
+    "WB120": """An operation, a keyword or a dtype has no compiled form yet; the cell runs in NumPy.
+The report shows the line. Moving that line to a cell of its own lets the rest compile.""",
+    "WB121": """An array of a kind that is not compiled: of objects, strings, dates or half floats, or a subclass.
+bool, all integers, float32, float64, complex64 and complex128 in native byte order are.
+  a = np.array([1, 2.5], dtype=object)     ->  a = np.array([1, 2.5])
+  h = h.astype(np.float16)                 ->  h = h.astype(np.float32)""",
+    "WB122": """The code returns, or leaves under a name, an object that cannot be built anew at each run.
+Arrays, numbers, strings, functions, and lists, tuples and dicts of them can.
+  result = MyResult(y, z)                  ->  result = {"y": y, "z": z}""",
+    "WB130": """A traced array was used after the trace that made it had ended.
+It was stored outside of the function or cell (in a list, an attribute, a global) and then used. Return it instead:
+  def step(x): log.append(x); return x     ->  def step(x): return x, x""",
+    "WB131": """A function or class that is kept holds a traced array in its closure or defaults.
+  def f(t): return t * scale  # of the cell ->  def f(t, scale): return t * scale""",
+    "WB140": """A static argument must be hashable: compiled programs are looked up by it.
+  f(x, [3, 4])                             ->  f(x, (3, 4))""",
+    "WB150": """`jit_scope` only means something inside a traced function or a `%%jit` cell.
+  with wb.jit_scope(): y = f(x)            ->  @wb.jit
+                                               def g(x):
+                                                   with wb.jit_scope():
+                                                       return f(x)""",
+    "WB160": """A line has an effect that must happen each time the cell runs.
+Tracing runs Python once; a cached cell does not run Python at all. So a cell that prints, appends to a list from
+outside, draws random numbers without a seed, reads a file, or calls code whose effects cannot be seen, runs in NumPy.
+  print(loss)                              ->  in the next cell
+  noise = rng.normal(size=n)               ->  in the cell before
+  history.append(loss)                     ->  in the next cell""",
+    "WB170": """The code writes into an array while another of its inputs is a view of the same memory.
+What is read before and after the write is for NumPy to keep in order, and so it runs there.
+  x[1:] += y  # y is a view of x           ->  x[1:] += y.copy()""",
 }
 
 
 def explain(code: str) -> str:
-    """What an error code means and what to do, in a paragraph. KeyError for an unknown code."""
+    """What an error code means and what to do, with examples. KeyError for an unknown code."""
     return EXPLANATIONS[code.upper()]

@@ -9,12 +9,13 @@ the user's changes.
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import time
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import BuiltinFunctionType, CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,21 @@ def may_write(tree: ast.Module, namespace: Mapping[str, Any]) -> bool:
                 if any(keyword.arg == "out" for keyword in keywords) or _may_be_writer(func, namespace):
                     return True
     return False
+
+
+def names_read_by_functions(namespace: Mapping[str, Any]) -> frozenset[str]:
+    """The globals that the user's functions among a namespace's values read, and the functions that these call."""
+    names: set[str] = set()
+    waiting = list(namespace.values())
+    seen: set[CodeType] = set()
+    while waiting:
+        value = waiting.pop()
+        function = inspect.unwrap(value) if callable(value) else value
+        if isinstance(function, FunctionType) and function.__code__ not in seen:
+            seen.add(function.__code__)
+            names.update(function.__code__.co_names)
+            waiting.extend(function.__globals__[n] for n in function.__code__.co_names if n in function.__globals__)
+    return frozenset(names)
 
 
 def _may_be_writer(func: ast.expr, namespace: Mapping[str, Any]) -> bool:

@@ -12,6 +12,8 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from ..config import config
+
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NOTEBOOK = os.path.join(PACKAGE, "notebook", "")
 
@@ -41,7 +43,10 @@ def _is_machinery(tb: TracebackType) -> bool:
 
 
 def show_as_users_own(shell: Any, error: BaseException, filename: str) -> None:
-    """Let `shell` show `error`, which the caller is about to raise, with the user's frames only."""
+    """Let `shell` show `error`, which the caller is about to raise, with the user's frames only (with all of them where
+    `config.full_tracebacks` is set)."""
+    if config.full_tracebacks:
+        return
     chain = error
     while chain is not None:
         tb = user_frames(chain.__traceback__, filename)
