@@ -14,6 +14,8 @@ export class Selection {
   readonly pinned = signal<Ids>(NONE);
   /** The view in which the last pin or step of the keyboard was made: the other views scroll to it. */
   readonly revealFrom = signal('');
+  /** The view under the pointer, where that view would scroll. */
+  hoverFrom = '';
   /** What is under the pointer, otherwise what is pinned. */
   readonly active: ReadonlySignal<Ids> = computed(() =>
     this.hovered.value.length > 0 ? this.hovered.value : this.pinned.value
@@ -58,8 +60,9 @@ export class Selection {
     return strongest;
   }
 
-  hover(ids: Ids): void {
+  hover(ids: Ids, from = ''): void {
     if (!sameIds(this.hovered.peek(), ids)) {
+      this.hoverFrom = from;
       this.hovered.value = ids;
     }
   }

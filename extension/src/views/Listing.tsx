@@ -1,5 +1,5 @@
 /** Lines of text with a gutter, linked to the selection: an IR stage, a kernel's source, LLVM, assembly. */
-import { useSignal, useSignalEffect } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Language } from '../highlight';
@@ -8,6 +8,7 @@ import { ReportState } from '../state';
 import { Row } from '../texts';
 import { Coloured, indentOf } from './Coloured';
 import { tabIndex } from './parts';
+import { indicesOf, reveal, useReveal } from './reveal';
 
 interface ListingProps {
   state: ReportState;
@@ -30,19 +31,14 @@ export function Listing(props: ListingProps): JSX.Element {
   const cursor = useSignal(-1);
   const idOf = (index: number): string => `${state.uid}-row-${index}`;
 
-  const firstOf = (ids: Ids): number => rows.findIndex(row => row.ids.some(id => ids.includes(id)));
-
-  useSignalEffect(() => {
-    if (selection.revealFrom.value !== LISTING) {
-      reveal(body.current, firstOf(selection.pinned.value));
-    }
-  });
+  const rowsOf = (ids: Ids): number[] => indicesOf(rows, row => row.ids, ids);
+  useReveal(body, selection, LISTING, rowsOf);
   // Another text begins at its top, or at what is of interest in it. The element stays, and with it the focus.
   useEffect(() => {
     cursor.value = -1;
     body.current?.scrollTo(0, 0);
     const changed = rows.findIndex(row => row.change !== undefined);
-    reveal(body.current, changed >= 0 ? changed : firstOf(selection.pinned.peek()));
+    reveal(body.current, changed >= 0 ? changed : (rowsOf(selection.pinned.peek())[0] ?? -1));
   }, [rows]);
   const current = props.current ?? -1;
   useEffect(() => reveal(body.current, current), [current]);
@@ -70,7 +66,7 @@ export function Listing(props: ListingProps): JSX.Element {
       aria-label={props.label}
       tabIndex={tabIndex(state)}
       aria-activedescendant={cursor.value >= 0 ? idOf(cursor.value) : undefined}
-      onPointerOver={event => selection.hover(rows[rowAt(event)]?.ids ?? [])}
+      onPointerOver={event => selection.hover(rows[rowAt(event)]?.ids ?? [], LISTING)}
       onPointerLeave={() => selection.leave()}
       onClick={event => {
         const row = rows[rowAt(event)];
@@ -160,17 +156,4 @@ function ListingRow(props: {
       </span>
     </div>
   );
-}
-
-/** Scrolls the list, and never the page, until the row can be seen. */
-export function reveal(list: HTMLElement | null, index: number): void {
-  const row = list?.querySelector<HTMLElement>(`[data-row="${index}"]`);
-  if (list === null || row === null || row === undefined) {
-    return;
-  }
-  const listBox = list.getBoundingClientRect();
-  const rowBox = row.getBoundingClientRect();
-  if (rowBox.top < listBox.top || rowBox.bottom > listBox.bottom) {
-    list.scrollTop += rowBox.top - listBox.top - listBox.height / 3;
-  }
 }

@@ -1,5 +1,5 @@
 /** The user's code with heat and steps in the gutter. Every sub-expression is linked to the equations it became. */
-import { useSignal, useSignalEffect } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import * as format from '../format';
@@ -8,8 +8,8 @@ import { Ids } from '../selection';
 import { ReportState } from '../state';
 import { Coloured, indentOf } from './Coloured';
 import { Icon } from './icons';
-import { reveal } from './Listing';
 import { StepTag, tabIndex } from './parts';
+import { indicesOf, reveal, useReveal } from './reveal';
 
 export const SOURCE = 'source';
 
@@ -25,15 +25,7 @@ export function SourcePane({ state }: { state: ReportState }): JSX.Element {
   const longest = Math.max(2, ...lines.flatMap(line => line.steps.map(step => step.length)));
   const idOf = (index: number): string => `${state.uid}-line-${index}`;
 
-  useSignalEffect(() => {
-    const pinned = new Set(selection.pinned.value);
-    if (pinned.size > 0 && selection.revealFrom.value !== SOURCE) {
-      reveal(
-        body.current,
-        lines.findIndex(line => line.equations.some(id => pinned.has(id)))
-      );
-    }
-  });
+  useReveal(body, selection, SOURCE, ids => indicesOf(lines, line => line.equations, ids));
 
   const moveTo = (index: number, part: number): void => {
     const line = lines[index];
@@ -91,7 +83,7 @@ export function SourcePane({ state }: { state: ReportState }): JSX.Element {
       onPointerOver={event => {
         // A step's tag marks its own equations.
         if (!(event.target instanceof Element && event.target.closest('.wb-tag'))) {
-          selection.hover(idsAt(event));
+          selection.hover(idsAt(event), SOURCE);
         }
       }}
       onPointerLeave={() => selection.leave()}

@@ -138,7 +138,8 @@ function End({ state, id }: { state: ReportState; id: string }): JSX.Element {
 }
 
 function Verified({ verification }: { verification: Verification }): JSX.Element {
-  const names = [...new Set(verification.results.flatMap(result => Object.keys(result)))];
+  // Notebooks are saved with their keys sorted; the name comes first all the same.
+  const names = [...new Set(['name', ...verification.results.flatMap(result => Object.keys(result))])];
   return (
     <section>
       <h3>
