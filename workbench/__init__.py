@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors
+    from . import errors, report
     from .api import djit, explain, jit, jit_scope, make_jaxpr, xpr
     from .config import config
+    from .notebook import widgets
 
 _HOMES = {
     **dict.fromkeys(("djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"), "api"),
@@ -25,7 +26,9 @@ _HOMES = {
 }
 _MODULES = ("errors", "report", "widgets")
 
-__all__ = [*_HOMES, *_MODULES, "__version__"]
+__all__ = [
+    "__version__", "config", "djit", "errors", "explain", "jit", "jit_scope", "make_jaxpr", "report", "widgets", "xpr",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

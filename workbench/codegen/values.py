@@ -126,7 +126,7 @@ class Values:
     def _element(self, eqn: Equation, element: Element, block: Block) -> str:
         match element:
             case Read(operand, index):
-                return self.value(eqn.invars[operand], tuple(map(wrap, index)), block)
+                return self.value(eqn.invars[operand], expressions(index), block)
             case Compute(expr):
                 return expr
             case Choose():
@@ -163,6 +163,11 @@ class Values:
         elif self.flat:
             return f"{array}[i]"
         return f"{array}[{', '.join(map(index_text, index))}]"
+
+
+def expressions(index: tuple[Any, ...]) -> IndexTuple:
+    """What an index map's rule returns, as expressions: a rule may write plain integers."""
+    return tuple(wrap(each) for each in index)
 
 
 def index_text(expr: Expr) -> str:

@@ -120,7 +120,7 @@ def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
 def _collect(element: Element, reads: dict[int, list[tuple[tuple[Expr, ...], bool]]], *, conditional: bool) -> None:
     match element:
         case Read(operand, index):
-            reads.setdefault(operand, []).append((tuple(index), conditional))
+            reads.setdefault(operand, []).append((tuple(map(wrap, index)), conditional))  # type: ignore[arg-type]  # rules are given `Expr`s
         case Choose(_, then, otherwise):
             _collect(then, reads, conditional=True)
             _collect(otherwise, reads, conditional=True)

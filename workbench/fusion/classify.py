@@ -1,4 +1,5 @@
-"""What becomes of each equation: computed in a kernel, evaluated lazily inside its readers, called, or left to NumPy.
+"""What becomes of each equation: computed in a kernel, evaluated lazily inside its readers, called, a branch or loop of
+its own, or left to NumPy.
 
 Index maps move no data: whoever reads their result computes the operand's index instead. They become code of their own
 only when memory must hold the result, as an input of a library call or as a result of the program.
@@ -8,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir import Equation, Jaxpr, Literal, Var
-from ..primitives.lowering import IndexMap, LibraryCall, Pointwise, Reduction
+from ..ir import Equation, Jaxpr, Var
+from ..primitives.lowering import Control, IndexMap, LibraryCall, Pointwise, Reduction
 from .access import index_map_accesses, is_fold
 from .scopes import compiles
 
@@ -34,15 +35,18 @@ class Classes:
     views: set[Equation]
     library: set[Equation]
     numpy: dict[Equation, Uncompiled]
+    control: set[Equation]
 
 
 def classify(jaxpr: Jaxpr) -> Classes:
     """Sort the equations of an inlined program."""
-    classes = Classes(set(), set(), set(), set(), {})
+    classes = Classes(set(), set(), set(), set(), {}, set())
     for eqn in jaxpr.eqns:
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
         if not compiles(eqn):
             classes.numpy[eqn] = Uncompiled("WB330", "jit_scope(compile_ops=False) asked for it")
+        elif isinstance(lowering, Control):
+            classes.control.add(eqn)
         elif isinstance(lowering, LibraryCall) or _is_numpys(eqn):
             classes.library.add(eqn)
         elif eqn.primitive.name == "reshape" and index_map_accesses(eqn)[0].axis_map is None:
@@ -77,7 +81,7 @@ def _bound_lazy_chains(jaxpr: Jaxpr, classes: Classes) -> None:
         for atom in set(eqn.invars):
             if isinstance(atom, Var):
                 n_readers[atom] = n_readers.get(atom, 0) + 1
-    depth: dict[Var, int] = {}
+    depth: dict[Var, float] = {}
     for eqn in jaxpr.eqns:
         if eqn not in classes.lazy:
             continue
@@ -102,11 +106,11 @@ def is_choosy(eqn: Equation) -> bool:
 def _materialise_what_memory_needs(jaxpr: Jaxpr, classes: Classes) -> None:
     needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
     for eqn in reversed(jaxpr.eqns):
-        if eqn in classes.library or eqn in classes.numpy or eqn in classes.views:
+        if any(eqn in single for single in (classes.library, classes.numpy, classes.views, classes.control)):
             needed.update(v for v in eqn.invars if isinstance(v, Var))
         elif eqn in classes.lazy and eqn.outvars[0] in needed:
             operand = eqn.invars[0] if eqn.invars else None
-            if eqn.primitive.name in VIEWS and not isinstance(operand, Literal):
+            if eqn.primitive.name in VIEWS and isinstance(operand, Var):
                 classes.views.add(eqn)
                 needed.add(operand)
             else:

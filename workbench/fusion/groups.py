@@ -119,9 +119,10 @@ class Fitter:
                     shifted.add(root.var)
                     continue
                 for d, length in enumerate(root.var.aval.shape):
-                    target = root.axis_map[d]
-                    if length != 1 and target is not None and source[d] is not None:
-                        pairs.add((source[d], loop[target]))
+                    target, axis = root.axis_map[d], source[d]
+                    other = None if target is None else loop[target]
+                    if length != 1 and axis is not None and other is not None:
+                        pairs.add((axis, other))
         if not connected:
             pairs |= self._shared_pairs(up, down)
         refusal = self._recomputation(up, down, connected, shifted)

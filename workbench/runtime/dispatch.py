@@ -22,7 +22,7 @@ from ..config import config
 from ..errors import NonHashableStaticArgumentError, TracingError
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
-from ..fusion import ViewStep
+from ..fusion import BranchStep, LoopStep, ViewStep
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
 from .log import logger
@@ -42,12 +42,14 @@ class Specialisation:
         traced = self.traced
         plan = self.compilation.plan
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
-        owned.update(step.eqn.outvars[0] for step in plan.steps if isinstance(step, ViewStep))
+        sharing = (ViewStep, BranchStep, LoopStep)
+        owned.update(var for step in plan.steps if isinstance(step, sharing) for var in step.eqn.outvars)
         leaves = traced.out_leaves
         simple = not (traced.captures or traced.writes) and traced.out_tree is None and len(leaves) == 1
-        if simple and leaves[0].kind == "array" and leaves[0].outvar is not None:
-            leaf = leaves[0]
-            if leaf.base_input is None and leaf.base_outvar is None and plan.outvars[leaf.outvar] not in owned:
+        if simple and leaves[0].kind == "array":
+            (leaf,) = leaves
+            is_view = leaf.base_input is not None or leaf.base_outvar is not None
+            if leaf.outvar is not None and not is_view and plan.outvars[leaf.outvar] not in owned:
                 self.direct = leaf.outvar
 
     def is_current(self) -> bool:
@@ -244,7 +246,7 @@ class CompiledFunction:
         static = self._static_values(args, kwargs)
         dynamic_args = tuple(a for i, a in enumerate(args) if i not in self.static_argnums)
         dynamic_kwargs = {k: kwargs[k] for k in sorted(kwargs) if k not in self.static_argnames}
-        leaves, tree = optree.tree_flatten((dynamic_args, dynamic_kwargs), none_is_leaf=True)
+        leaves, tree = optree.tree_flatten((dynamic_args, dynamic_kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
         key: list[Any] = []
         traced: list[Any] = []
         for leaf in leaves:

@@ -27,8 +27,9 @@ from numba import types
 from numba.core import serialize
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 from .. import __version__
 from ..codegen.kernel import Kernel
@@ -100,7 +101,7 @@ def numba_types(kernel: Kernel) -> tuple[types.Type, ...]:
 
 @lru_cache(maxsize=1)
 def _environment_key() -> str:
-    codegen = cpu_target.target_context.codegen()
+    codegen: Any = cpu_target.target_context.codegen()  # type: ignore[attr-defined]  # a cached property
     versions = (__version__, numba.__version__, llvmlite.__version__, np.__version__)
     return "|".join(map(str, (*versions, codegen.magic_tuple())))
 
@@ -122,7 +123,7 @@ def _compile(kernel: Kernel, key: str) -> CompiledKernel:
     signature = types.none(*numba_types(kernel))
     try:
         dispatcher = numba.njit([signature], nogil=True, error_model="numpy", boundscheck=False)(scope[kernel.name])
-    except numba.core.errors.NumbaError as error:
+    except NumbaError as error:
         message = f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}"
         raise BackendError(message) from error
     assert isinstance(dispatcher, Dispatcher)
