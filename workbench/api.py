@@ -14,7 +14,9 @@ from .frontend.scopes import jit_scope
 from .frontend.trace import trace
 from .ir import Jaxpr
 from .report import CompileReport, build_report, numpy_report
+from .runtime.compilation import Compilation
 from .runtime.dispatch import CompiledFunction, Fallback
+from .runtime.hooks import on_show_graph
 
 Function = Callable[..., Any]
 # `explain` repeats a run until here, so that medians mean something.
@@ -128,6 +130,14 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         return build_report(compilation)
 
     return explained
+
+
+def _print_graph(compilation: Compilation) -> None:
+    """What `show_graph=True` does in a script; in a notebook the extension shows the report instead."""
+    print(build_report(compilation).to_text(only=["strip", "graph"]))
+
+
+on_show_graph(_print_graph, default=True)
 
 
 def _copied(leaf: Any) -> Any:

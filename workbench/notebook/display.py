@@ -11,6 +11,8 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.display import display
 
+from ..report import build_report
+from ..runtime.compilation import Compilation
 from .cells import CellRun
 
 SHORT_WAIT_S = 0.05  # the report may come this much later
@@ -33,6 +35,11 @@ def show_report(shell: Any, run: CellRun, *, quiet: bool = False) -> None:
     else:
         _finish(run)
         display(run.report)
+
+
+def show_graph(compilation: Compilation) -> None:
+    """Show the report of a function made with `show_graph=True`, when one of its versions is compiled."""
+    display(build_report(compilation))
 
 
 def can_update(shell: Any) -> bool:

@@ -11,9 +11,15 @@ if TYPE_CHECKING:
 _graph_viewers: list[Callable[[Compilation], None]] = []
 
 
-def on_show_graph(viewer: Callable[[Compilation], None]) -> None:
-    """Register who shows the graph of a function made with `show_graph=True`; the latest wins."""
-    _graph_viewers.append(viewer)
+def on_show_graph(viewer: Callable[[Compilation], None], *, default: bool = False) -> None:
+    """Register who shows the graph of a function made with `show_graph=True`; the latest wins over the default."""
+    _graph_viewers.insert(0 if default else len(_graph_viewers), viewer)
+
+
+def no_longer_show_graph(viewer: Callable[[Compilation], None]) -> None:
+    """Take a viewer back; the one before it shows again."""
+    if viewer in _graph_viewers:
+        _graph_viewers.remove(viewer)
 
 
 def show_graph(compilation: Compilation) -> None:
