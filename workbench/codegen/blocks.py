@@ -30,6 +30,10 @@ class Block:
         self.items.append(body)
         return body
 
+    def close_loop(self) -> None:
+        """Values that are asked for from now on come after the loop, whose results they may need."""
+        self.open_loop = None
+
     def value_line(self, text: str, eqns: tuple[int, ...] = ()) -> None:
         """Add a line that computes a value, in front of the loop that is being written."""
         self._insert((text, eqns))

@@ -222,6 +222,7 @@ class Nest:
         for fold in blocked:
             for line in fold.close_block():
                 block.line(line, self._numbers(fold.eqn))
+        row.close_loop()
         for fold in new:
             self._finish(fold, row, tuple(s.name for s in fold.states))
 
