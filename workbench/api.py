@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from .frontend.scopes import jit_scope
+from .frontend.scopes import jit_scope, running_in_numpy
 from .frontend.trace import trace
 from .ir import Jaxpr
 from .report import CompileReport, build_report, numpy_report
@@ -121,12 +121,12 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         args, kwargs = optree.tree_map(_copied, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
         entry, leaves = compiled.specialise(args, kwargs)
         if isinstance(entry, Fallback):
-            numpy_ms = _time(lambda: compiled.fn(*args, **kwargs))
+            numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))
             return numpy_report(compiled.source(), entry.reason, numpy_ms)
         compilation = entry.compilation
         _time(lambda: entry.call(leaves, compilation.run_timed))
         if not compilation.numpy_ms:
-            compilation.numpy_ms = _time(lambda: compiled.fn(*args, **kwargs))
+            compilation.numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))
         return build_report(compilation)
 
     return explained
@@ -138,6 +138,11 @@ def _print_graph(compilation: Compilation) -> None:
 
 
 on_show_graph(_print_graph, default=True)
+
+
+def _in_numpy(fn: Function, args: tuple, kwargs: dict[str, Any]) -> Any:
+    with running_in_numpy():
+        return fn(*args, **kwargs)
 
 
 def _copied(leaf: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count
 
 from ..errors import ScopeError
@@ -16,6 +17,17 @@ from .diagnostics import source_text
 from .recording import current_trace
 
 _numbers = count()
+_unmarked: ContextVar[bool] = ContextVar("workbench_unmarked", default=False)
+
+
+@contextmanager
+def running_in_numpy() -> Iterator[None]:
+    """Let `jit_scope` pass without a trace: NumPy stands in for the compiled form of the code in this `with` block."""
+    token = _unmarked.set(True)
+    try:
+        yield
+    finally:
+        _unmarked.reset(token)
 
 
 class NodeView:
@@ -77,6 +89,9 @@ def jit_scope(
         A RuntimeError: there is no trace to mark.
     """
     trace = current_trace()
+    if trace is None and _unmarked.get():
+        yield Scope("numpy", False)
+        return
     if trace is None:
         raise ScopeError(
             "WB150  jit_scope marks operations while they are traced, and nothing is being traced here.\n"

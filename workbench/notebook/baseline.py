@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..frontend.scopes import running_in_numpy
 from ..ir import Jaxpr
 
 LIMIT_S = 2.0  # a longer NumPy run is not worth the wait
@@ -136,7 +137,7 @@ def measure(
     start = time.perf_counter()
     scratch: dict[str, Any] = {}
     value = None
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings(), np.errstate(all="ignore"), running_in_numpy():
         warnings.simplefilter("ignore")
         while not times_ms or (len(times_ms) < MAX_RUNS and time.perf_counter() - start < budget_s):
             scratch = {**namespace, **{name: _copied(v) for name, v in inputs.items()}}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BackendError, TracingError, WorkbenchError
+from ..frontend.scopes import running_in_numpy
 from ..report import CompileReport, build_report, compare_with_numpy, numpy_report
 from ..report.schema import Verification
 from ..runtime import cells as runtime_cells
@@ -136,8 +137,9 @@ class _Job:
         before = dict(self.namespace)
         begin = time.perf_counter()
         try:
-            exec(self.code[0], self.namespace)
-            value = eval(self.code[1], self.namespace) if self.code[1] is not None else None
+            with running_in_numpy():
+                exec(self.code[0], self.namespace)
+                value = eval(self.code[1], self.namespace) if self.code[1] is not None else None
         except Exception:
             _restore(self.namespace, before, undo or {})
             raise

@@ -20,6 +20,7 @@ import optree
 
 from ..config import config
 from ..errors import NonHashableStaticArgumentError, TracingError
+from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
 from ..fusion import BranchStep, LoopStep, ViewStep
@@ -178,7 +179,8 @@ class CompiledFunction:
             return self._inline(args, kwargs)
         entry, leaves = self.specialise(args, kwargs)
         if isinstance(entry, Fallback) or entry.has_overlap(leaves):
-            return self.fn(*args, **kwargs)
+            with running_in_numpy():
+                return self.fn(*args, **kwargs)
         return entry.call(leaves)
 
     def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
