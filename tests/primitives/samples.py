@@ -84,7 +84,7 @@ POINTWISE: dict[str, Row] = {
     **{name: Row(2, INTS) for name in ("gcd", "lcm", "shift_left", "shift_right_logical")},
     "shift_right_arithmetic": Row(2, SIGNED),
     "select_n": Row(3, tuple(("bool", d, d) for d in ALL) + tuple(("int32", d, d) for d in ALL)),
-    "clamp": Row(3, ALL, signed_zeros=False),
+    "clamp": Row(3, ALL),
 }  # fmt: skip
 
 

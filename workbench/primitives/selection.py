@@ -47,7 +47,7 @@ select_n_p.def_lowering(Pointwise(_select))
 
 # ---- clamp: NumPy's clip, NaN in any operand is handed on ----
 clamp_p = Primitive("clamp")
-clamp_p.def_impl(as_array(lambda lo, x, hi: np.minimum(np.maximum(x, lo), hi)))
+clamp_p.def_impl(as_array(lambda lo, x, hi: np.clip(x, lo, hi)))
 
 
 @clamp_p.def_abstract_eval
@@ -60,6 +60,8 @@ def clamp_aval(lo: Aval, x: Aval, hi: Aval) -> Aval:
 def _clamp(ctx: ScalarContext, lo: str, x: str, hi: str) -> str:
     if ctx.dtype.kind == "b":
         return f"({x} | {lo}) & {hi}"
+    if ctx.dtype.kind in "fc":  # not min(max(x, lo), hi): NumPy keeps another sign of zero where x equals a bound
+        return ctx.call("clamp", lo, x, hi)
     return ctx.call("minimum", ctx.call("maximum", x, lo), hi)
 
 

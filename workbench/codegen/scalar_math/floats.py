@@ -72,8 +72,9 @@ def fmin_T(a, b):
 
 
 def clamp_T(low, x, high):
-    """x limited to [low, high]; NaN where any of them is."""
-    return minimum_T(maximum_T(x, low), high)
+    """x limited to [low, high], x itself where it equals a bound; NaN where any of them is."""
+    raised = select_T((x < low) | (low != low), low, x)
+    return select_T((raised > high) | (high != high), high, raised)
 
 
 def heaviside_T(x, at_zero):
@@ -151,7 +152,8 @@ def nextafter_T(x, towards):
 def spacing_T(x):
     """The distance to the neighbour away from zero, with the sign of x; NaN for infinities."""
     neighbour = from_bits_T(add_I(bits_T(x), I_type(1)))
-    return select_T(fabs_T(x) < T_type(math.inf), neighbour - x, x - x)
+    gap = select_T(x == T_type(0.0), from_bits_T(I_type(1)), neighbour - x)
+    return select_T(fabs_T(x) < T_type(math.inf), gap, x - x)
 
 
 def ldexp_T(x, exponent: np.int64):
