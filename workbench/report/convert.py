@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import WorkbenchError
 from . import schema
 from .compact import expand, is_compact
-from .schema import CompileReport
+from .schema import CompileReport, Text
 
 SCHEMA_FORM = re.compile(r"workbench\.report/(\d+)")
 VERSION = 1
@@ -26,19 +26,22 @@ class ReportFormatError(WorkbenchError, ValueError):
     """Data that is no report, or a report that this version cannot read."""
 
 
-def to_plain(value: Any) -> Any:
-    """Records as dicts, whatever JSON cannot say (infinities, NaN) as None, NumPy's scalars as Python's."""
+def to_plain(value: Any, *, loaded_only: bool = False) -> Any:
+    """Records as dicts, whatever JSON cannot say (infinities, NaN) as None, NumPy's scalars as Python's. loaded_only:
+    texts that were not written yet are None."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is float:
         return value if math.isfinite(value) else None
     if dataclasses.is_dataclass(kind):
-        return {name: to_plain(getattr(value, name)) for name in _names(kind)}
+        if loaded_only and kind is Text and not value.is_loaded:
+            return None
+        return {name: to_plain(getattr(value, name), loaded_only=loaded_only) for name in _names(kind)}
     if isinstance(value, list | tuple):
-        return [to_plain(item) for item in value]
+        return [to_plain(item, loaded_only=loaded_only) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): to_plain(item) for key, item in value.items()}
+        return {str(key): to_plain(item, loaded_only=loaded_only) for key, item in value.items()}
     if isinstance(value, np.generic):
         return to_plain(value.item())
     if isinstance(value, bool | int | float | str):  # their subclasses

@@ -8,9 +8,11 @@ from typing import Any
 
 from ..codegen.kernel import Kernel
 from ..fusion import (
+    BranchStep,
     Cluster,
     Decision,
     LibraryStep,
+    LoopStep,
     NumpyStep,
     Plan,
     Step,
@@ -134,6 +136,9 @@ def _step_node(step: Step, ids: Mapping[Equation, str], kernels: Mapping[str, Ke
             return StepNode(
                 step.id, "numpy", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn), reason=reason
             )
+        case BranchStep() | LoopStep():
+            kind = "branch" if isinstance(step, BranchStep) else "loop"
+            return StepNode(step.id, kind, _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn))
     raise TypeError(f"no node for a {type(step).__name__}")
 
 

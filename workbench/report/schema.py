@@ -102,7 +102,8 @@ class Stage:
 
 @dataclass(slots=True)
 class StepNode:
-    """A node of the cluster graph: kind is kernel, library, numpy, input or output. x, y (centre), w, h: pixels."""
+    """A node of the cluster graph: kind is kernel, library, numpy, branch, loop, input or
+    output. x, y (centre), w, h: pixels."""
 
     id: str
     kind: str

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from . import words
 from .layout import TERMINALS
 from .model import ReportModel
-from .schema import CompileReport, DecisionRow, KernelRow, Value
+from .schema import CompileReport, DecisionRow, KernelRow, SourceSpan, Value
 from .strip import WIDTH, strip_of
 
 BOLD, DIM, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -259,9 +259,7 @@ def _why(model: ReportModel) -> Iterator[str]:
         op = f"{fallback.op}: " if fallback.op and fallback.op not in fallback.why else ""
         yield f"    {fallback.code}  {op}{fallback.why}{cost}"
         if fallback.span is not None and 1 <= fallback.span.line <= len(model.lines):
-            yield from _excerpt(
-                model, fallback.span.line, fallback.span.col, fallback.span.end_line, fallback.span.end_col
-            )
+            yield from _excerpt(model, fallback.span)
         for i, fix in enumerate(fallback.fix.splitlines()):
             yield f"        {'fix  ' if i == 0 else '     '}{fix}"
     for title, merged in (("not fused", False), ("fused", True)):
@@ -284,11 +282,11 @@ def _why(model: ReportModel) -> Iterator[str]:
             yield f"    {name}  {words.ulp(ulp if isinstance(ulp, int | float) else None)}{verdict}"
 
 
-def _excerpt(model: ReportModel, line: int, col: int, end_line: int, end_col: int) -> Iterator[str]:
+def _excerpt(model: ReportModel, span: SourceSpan) -> Iterator[str]:
     """The line with carets under the sub-expression; a line too long for that is left to folding, without carets."""
-    text = model.lines[line - 1].text
-    end = end_col if end_line == line else len(text)
-    gutter = f"      {model.report.cell.label}:{line}  "
+    text = model.lines[span.line - 1].text
+    col, end = span.col, span.end_col if span.end_line == span.line else len(text)
+    gutter = f"      {model.report.cell.label}:{span.line}  "
     yield gutter + text
     if words.columns(gutter + text) <= WIDTH:
         shown = words.columns(gutter + text[:col])

@@ -81,9 +81,11 @@ _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 def visible(text: str) -> str:
     """`text` with the characters that would act on a terminal or turn a line around written as escapes."""
-    return _ACTING.sub(
-        lambda match: f"\\u{ord(match[0]):04x}" if ord(match[0]) > 255 else f"\\x{ord(match[0]):02x}", text
-    )
+    return _ACTING.sub(lambda match: _escaped(ord(match[0])), text)
+
+
+def _escaped(code: int) -> str:
+    return f"\\u{code:04x}" if code > 255 else f"\\x{code:02x}"
 
 
 def columns(text: str) -> int:
