@@ -379,7 +379,7 @@ def as_assigned(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
     """What is assigned, cast as NumPy's assignment casts and broadcast to the region."""
     value = operand(value)
     if is_python_scalar(value) or not is_tracer(value):
-        value = cast(value, dtype) if not isinstance(value, complex) or dtype.kind == "c" else _not_real(value, dtype)
+        value = cast(value, dtype) if not isinstance(value, complex) or dtype.kind in "bc" else _not_real(value, dtype)
         return full(shape, value)
     value = cast(value, dtype)
     have = value.shape
