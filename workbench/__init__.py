@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, report
+    from . import errors, lax, report
     from .api import djit, explain, jit, jit_scope, make_jaxpr, xpr
     from .config import config
     from .notebook import widgets
 
 _HOMES = {
-    **dict.fromkeys(("djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"), "api"),
+    **dict.fromkeys(("djit", "explain", "jit", "jit_scope", "lax", "make_jaxpr", "xpr"), "api"),
     "config": "config",
 }
-_MODULES = ("errors", "report", "widgets")
+_MODULES = ("errors", "lax", "report", "widgets")
 
 __all__ = [
-    "__version__", "config", "djit", "errors", "explain", "jit", "jit_scope", "make_jaxpr", "report", "widgets", "xpr",
+    "__version__", "config", "djit", "errors", "explain", "jit", "jit_scope", "lax", "make_jaxpr", "report", "widgets",
+    "xpr",
 ]  # fmt: skip
 
 

@@ -79,6 +79,12 @@ class SideEffectError(TracingError):
     code = "WB160"
 
 
+class ControlFlowTypeError(WorkbenchError, TypeError):
+    """The programs of a `wb.lax` branch or loop disagree about the types of their results."""
+
+    code = "WB180"
+
+
 class NonHashableStaticArgumentError(WorkbenchError, ValueError):
     """A static argument must be hashable."""
 

@@ -60,6 +60,11 @@ class Trace:
         self.static: dict[Var, Equation | None] = {}
         self._known: dict[Var, np.ndarray] = {}
         self._by_id: dict[int, CapturedArray] = {}
+        # A region is the body of a branch or loop: it shares the buffers of the trace around it.
+        self.region = False
+        self.forget: frozenset[int] = frozenset()  # ids of outer buffers whose values must not be taken for known
+        self.adopted: dict[int, CapturedArray] = {}  # by id of the outer buffer
+        self._borrowed: dict[Var, tuple[Trace, Atom]] = {}  # what the trace around knows the value of
 
     # ---- origins ----
 
@@ -156,6 +161,16 @@ class Trace:
         """Say where `array` can be read again, should an operation touch it."""
         self._by_id.setdefault(id(array), CapturedArray(array, name, read))
 
+    def borrow(self, var: Var, outer: Trace, atom: Atom) -> None:
+        """`var` has the value of `atom`, which the trace `outer` may know."""
+        if atom in outer.static:
+            self._borrowed[var] = (outer, atom)
+            self.static[var] = None
+
+    def was_asked(self, var: Var) -> bool:
+        """Whether the program relies on the value of a borrowed variable."""
+        return var in self._borrowed and var in self._known
+
     def announced(self, array: np.ndarray) -> CapturedArray | None:
         entry = self._by_id.get(id(array))
         return entry if entry is not None and entry.value is array else None
@@ -173,6 +188,12 @@ class Trace:
             eqn = self.static.get(var)
             if var in known or eqn is None:
                 pending.pop()
+                if var not in known and var in self._borrowed:
+                    outer, outer_atom = self._borrowed[var]
+                    value = outer.known(outer_atom)
+                    if value is None:
+                        return None
+                    known[var] = value
                 continue
             missing = [a for a in eqn.invars if isinstance(a, Var) and a not in known]
             if missing:
@@ -211,6 +232,16 @@ def current_trace() -> Trace | None:
     """The innermost trace of this thread."""
     traces = _stack.traces
     return traces[-1] if traces else None
+
+
+@contextmanager
+def resumed(trace: Trace) -> Iterator[None]:
+    """Record on `trace`, which is live already, for a moment."""
+    _stack.traces.append(trace)
+    try:
+        yield
+    finally:
+        _stack.traces.pop()
 
 
 @contextmanager

@@ -520,9 +520,13 @@ def lift(value: Any) -> Tracer:
             from .diagnostics import unsupported_dtype
 
             raise unsupported_dtype(value.dtype)
-        entry = trace.announced(value)
+        owner = trace
+        while owner.region and owner.parent is not None and owner.announced(value) is None:
+            owner = owner.parent
+        entry = owner.announced(value)
         if entry is not None:
-            return from_outside(trace, entry.value, entry.name, entry.read)
+            found = from_outside(owner, entry.value, entry.name, entry.read)
+            return found if owner is trace else adopt(trace, found)
         return as_array(from_atom(trace, trace.add_constant(value)))
     if isinstance(value, list | tuple):
         creation = _api().CREATION.get(np.array)
@@ -576,6 +580,10 @@ def adopt(trace: Trace, x: Tracer) -> Tracer:
         outer = outer.parent
     if outer is None:
         raise TracingError("an array of an inner trace was used in the trace around it")
+    if trace.region:
+        from .regions import adopt_buffer
+
+        return adopt_buffer(trace, x)
     hint = getattr(x.buffer.value, "hint", "") or "array"
     return from_outside(trace, x, hint, lambda: x)
 

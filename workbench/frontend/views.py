@@ -16,7 +16,7 @@ import numpy as np
 
 from ..ir import REGISTRY, Aval
 from .layouts import Strides, contiguous_strides
-from .recording import current_trace
+from .recording import current_trace, resumed
 from .tracer import Tracer, emit, from_atom, require_trace
 
 
@@ -229,7 +229,10 @@ def read(view: Tracer) -> None:
     trace = view.buffer.trace
     parent = view.parent
     # A later read belongs to the expression that took the view, not to the one that happens to need it.
-    if view.origin is trace._origin:
+    if current_trace() is not trace:  # read in the body of a branch or loop, before which the buffer was written
+        with resumed(trace), trace.at(view.origin):
+            atom = view.op.read(parent).current
+    elif view.origin is trace._origin:
         atom = view.op.read(parent).current
     else:
         with trace.at(view.origin):
@@ -244,6 +247,11 @@ def write(target: Tracer, value: Tracer) -> None:
     """
     if not target.writeable or not target.buffer.writeable:
         raise ValueError("assignment destination is read-only")
+    running = require_trace()
+    if target.buffer.trace is not running or value.buffer.trace is not running:
+        from .tracer import lift
+
+        target, value = lift(target), lift(value)
     if same_memory(target, value):
         return
     if value.aval.shape != target.aval.shape or value.aval.dtype != target.aval.dtype:

@@ -2,9 +2,11 @@
 
 from .clustering import form_plan
 from .plan import (
+    BranchStep,
     Cluster,
     Decision,
     LibraryStep,
+    LoopStep,
     NumpyStep,
     Plan,
     Space,
@@ -13,10 +15,11 @@ from .plan import (
     step_eqns,
     step_inputs,
     step_outputs,
+    sub_plans,
 )
 from .reasons import REASONS
 
 __all__ = [
-    "REASONS", "Cluster", "Decision", "LibraryStep", "NumpyStep", "Plan", "Space", "Step", "ViewStep", "form_plan",
-    "step_eqns", "step_inputs", "step_outputs",
+    "REASONS", "BranchStep", "Cluster", "Decision", "LibraryStep", "LoopStep", "NumpyStep", "Plan", "Space", "Step",
+    "ViewStep", "form_plan", "step_eqns", "step_inputs", "step_outputs", "sub_plans",
 ]  # fmt: skip

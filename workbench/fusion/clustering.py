@@ -7,27 +7,29 @@ of memory first, then siblings that read the same arrays; `groups.Fitter` says w
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..ir import Equation, Jaxpr, Var
 from .access import Reader, is_index_map
 from .classify import VIEWS, Classes, classify, is_choosy
 from .groups import Fit, Fitter, Group, Refusal, new_group
-from .plan import Cluster, Decision, LibraryStep, NumpyStep, Plan, Space, Step, ViewStep
+from .plan import BranchStep, Cluster, Decision, LibraryStep, LoopStep, NumpyStep, Plan, Space, Step, ViewStep
 from .reasons import REASONS
 from .scopes import separation
 
 Node = Group | Equation
 
 
-def form_plan(jaxpr: Jaxpr) -> Plan:
-    """Group the equations of `jaxpr` (no `pjit` left in it) into the steps that compute it."""
-    return _Clustering(jaxpr).plan()
+def form_plan(jaxpr: Jaxpr, prefix: str = "") -> Plan:
+    """Group the equations of `jaxpr` (no `pjit` left in it) into the steps that compute it, whose ids begin with
+    `prefix`."""
+    return _Clustering(jaxpr, prefix).plan()
 
 
 class _Clustering:
-    def __init__(self, jaxpr: Jaxpr):
+    def __init__(self, jaxpr: Jaxpr, prefix: str = ""):
         self.jaxpr = jaxpr
+        self.prefix = prefix
         self.classes: Classes = classify(jaxpr)
         self.order = {eqn: i for i, eqn in enumerate(jaxpr.eqns)}
         self.reader = Reader(jaxpr, self.classes.lazy)
@@ -42,7 +44,7 @@ class _Clustering:
     def _single_steps(self) -> list[Equation]:
         """Equations that are steps of their own: library calls, NumPy, views."""
         c = self.classes
-        return [e for e in self.jaxpr.eqns if e in c.library or e in c.numpy or e in c.views]
+        return [e for e in self.jaxpr.eqns if e in c.library or e in c.numpy or e in c.views or e in c.control]
 
     def _kept(self) -> set[Var]:
         """Variables that memory must hold."""
@@ -198,11 +200,11 @@ class _Clustering:
         return result
 
     def _steps(self, nodes: list[Node]) -> Iterable[Step]:
-        numbers = dict.fromkeys("KLNV", 0)
+        numbers = dict.fromkeys("BKLNVW", 0)
 
         def name(letter: str) -> str:
             numbers[letter] += 1
-            return f"{letter}{numbers[letter] - 1}"
+            return f"{self.prefix}{letter}{numbers[letter] - 1}"
 
         for node in nodes:
             if isinstance(node, Group) and self._only_moves(node):
@@ -213,6 +215,8 @@ class _Clustering:
                 yield LibraryStep(name("L"), node)
             elif node in self.classes.views:
                 yield ViewStep(name("V"), node)
+            elif node in self.classes.control:
+                yield self._control(name, node)
             else:
                 why = self.classes.numpy[node]
                 yield NumpyStep(name("N"), node, why.code, why.reason)
@@ -221,6 +225,19 @@ class _Clustering:
         """Whether a group does nothing but copy arrays in memory to other places, which NumPy does block by block."""
         (eqn, *more) = group.eqns
         return not more and is_index_map(eqn) and is_choosy(eqn) and not self.reader.lazy_closure(group.eqns)
+
+    def _control(self, name: Callable[[str], str], eqn: Equation) -> Step:
+        """A branch or loop, with the plans of its programs."""
+        params = eqn.params
+        if eqn.primitive.name == "cond":
+            step = name("B")
+            plans = (form_plan(branch, f"{step}b{i}_") for i, branch in enumerate(params["branches"]))
+            return BranchStep(step, eqn, tuple(plans))
+        step = name("W")
+        if eqn.primitive.name == "scan":
+            return LoopStep(step, eqn, form_plan(params["jaxpr"], f"{step}_"))
+        condition = form_plan(params["cond_jaxpr"], f"{step}c_")
+        return LoopStep(step, eqn, form_plan(params["body_jaxpr"], f"{step}_"), condition)
 
     def _cluster(self, name: str, group: Group) -> Cluster:
         eqns = sorted({*group.eqns, *self.reader.lazy_closure(group.eqns)}, key=self.order.__getitem__)
@@ -266,6 +283,8 @@ class _Clustering:
         for e in (source_eqn, eqn):
             if e in self.classes.numpy:
                 return "WB322" if self.classes.numpy[e].code != "WB330" else "WB321"
+            if e in self.classes.control:
+                return "WB323"
             if e in self.classes.library or e.primitive.name in VIEWS and e in self.classes.views:
                 return "WB320"
         if source is None or node is None:

@@ -66,7 +66,36 @@ class ViewStep:
     eqn: Equation
 
 
-Step = Cluster | LibraryStep | NumpyStep | ViewStep
+@dataclass(frozen=True, eq=False, slots=True)
+class BranchStep:
+    """A `cond`: one of `plans` runs, chosen by the index; each takes the operands after it."""
+
+    id: str  # "B0"
+    eqn: Equation
+    plans: tuple[Plan, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LoopStep:
+    """A `while` or `scan`: `body` runs again and again; `condition` (of a `while`) says how often."""
+
+    id: str  # "W0"
+    eqn: Equation
+    body: Plan
+    condition: Plan | None = None
+
+
+Step = Cluster | LibraryStep | NumpyStep | ViewStep | BranchStep | LoopStep
+
+
+def sub_plans(step: Step) -> tuple[Plan, ...]:
+    """The plans that a step holds."""
+    match step:
+        case BranchStep():
+            return step.plans
+        case LoopStep():
+            return (step.body,) if step.condition is None else (step.condition, step.body)
+    return ()
 
 
 def step_eqns(step: Step) -> tuple[Equation, ...]:
@@ -112,3 +141,13 @@ class Plan:
     @property
     def clusters(self) -> tuple[Cluster, ...]:
         return tuple(s for s in self.steps if isinstance(s, Cluster))
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        """The steps of this plan, each followed by those of the plans that it holds."""
+        found: list[Step] = []
+        for step in self.steps:
+            found.append(step)
+            for plan in sub_plans(step):
+                found.extend(plan.all_steps)
+        return tuple(found)

@@ -18,6 +18,7 @@ REASONS = {
     "WB320": "a library routine runs between kernels",
     "WB321": "jit_scope keeps them apart",
     "WB322": "it runs in NumPy, uncompiled",
+    "WB323": "one of them is a branch or a loop, which is a step of its own",
     "WB330": "jit_scope(compile_ops=False) asked for it",
     "WB331": "no kernel can be generated for this operation or dtype",
 }

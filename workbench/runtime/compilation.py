@@ -151,7 +151,7 @@ def compile_traced(
 
 
 def plan_step(plan: Plan, step_id: str) -> Any:
-    return next(step for step in plan.steps if step.id == step_id)
+    return next(step for step in plan.all_steps if step.id == step_id)
 
 
 class _Stopwatch:

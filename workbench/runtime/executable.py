@@ -15,10 +15,24 @@ import numpy as np
 
 from ..codegen.kernel import Kernel, KernelArg
 from ..codegen.lower import element_counts, lower_cluster
-from ..fusion import Cluster, LibraryStep, NumpyStep, Plan, Step, ViewStep, step_inputs, step_outputs
+from ..fusion import (
+    BranchStep,
+    Cluster,
+    LibraryStep,
+    LoopStep,
+    NumpyStep,
+    Plan,
+    Step,
+    ViewStep,
+    step_inputs,
+    step_outputs,
+    sub_plans,
+)
 from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.lowering import LibraryCall
+from . import control
 from .buffers import LARGE_BYTES, allocate
+from .control import in_order
 from .kernels import CompiledKernel, compile_kernel
 from .threads import launch
 
@@ -43,12 +57,12 @@ class Executable:
     @property
     def profile(self) -> Callable[..., tuple[np.ndarray, ...]]:
         if self._profile is None:
-            self._profile = _Driver(self.plan, self.kernels, self.n_threads, timed=True).function(self._scope)[0]
+            self._profile = _Driver(self.plan, self.kernels, self.n_threads, self._scope, timed=True).function()[0]
         return self._profile
 
 
 def plan_kernels(plan: Plan, layouts: Sequence[str]) -> dict[str, Kernel]:
-    """The kernels of a plan, by step. layouts: "C" or "A" for each input of the program."""
+    """The kernels of a plan and of the plans that its steps hold, by step. layouts: "C" or "A" for each input."""
     known: dict[Var, str] = dict(zip(plan.jaxpr.invars, layouts, strict=True))
     kernels: dict[str, Kernel] = {}
     counts = element_counts(plan.jaxpr)
@@ -58,7 +72,26 @@ def plan_kernels(plan: Plan, layouts: Sequence[str]) -> dict[str, Kernel]:
         elif isinstance(step, ViewStep):
             operand = known.get(step.eqn.invars[0], "C")  # type: ignore[arg-type]  # a view's operand is a variable
             known[step.eqn.outvars[0]] = operand if step.eqn.primitive.name == "reshape" else "A"
+        elif isinstance(step, BranchStep | LoopStep):
+            given = [known.get(v, "C") if isinstance(v, Var) else "C" for v in step.eqn.invars]
+            for inner, operands in _operand_positions(step):
+                kernels.update(plan_kernels(inner, [given[k] if k is not None else "C" for k in operands]))
     return kernels
+
+
+def _operand_positions(step: BranchStep | LoopStep) -> list[tuple[Plan, list[int | None]]]:
+    """The plans that a step holds, with the operand that each of their inputs is (None: a carried value or a row, which
+    is in C order)."""
+    params = step.eqn.params
+    if isinstance(step, BranchStep):
+        return [(plan, list(range(1, len(step.eqn.invars)))) for plan in step.plans]
+    n_inputs = len(step.body.jaxpr.invars)
+    if step.condition is None:
+        n_consts = params["num_consts"]
+        return [(step.body, [*range(n_consts), *[None] * (n_inputs - n_consts)])]
+    n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+    carry = [None] * (n_inputs - n_body)
+    return [(step.condition, [*range(n_cond), *carry]), (step.body, [*range(n_cond, n_cond + n_body), *carry])]
 
 
 def build(plan: Plan, kernels: dict[str, Kernel], n_threads: int) -> Executable:
@@ -71,22 +104,28 @@ def build(plan: Plan, kernels: dict[str, Kernel], n_threads: int) -> Executable:
         scope[f"{name}_run"] = kernel.entry
     for name, kernel in finishers.items():
         scope[f"{name}_finish"] = kernel.entry
-    driver = _Driver(plan, kernels, n_threads, timed=False)
-    run, source = driver.function(scope)
+    run, source = _Driver(plan, kernels, n_threads, scope, timed=False).function()
     return Executable(plan, kernels, compiled, finishers, n_threads, source, run, scope)
 
 
 class _Driver:
     """Writes the driver function."""
 
-    def __init__(self, plan: Plan, kernels: Mapping[str, Kernel], n_threads: int, *, timed: bool):
+    def __init__(
+        self, plan: Plan, kernels: Mapping[str, Kernel], n_threads: int, scope: Mapping[str, Any], *, timed: bool,
+        name: str = "run",
+    ):  # fmt: skip
         self.plan = plan
+        self.scope = scope
+        self.name = name
         self.kernels = kernels
         self.n_threads = n_threads
         self.timed = timed
         self.names: dict[Var, str] = {}
         self.bound: dict[str, Any] = {}
         self.lines: list[str] = []
+        self.inner: list[str] = []  # the functions of the plans that steps hold
+        self.shared: set[Var] = set()  # what a branch or loop gave may be memory of its operands
         jaxpr = plan.jaxpr
         for i, var in enumerate(jaxpr.invars):
             self.names[var] = f"a{i}"
@@ -115,15 +154,15 @@ class _Driver:
                 result.setdefault(position, []).append(var)
         return result
 
-    def function(self, scope: dict[str, Any]) -> tuple[Callable[..., Any], str]:
+    def function(self) -> tuple[Callable[..., Any], str]:
         parameters = [f"a{i}" for i in range(len(self.plan.jaxpr.invars))]
         if self.timed:
             parameters.insert(0, "timeline")
         body = "\n".join(f"    {line}" for line in self.lines)
-        source = f"def run({', '.join(parameters)}):\n{body}\n"
-        scope = {**scope, **self.bound}
+        source = f"def {self.name}({', '.join(parameters)}):\n{body}\n"
+        scope = {**self.scope, **self.bound}
         exec(compile(source, "<workbench plan>", "exec"), scope)
-        return scope["run"], source
+        return scope[self.name], "\n".join([*self.inner, source])
 
     def _bind(self, prefix: str, value: Any) -> str:
         name = f"{prefix}{len(self.bound)}"
@@ -152,11 +191,16 @@ class _Driver:
                 self._write_call(step.id, step.eqn)
             case ViewStep():
                 self._write_call(step.id, step.eqn, contiguous=False)
+                self.shared.update(step.eqn.outvars if step.eqn.invars[0] in self.shared else ())
+            case BranchStep() | LoopStep():
+                self._write_control(step)
         if self.timed:
             self.lines.append(f"timeline.append(({step.id!r}, begin, clock() - begin))")
 
     def _write_kernel(self, name: str, kernel: Kernel) -> None:
-        outputs = dict.fromkeys(a.var for k in (kernel, kernel.finish) if k for a in k.args if a.kind == "out")
+        outputs = dict.fromkeys(
+            a.var for k in (kernel, kernel.finish) if k for a in k.args if a.kind == "out" and a.var
+        )
         for var in outputs:
             self.lines.append(f"{self._name(var)} = {self._allocation(var.aval)}")
         scratch = [a for a in kernel.args if a.kind == "scratch"]
@@ -197,8 +241,29 @@ class _Driver:
         self.lines.append(f"{targets} = {call}({operands})")
         if contiguous:
             # Kernels that read this were compiled for C order; nearly every routine returns it.
-            settle = self._bind("in_order", _in_order)
+            settle = self._bind("in_order", in_order)
             self.lines.extend(f"{r} = {settle}({r})" for r in results)
+
+    def _write_control(self, step: BranchStep | LoopStep) -> None:
+        eqn, params = step.eqn, step.eqn.params
+        runs = []
+        for i, plan in enumerate(sub_plans(step)):
+            driver = _Driver(plan, self.kernels, self.n_threads, self.scope, timed=False, name=f"run_{step.id}_{i}")
+            run, source = driver.function()
+            runs.append(run)
+            self.inner.append(source)
+        if isinstance(step, BranchStep):
+            call = control.branch(runs)
+        elif step.condition is not None:
+            call = control.while_loop(*runs, params["cond_nconsts"], params["body_nconsts"])
+        else:
+            n_consts, n_carry = params["num_consts"], params["num_carry"]
+            rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]
+            call = control.scan(runs[0], n_consts, n_carry, params["length"], params["reverse"], rows)
+        name = self._bind(f"{step.id}_call", call)
+        targets = "".join(f"{self._name(out)}, " for out in eqn.outvars)
+        self.lines.append(f"{targets}= {name}({', '.join(map(self._operand, eqn.invars))})")
+        self.shared.update(eqn.outvars)
 
     def _write_return(self) -> None:
         texts = []
@@ -210,16 +275,15 @@ class _Driver:
                 texts.append(f"{self.names[atom]}.copy()")
             else:
                 texts.append(self.names[atom])
-        self.lines.append(f"return ({''.join(t + ', ' for t in texts)})")
+        results = f"({''.join(t + ', ' for t in texts)})"
+        if any(atom in self.shared for atom in self.plan.outvars) and self.name == "run":
+            self.bound["own"] = control.own
+            outside = [*self.plan.jaxpr.invars, *self.plan.jaxpr.constvars]
+            results = f"own({results}, ({''.join(self.names[v] + ', ' for v in outside)}))"
+        self.lines.append(f"return {results}")
 
 
 def _with_params(function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:
     if not params:
         return function
     return lambda *operands: function(*operands, **params)
-
-
-def _in_order(array: np.ndarray) -> np.ndarray:
-    if type(array) is not np.ndarray:
-        array = np.asarray(array)
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)

@@ -36,8 +36,8 @@ def eliminate_dead_code(jaxpr: Jaxpr) -> Jaxpr:
         b: f64[3] = exp a
         in (b,)
 
-    Programs inside equations lose the inputs, outputs and carried values that are not needed. The inputs of `jaxpr` itself stay: they are its
-    signature.
+    Programs inside equations lose the inputs, outputs and carried values that are not needed. The inputs of `jaxpr`
+    itself stay: they are its signature.
     """
     return _Pruner().program(jaxpr)
 

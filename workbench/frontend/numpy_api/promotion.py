@@ -59,6 +59,8 @@ def _resolve(
     ufunc: np.ufunc, keys: tuple, signature: tuple | str | None, casting: str, reduction: bool
 ) -> tuple[np.dtype, ...]:
     given = {} if signature is None else {"signature": signature}
+    if ufunc in COMPARISONS and keys[:2] == (int, int):
+        keys = (INT64, INT64, *keys[2:])  # by their types alone they could be ints of any size
     return ufunc.resolve_dtypes(keys, casting=casting, reduction=reduction, **given)
 
 
