@@ -13,6 +13,7 @@ import pickle
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,7 @@ import llvmlite
 import numba
 import numpy as np
 import platformdirs
+from llvmlite import binding
 from numba import types
 from numba.core import serialize
 from numba.core.compiler import CompileResult
@@ -50,14 +52,17 @@ class CompiledKernel:
     result: CompileResult
     compile_ms: float
     from_disk: bool
+    packed_llvm: bytes  # the disk cache keeps it too: what numba reads back can run, but not be looked at
 
     def llvm(self) -> str:
         """The optimised LLVM IR."""
-        return self.result.library.get_llvm_str()
+        return zlib.decompress(self.packed_llvm).decode()
 
     def asm(self) -> str:
-        """The machine's assembly."""
-        return self.result.library.get_asm_str()
+        """The machine's assembly, made from the LLVM IR as numba makes its machine code from it."""
+        codegen: Any = cpu_target.target_context.codegen()  # type: ignore[attr-defined]  # a cached property
+        module = binding.parse_assembly(self.llvm())
+        return codegen._tm.emit_assembly(module)
 
 
 _memory: dict[str, CompiledKernel] = {}
@@ -129,10 +134,11 @@ def _compile(kernel: Kernel, key: str) -> CompiledKernel:
     assert isinstance(dispatcher, Dispatcher)
     result = dispatcher.overloads[signature.args]
     N_COMPILED += 1
-    _save(key, result)
+    packed_llvm = zlib.compress(result.library.get_llvm_str().encode(), 1)
+    _save(key, result, packed_llvm)
     elapsed_ms = (time.perf_counter() - begin) * 1e3
     logger.info("compiled kernel %s in %.0f ms", kernel.name, elapsed_ms)
-    return CompiledKernel(kernel, result.entry_point, result, elapsed_ms, from_disk=False)
+    return CompiledKernel(kernel, result.entry_point, result, elapsed_ms, False, packed_llvm)
 
 
 # ---- the disk cache ----
@@ -147,14 +153,14 @@ def cache_folder() -> Path | None:
     return Path(chosen or platformdirs.user_cache_dir("workbench")) / "kernels"
 
 
-def _save(key: str, result: CompileResult) -> None:
+def _save(key: str, result: CompileResult, packed_llvm: bytes) -> None:
     """Write atomically; a checksum in front guards against torn files. Failing to write is not an error."""
     folder = cache_folder()
     if folder is None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        payload = serialize.dumps(result._reduce())
+        payload = serialize.dumps((result._reduce(), packed_llvm))
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(hashlib.sha256(payload).digest() + payload)
         os.replace(file.name, folder / key)
@@ -181,10 +187,12 @@ def _load(kernel: Kernel, key: str) -> CompiledKernel | None:
         # Not `context.refresh()`, which takes longer than compiling: machine code needs numba's runtime, but none of
         # the implementations that numba would register.
         rtsys.initialize(context)
-        result = CompileResult._rebuild(context, *pickle.loads(payload))
+        reduced, packed_llvm = pickle.loads(payload)
+        result = CompileResult._rebuild(context, *reduced)
     except FileNotFoundError:
         return None
     except Exception as error:  # noqa: BLE001  # whatever an unreadable file raises, compiling again is the answer
         logger.debug("kernel cache: %s not loaded: %s", kernel.name, error)
         return None
-    return CompiledKernel(kernel, result.entry_point, result, (time.perf_counter() - begin) * 1e3, from_disk=True)
+    load_ms = (time.perf_counter() - begin) * 1e3
+    return CompiledKernel(kernel, result.entry_point, result, load_ms, True, packed_llvm)
