@@ -118,7 +118,7 @@ def running_lab(
         f"--IdentityProvider.token={token}",
         f"--ServerApp.root_dir={root}",
         f"--LabServerApp.extra_labextensions_path={extensions}",
-        "--LabApp.expose_app_in_browser=True",
+        "--LabApp.expose_app_in_browser=True",  # for `run_all_cells`
         # Errors of its own update check would be noise: the tests stay on this machine.
         "--LabApp.news_url=",
         *([] if kernels else ["--KernelSpecManager.allowed_kernelspecs=none", *NO_NATIVE_KERNEL]),
@@ -207,20 +207,22 @@ def open_notebook(page, lab: Lab, name: str, *, full: bool = False) -> None:
         page.wait_for_selector(".jp-Dialog", state="detached")
 
 
+RUN_ALL = """async timeout_ms => {
+  const { commands, shell } = window.jupyterapp;
+  const { sessionContext } = shell.currentWidget;
+  const late = new Promise((_, reject) => setTimeout(() => reject(new Error("still running")), timeout_ms));
+  const run = async () => {
+    await sessionContext.ready;
+    await sessionContext.session.kernel.info;
+    return commands.execute("notebook:run-all-cells");
+  };
+  await Promise.race([run(), late]);
+}"""
+
+
 def run_all_cells(page, *, timeout_s: float = 120) -> None:
     """Run the open notebook from top to bottom, and wait until its last cell is done."""
-    idle = '.jp-Notebook-ExecutionIndicator[data-status="idle"]'
-    page.wait_for_selector(idle, timeout=START_TIMEOUT_S * 1000)
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    prompts = ".jp-CodeCell:not(:has(.cm-content:empty)) .jp-InputPrompt"
-    done = "elements => elements.every(element => /\\d/.test(element.textContent))"
-    deadline = time.monotonic() + timeout_s
-    while not page.eval_on_selector_all(prompts, done):
-        if time.monotonic() > deadline:
-            raise TimeoutError("the notebook is still running")
-        page.wait_for_timeout(100)
-    page.wait_for_selector(idle, timeout=timeout_s * 1000)
+    page.evaluate(RUN_ALL, timeout_s * 1000)
 
 
 needs_browser = [pytest.mark.browser, pytest.mark.skipif(bool(why_not()), reason=why_not() or "runs")]

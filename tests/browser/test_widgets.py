@@ -50,9 +50,9 @@ def test_what_is_pinned_in_one_view_is_pinned_in_the_linked_one(page):
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "widgets.png")
     graph.locator('.wb-node[data-node="K2"] .wb-node-title').click()
-    code.locator(".wb-listing .wb-pinned").first.wait_for()
-    pinned = code.locator(".wb-listing .wb-pinned[data-equation]").all()
     k2 = next(node for node in edge_detection().graph.nodes if node.id == "K2")
+    code.locator(f'.wb-listing .wb-pinned[data-equation="{k2.equations[0]}"]').wait_for()
+    pinned = code.locator(".wb-listing .wb-pinned[data-equation]").all()
     assert {row.get_attribute("data-equation") for row in pinned} == set(k2.equations)
 
 
