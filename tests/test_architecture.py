@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "workbench"
 ROOMS = (
     "errors", "config", "ir", "primitives", "frontend", "transforms", "fusion", "codegen", "runtime", "report",
-    "notebook", "scale", "api",
+    "notebook", "scale", "lax", "random", "api",
 )  # fmt: skip
 # The package itself is the front door: it names the public functions of `api` and loads the rest when asked.
 FRONT_DOOR = "__init__"

@@ -47,6 +47,6 @@ def test_the_worked_example_runs(tmp_path):
 def test_every_file_that_it_names_is_there():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = re.findall(r"`([\w./-]+\.(?:py|md))`", text)
-    rooms = [ROOT, ROOT / "workbench", *(p for p in (ROOT / "workbench").iterdir() if p.is_dir())]
+    rooms = [ROOT, ROOT / "workbench", *(p for p in (ROOT / "workbench").rglob("*") if p.is_dir())]
     for name in named:
         assert any((room / name).exists() for room in rooms), f"CONTRIBUTING.md names {name}"
