@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BackendError, TracingError, WorkbenchError
+from ..frontend.diagnostics import set_label
 from ..frontend.scopes import running_in_numpy
 from ..report import CompileReport, build_report, compare_with_numpy, numpy_report
 from ..report.schema import Verification
@@ -73,6 +74,7 @@ def run_cell(
     """Run the source of a cell in `namespace`. flags: of `compile`, for `__future__` statements of earlier cells."""
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     code = baseline.compile_cell(tree, filename, flags)  # what parsing cannot see, such as `return` outside functions
+    set_label(filename, label)
     return _Job(source, namespace, label, filename, options, flags, tree, code).compile_and_run()
 
 

@@ -50,9 +50,10 @@ class WorkbenchMagics(Magics):
         body = shell.transform_cell(cell)  # line magics and shell commands
         # The magic's own line counts as line 1, as it does in the editor's margin.
         shown = f"%%jit {line}".rstrip() + "\n" + body
-        filename = shell.compile.cache(shown, shell.execution_count, raw_code=shown)
+        number = shell.displayhook.prompt_count  # IPython 9 counts up before it runs the cell, 8 afterwards
+        filename = shell.compile.cache(shown, number, raw_code=shown)
         options = CellOptions(_names(args.out), args.strict, args.verify, args.compare, args.device)
-        label = f"In[{shell.execution_count}]"
+        label = f"In[{number}]"
         try:
             run = run_cell(
                 "\n" + body, shell.user_ns, label=label, filename=filename, options=options, flags=shell.compile.flags
