@@ -18,6 +18,11 @@ def written(x: np.ndarray) -> np.ndarray:
     return x.copy()
 
 
+def square(x: np.ndarray) -> np.ndarray:
+    """The largest square at the corner. (NumPy takes the diagonal of a (0, 1) array in some calls, in others not.)"""
+    return x[: min(x.shape), : min(x.shape)] if x.ndim == 2 else x
+
+
 def spd(x: np.ndarray) -> np.ndarray:
     """A well-conditioned square matrix of the numbers in `x`."""
     flat = np.resize(np.where(np.isfinite(x), x, 1), (3, 3))
@@ -123,7 +128,7 @@ MOVEMENT: dict[str, tuple[Call, ...]] = {
     "can_cast": (lambda x: np.can_cast(x.dtype, "f4"),),
     "common_type": (lambda x: np.common_type(x) is np.float64,),
     "min_scalar_type": (lambda x: str(np.min_scalar_type(x)) if x.ndim else None,),
-    "may_share_memory": (lambda x: np.may_share_memory(x, x),),
+    "may_share_memory": (lambda x: np.may_share_memory(x, x) if x.size else None,),
     "shares_memory": (lambda x: np.shares_memory(x, x.copy()),),
     "isfortran": (lambda x: np.isfortran(np.copy(x, order="C")),),
     "einsum_path": (lambda x: np.einsum_path("...->...", x)[0],),
@@ -170,7 +175,7 @@ MOVEMENT: dict[str, tuple[Call, ...]] = {
     "select": (lambda x: np.select([x > 2, x > 0], [x, 1.5], 7), lambda x: np.select([x > 2], [x])),
     "piecewise": (
         lambda x: np.piecewise(x, [x < 0, x >= 2], [lambda v: v * 2, lambda v: v + 1, 7]),
-        lambda x: np.piecewise(x, x > 0, [1, 2]),
+        lambda x: np.piecewise(x, [x > 0], [1, 2]),
     ),
     "clip": (
         lambda x: np.clip(x, -1, 2), lambda x: x.clip(0), lambda x: np.clip(x, None, 1.5), lambda x: x.clip(max=3),
@@ -292,7 +297,7 @@ REDUCTIONS: dict[str, tuple[Call, ...]] = {
         lambda x: np.einsum("ij->ji", x), lambda x: np.einsum("ij,kj->ik", x, x), lambda x: np.einsum("...i->...", x),
         lambda x: np.einsum("ij,jk,kl->il", x, x.T, x), lambda x: np.einsum("i,j->ij", x, x),
         lambda x: np.einsum(x, [0, 1], x, [0, 1], [1]), lambda x: np.einsum("i...,i...", x, x),
-        lambda x: np.einsum("ii", x), lambda x: np.einsum("ii->i", x), lambda x: np.einsum("bij,bjk->bik", x, x),
+        lambda x: np.einsum("ii", square(x)), lambda x: np.einsum("ii->i", square(x)), lambda x: np.einsum("bij,bjk->bik", x, x),
         lambda x: np.einsum("ij,ij->", x, x), lambda x: np.einsum("ij,ij->i", x, x, optimize=True),
         lambda x: np.einsum("i->", x), lambda x: np.einsum("ijk->kji", x), lambda x: np.einsum("ij,k", x, x[0]),
     ),

@@ -49,6 +49,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
+    for i, spacing in zip(axes, spacings, strict=True):
+        if ndim_of(spacing) > 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if ndim_of(spacing) == 1 and shape_of(spacing)[0] != f.shape[i]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     wide = f if f.dtype.kind in "fcb" else cast(f, FLOAT64)
     results = [_gradient_along(wide, i, spacing, edge_order) for i, spacing in zip(axes, spacings, strict=True)]
     return results[0] if len(results) == 1 else tuple(results)
@@ -61,12 +66,8 @@ def _gradient_along(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
             "required."
         )
-    if f.dtype.kind == "b":
-        call(np.subtract, f, f)  # NumPy's error
     steps = None
     if ndim_of(spacing) == 1:
-        if shape_of(spacing)[0] != n:
-            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         d = reductions.diff(spacing)
         d = cast(d, FLOAT64) if d.dtype.kind in "iu" else d
         numbers = known(d)
@@ -76,8 +77,6 @@ def _gradient_along(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
             raise unsupported("gradient with traced coordinates cannot be compiled")
         else:
             steps = d
-    elif ndim_of(spacing) > 1:
-        raise ValueError("distances must be either scalars or 1d")
 
     def at(start: int, stop: int) -> Any:
         return part(f, axis, start % (n + 1), stop % (n + 1))
@@ -97,7 +96,8 @@ def _gradient_along(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
         inner = call(np.add, call(np.add, call(np.multiply, a, at(0, -3)), call(np.multiply, b, at(1, -2))),
                      call(np.multiply, c, at(2, -1)))  # fmt: skip
     first, last = _gradient_ends(f, axis, n, spacing, steps, edge_order)
-    pieces = [cast(first, f.dtype), cast(inner, f.dtype), cast(last, f.dtype)]
+    dtype = FLOAT64 if f.dtype.kind == "b" else f.dtype
+    pieces = [cast(first, dtype), cast(inner, dtype), cast(last, dtype)]
     return bind("concatenate", *pieces, dimension=axis)
 
 

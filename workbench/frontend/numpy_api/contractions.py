@@ -310,7 +310,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         return i < x.shape[-1]
 
     if a.shape[-1] == b.shape[-1] == 2:
-        return minor(0, 1)
+        return as_array(minor(0, 1))
     rows = [minor(1, 2), minor(2, 0), minor(0, 1)]
     shape = rows[0].shape
     axisc = normalize_axis_index(axisc, len(shape) + 1, msg_prefix="axisc")

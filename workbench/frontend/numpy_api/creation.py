@@ -208,6 +208,8 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> An
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     x = as_array_of(a)
+    if order == "C" and x.ndim > 1:
+        return row_major(x)
     return _fortran(core.as_array(bind("copy", x)), order)
 
 

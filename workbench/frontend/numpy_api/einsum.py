@@ -96,7 +96,13 @@ def _refuse(text: str, arrays: list[Any]) -> None:
 
 def label_sizes(terms: list[str], arrays: list[Any]) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for x, term in zip(arrays, terms, strict=True):
+    for i, (x, term) in enumerate(zip(arrays, terms, strict=True)):
+        own: dict[str, int] = {}
+        for label, n in zip(term, x.shape, strict=True):
+            if own.setdefault(label, n) != n:
+                raise ValueError(
+                    f"dimensions in operand {i} for collapsing index '{label}' don't match ({own[label]} != {n})"
+                )
         for label, n in zip(term, x.shape, strict=True):
             known = sizes.setdefault(label, n)
             if known != n:
@@ -111,7 +117,7 @@ def label_sizes(terms: list[str], arrays: list[Any]) -> dict[str, int]:
 
 def contract(factors: list[tuple[Any, str]], result: str, sizes: dict[str, int], optimize: Any) -> Any:
     """The sum of products, one pair at a time."""
-    factors = [simplify(x, labels, _needed(factors, i, result), sizes) for i, (x, labels) in enumerate(factors)]
+    factors = [simplify(x, labels, _needed(factors, i, result)) for i, (x, labels) in enumerate(factors)]
     for pair in contraction_order(factors, result, optimize):
         chosen = [factors[i] for i in sorted(pair)]
         factors = [f for i, f in enumerate(factors) if i not in pair]
@@ -119,9 +125,9 @@ def contract(factors: list[tuple[Any, str]], result: str, sizes: dict[str, int],
         while len(chosen) > 1:
             inner = needed.union(*(labels for _, labels in chosen[2:])) if len(chosen) > 2 else needed
             chosen = [multiply(chosen[0], chosen[1], inner, sizes), *chosen[2:]]
-        factors.append(simplify(*chosen[0], needed, sizes))
+        factors.append(simplify(*chosen[0], needed))
     ((x, labels),) = factors
-    x, labels = simplify(x, labels, set(result), sizes)
+    x, labels = simplify(x, labels, set(result))
     x = transpose_to(x, [labels.index(c) for c in result])
     return broadcast_operand(x, tuple(sizes[c] for c in result))
 
@@ -145,16 +151,12 @@ def contraction_order(factors: list[tuple[Any, str]], result: str, optimize: Any
     return [tuple(step) for step in path[1:]]
 
 
-def simplify(x: Any, labels: str, needed: set[str], sizes: dict[str, int]) -> tuple[Any, str]:
+def simplify(x: Any, labels: str, needed: set[str]) -> tuple[Any, str]:
     """Diagonals of repeated labels taken, and labels that nothing else needs summed away."""
     while len(set(labels)) != len(labels):
         label = next(c for c in labels if labels.count(c) > 1)
         first = labels.index(label)
         second = labels.index(label, first + 1)
-        if x.shape[first] != x.shape[second]:
-            shape = list(x.shape)
-            shape[first] = shape[second] = sizes[label]
-            x = broadcast_operand(x, tuple(shape))
         x = take_diagonal(x, 0, first, second)
         labels = "".join(c for i, c in enumerate(labels) if i not in (first, second)) + label
     unneeded = [i for i, c in enumerate(labels) if c not in needed]

@@ -25,16 +25,22 @@ def transform(
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     needed = result_type(a, np.float32 if a.dtype == np.float32 else 0.0, *(() if kind == "RFFT" else (0j,)))
     if kind == "RFFT" and a.dtype.kind == "c":
+        for n in lengths[-1:]:
+            check_length(n)
         raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types "
                         f"{a.dtype!r} -> None")  # fmt: skip
     for n in lengths:
-        if n < 1:
-            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+        check_length(n)
     if axes:
         result = bind("fft", cast(a, needed), fft_type=kind, fft_lengths=lengths, axes=axes, norm=norm)
     else:
         result = as_array(a)
     return finish(result, out, "fft", "same_kind")
+
+
+def check_length(n: int) -> None:
+    if n < 1:
+        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
 
 
 def _one_axis(kind: str) -> Callable[..., Any]:

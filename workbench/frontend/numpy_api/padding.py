@@ -47,7 +47,7 @@ def pad(array_: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
 
 
 def _pad(x: Any, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Any:
-    widths = pad_widths(pad_width, x.ndim) if x.ndim else []
+    widths = pad_widths(pad_width, x.ndim) if x.ndim or isinstance(pad_width, dict) else []
     if callable(mode):
         raise unsupported("pad with a function as mode changes its vectors in place and cannot be compiled")
     if mode == "constant":

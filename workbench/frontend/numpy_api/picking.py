@@ -28,6 +28,7 @@ from .operands import (
     broadcast_operand,
     cast,
     dtype_of,
+    full,
     has_tracer,
     is_tracer,
     known,
@@ -56,13 +57,16 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     n = a.shape[axis]
-    if n == 0 and index.size:
+    result_shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
+    if n == 0 and 0 not in result_shape:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    if mode == "raise":
+    if 0 in a.shape[:axis]:  # NumPy looks at no index then
+        result = full(result_shape, a.dtype.type(0))
+    elif mode == "raise":
         index = index if is_tracer(index) else _checked(index, axis, n)
         result = gather(a, [index], (axis,), axis)
-    elif index.size == 0:
-        result = gather(a, [np.zeros(index.shape, INT64)], (axis,), axis)
+    elif 0 in result_shape:
+        result = full(result_shape, a.dtype.type(0))
     else:
         result = bind("gather_nd", a, index, axes=(axis,), position=axis, mode=mode)
     target = ufuncs.normalize_out(out, 1)[0]
@@ -121,13 +125,20 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     setitem(arr, _index_grid(arr, indices, normalize_axis_index(axis, arr.ndim)), values)
 
 
+def _as_values(values: Any, dtype: np.dtype) -> Any:
+    """The values to place, in one dimension. Arrays must cast safely; numbers in a list are converted."""
+    found = array(values)
+    if not found.scalar and (is_tracer(values) or isinstance(values, np.ndarray)):
+        check_cast(found.dtype, dtype, "safe", "array data")
+    return reshape_to(cast(found, dtype), (found.size,))
+
+
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """`a.flat[ind] = v`, `v` repeated as needed."""
     a = target_array(a, "put()")
     index = array(ind if has_tracer(ind) or isinstance(ind, np.ndarray) else np.asarray(ind, dtype=INT64))
     index = cast(reshape_to(index, (index.size,)), INT64)
-    values = cast(array(v), a.dtype)
-    values = reshape_to(values, (values.size,))
+    values = _as_values(v, a.dtype)
     n = index.shape[0]
     if n == 0 or values.size == 0:
         return
@@ -148,8 +159,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     mask = truth(array(mask))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
-    values = cast(array(values), a.dtype)
-    values = reshape_to(values, (values.size,))
+    values = _as_values(values, a.dtype)
     if values.size == 0 or a.size == 0:
         return
     if values.size != a.size:
@@ -164,8 +174,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     mask = truth(array(mask))
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    values = cast(array(vals), arr.dtype)
-    values = reshape_to(values, (values.size,))
+    values = _as_values(vals, arr.dtype)
     if arr.size == 0:
         return
     if values.size == 0:
@@ -186,6 +195,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         check_cast(src.dtype, dst.dtype, casting, "array data")
     elif casting != "unsafe" and KIND_ORDER[dtype_of(src).kind] > KIND_ORDER[dst.dtype.kind]:
         check_cast(dtype_of(src), dst.dtype, "no", "scalar")
+    elif isinstance(src, complex):  # an assignment would refuse it
+        src = np.complex128(src)
     new = as_assigned(src, dst.dtype, dst.shape)
     if where is not True:
         mask = broadcast_operand(truth(operand(where)), dst.shape)

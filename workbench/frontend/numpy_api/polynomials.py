@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import calculus, library, ufuncs
-from .operands import array, bind, cast, full, reshape_to, unsupported
+from .operands import array, as_array, bind, cast, full, reshape_to, unsupported
 from .promotion import FLOAT64, result_type
 from .reductions import part
 
@@ -23,7 +23,9 @@ def _coefficients(p: Any) -> Any:
 def polyval(p: Any, x: Any) -> Any:
     """Horner's rule."""
     p, x = array(p), array(x)
-    y = full(x.shape, x.dtype.type(0))
+    if p.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    y = as_array(full(x.shape, x.dtype.type(0)))
     for i in range(p.shape[0]):
         y = call(np.add, call(np.multiply, y, x), reshape_to(part(p, 0, i, i + 1), p.shape[1:]))
     return y
@@ -95,11 +97,11 @@ def poly(seq_of_zeros: Any) -> Any:
     zeros = array(seq_of_zeros)
     if zeros.ndim > 1:
         return _refused_poly(seq_of_zeros)
-    zeros = _coefficients(zeros)
+    zeros = _coefficients(cast(zeros, _inexact(zeros)))
     if zeros.dtype.kind == "c":
         return _refused_poly(seq_of_zeros)
     if zeros.shape[0] == 0:
-        return np.float64(1.0)
+        return 1.0
     one = full((1,), zeros.dtype.type(1))
     a = one
     for i in range(zeros.shape[0]):

@@ -87,7 +87,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     result = cast(other, dtype)
     for mask, choice in zip(masks[::-1], choices[::-1], strict=True):
         result = select_between(mask, cast(choice, dtype), result)
-    shape = np.broadcast_shapes(*(shape_of(x) for x in (*masks, *choices)))
+    shape = np.broadcast_shapes(*(shape_of(x) for x in (*masks, *choices, other)))
     return as_array(broadcast_operand(array(result), shape))
 
 
@@ -121,7 +121,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     a = array(a)
     cases = [operand(c) for c in (list(choices) if is_tracer(choices) else choices)]
-    dtype = check_dtype(np.result_type(*(dtype_of(c) for c in cases)), "choose")
+    dtype = check_dtype(result_type(*cases), "choose")
     n = len(cases)
     if mode == "raise":
         numbers = known(a)
@@ -274,7 +274,7 @@ def _scalar_part(x: Any, name: str) -> Any:
     if name == "real":
         return x
     zero = full(x.shape, x.dtype.type(0))
-    return zero if x.dtype == BOOL else as_array(zero)
+    return zero if x.scalar and x.dtype == BOOL else as_array(zero)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
@@ -327,7 +327,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     original = x
     x = array(x)
     if x.dtype.kind not in "fc":
-        return bind("copy", x) if copy else x
+        return core.as_scalar(bind("copy", x) if copy else x) if x.ndim == 0 else bind("copy", x) if copy else x
     limits = np.finfo(x.dtype)
 
     def clean(v: Any) -> Any:
@@ -341,11 +341,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         return select_between(call(np.logical_and, infinite, negative), cast(operand(smallest), v.dtype), v)
 
     result = bind("complex", clean(bind("real", x)), clean(bind("imag", x))) if x.dtype.kind == "c" else clean(x)
-    result = broadcast_operand(result, x.shape)
     if not copy and is_tracer(original) and not original.scalar:
         views.write(original, result)
-        return original
-    return result
+        return core.as_scalar(original) if x.ndim == 0 else original
+    return core.as_scalar(result) if x.ndim == 0 else result
 
 
 def sinc(x: Any) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import tracer as core
 from .. import views
 from . import creation, library, ufuncs
-from .operands import array, as_array, bind, cast, known, normalize_axis_index, reshape_to, static_array
+from .operands import array, as_array, bind, cast, full, known, normalize_axis_index, reshape_to, static_array
 from .promotion import FLOAT64, INT64, check_dtype, result_type
 
 KINDS = {"q": "quicksort", "h": "heapsort", "m": "mergesort", "s": "stable"}
@@ -72,7 +73,7 @@ def _known_kth(kth: Any) -> int | tuple[int, ...]:
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
     a, axis = _flat_unless_axis(a, axis)
-    return bind("partition", a, kth=_known_kth(kth), axis=axis)
+    return bind("partition", a, kth=_known_kth(kth), axis=axis) if a.size else core.as_array(bind("copy", a))
 
 
 def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
@@ -82,7 +83,7 @@ def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselec
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
     a, axis = _flat_unless_axis(a, axis)
-    return bind("argpartition", a, kth=_known_kth(kth), axis=axis)
+    return bind("argpartition", a, kth=_known_kth(kth), axis=axis) if a.size else full(a.shape, np.int64(0))
 
 
 def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:

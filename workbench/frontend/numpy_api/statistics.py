@@ -21,6 +21,7 @@ from .operands import (
     cast,
     constant_like,
     full,
+    known,
     operand,
     reshape_to,
 )
@@ -138,6 +139,9 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         if a.shape != w.shape:
             w = _align_weights(a, w, axes)
         scale = reductions.sum_(w, axis=axes, dtype=dtype, keepdims=keep)
+        total = known(scale)
+        if total is not None and (total == 0).any():  # NumPy's error for weights that are not known comes too late
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         products = call(np.multiply, a, w, dtype=dtype)
         result = call(np.divide, reductions.sum_(products, axis=axes, keepdims=keep), scale)
     if not returned:
@@ -411,7 +415,7 @@ def _observations(m: Any, dtype: np.dtype, rowvar: bool) -> Any:
     if x.ndim < 2:
         x = reshape_to(x, (1, x.size))
         return x
-    return x if rowvar or x.shape[0] == 1 else bind("transpose", x, permutation=(1, 0))
+    return x if rowvar else bind("transpose", x, permutation=(1, 0))
 
 
 def drop_ones(x: Any) -> Any:
