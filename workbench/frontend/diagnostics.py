@@ -487,6 +487,10 @@ outside, draws random numbers without a seed, reads a file, or calls code whose 
   print(loss)                              ->  in the next cell
   noise = rng.normal(size=n)               ->  in the cell before
   history.append(loss)                     ->  in the next cell""",
+    "WB180": """The branches or loop bodies of a `wb.lax` operation disagree about the types of their results.
+A compiled branch has one type on both sides, and a loop carries the type that it began with.
+  cond(p, lambda: 0, lambda: x)            ->  cond(p, lambda: np.zeros_like(x), lambda: x)
+  fori_loop(0, 9, body, 0)  # adds floats  ->  fori_loop(0, 9, body, 0.0)""",
     "WB170": """The code writes into an array while another of its inputs is a view of the same memory.
 What is read before and after the write is for NumPy to keep in order, and so it runs there.
   x[1:] += y  # y is a view of x           ->  x[1:] += y.copy()""",

@@ -42,9 +42,9 @@ One pass can become enough where the formula allows: var = (x*x).mean() - x.mean
     "WB318": "The reader needs a part of the rows only: computing all of them in its loop would waste work.",
     "WB320": "A library routine (matrix product, sort, FFT ...) runs between the two, on whole arrays.",
     "WB321": "`jit_scope` keeps the two apart, as you asked.",
-    "WB323": "A branch or a loop is a step of its own: it reads its operands from memory and leaves its results there. "
-    "What stands inside its body is fused.",
     "WB322": "One of the two runs in NumPy, uncompiled; its arrays pass through memory.",
+    "WB323": """A branch or a loop is a step of its own: it reads its operands from memory and leaves its results there.
+What stands inside its body is fused.""",
     "WB330": "`jit_scope(compile_ops=False)` asked for this operation to run uncompiled.",
     "WB331": "No kernel can be generated for this operation or dtype; NumPy runs it between the kernels.",
 }
