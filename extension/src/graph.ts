@@ -21,6 +21,8 @@ export interface PlacedNode {
 export interface PlacedEdge {
   readonly edge: GraphEdge;
   readonly points: readonly Point[];
+  /** The middle of the room that the layout kept for its label, if it kept any. */
+  readonly label: Point | undefined;
 }
 
 export interface Placement {
@@ -90,8 +92,10 @@ export function place(graph: Graph, opened: Sizes): Placement {
   };
   const edges = graph.edges.map(edge => {
     const points = endToEnd(edge, byId);
+    const [x, y] = edge.label;
     return {
       edge,
+      label: x === undefined || y === undefined ? undefined : ([x + shiftX(x), y + shiftY(y)] as const),
       points: points.map((point, index): Point => {
         if (index === 0) {
           return movedEnd(point, edge.source);

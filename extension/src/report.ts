@@ -64,7 +64,8 @@ export const GraphEdge = record({
   value: Value,
   code: withDefault(text, ''),
   refused: withDefault(text, ''),
-  points: withDefault(list(list(num)), [])
+  points: withDefault(list(list(num)), []),
+  label: withDefault(list(num), [])
 });
 export type GraphEdge = Infer<typeof GraphEdge>;
 

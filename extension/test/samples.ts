@@ -493,6 +493,7 @@ function photoGraph(): CompileReport['graph'] {
     target,
     value: value(name, aval),
     points,
+    label: [],
     code,
     refused
   });

@@ -114,7 +114,8 @@ def roofline(report: CompileReport, *, template: str = LIGHT) -> go.Figure:
         figure.add_trace(
             go.Scatter(
                 x=[intensity], y=[kernel.flops / kernel.median_ms / 1e6], mode="markers+text", name=label,
-                text=[kernel.id], textposition=("top center", "bottom center")[i % 2], marker={"size": 12, "color": CYCLE[i % len(CYCLE)]},
+                text=[kernel.id], textposition=("top center", "bottom center")[i % 2],
+                marker={"size": 12, "color": CYCLE[i % len(CYCLE)]},
                 hovertemplate=f"{label}<br>{words.time(kernel.median_ms)}{share}<extra></extra>",
             )
         )  # fmt: skip

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 MAX_SWEEPS = 24
 SWEEPS_OF_LARGE = 4
 LARGE = 3000  # vertices
+MAX_ROW = 8  # inputs or results beside each other
+MAX_STAGGERED = 200  # of them; more would make the graph as high as it is wide
 MAX_TRANSPOSED = 600  # vertices: exchanging neighbours is worth its time in graphs that people read box by box
 
 
@@ -65,8 +67,31 @@ def layers_of(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     for node in reversed(order):
         if len(after[node]) > len(before[node]):
             layer[node] = min(layer[target] for target in after[node]) - 1
+    _stagger(layer, [n for n in range(n) if before[n] and not after[n]], 1)
+    _stagger(layer, [n for n in range(n) if after[n] and not before[n]], -1)
     lowest = min(layer, default=0)
     return [each - lowest for each in layer]
+
+
+def _stagger(layer: list[int], ends: list[int], step: int) -> None:
+    """Move ends of the graph beyond `MAX_ROW` in one layer further out: a row of twenty results is too wide to read."""
+    rows: dict[int, list[int]] = {}
+    for node in ends:
+        rows.setdefault(layer[node], []).append(node)
+    pending = sorted(rows, reverse=step < 0)
+    while pending:
+        at = pending.pop(0)
+        surplus = rows[at][MAX_ROW:]
+        if not surplus or len(rows[at]) > MAX_STAGGERED:
+            continue
+        rows[at] = rows[at][:MAX_ROW]
+        if at + step not in rows:
+            rows[at + step] = []
+        if at + step not in pending:
+            pending.insert(0, at + step)
+        rows[at + step] = surplus + rows[at + step]
+        for node in surplus:
+            layer[node] = at + step
 
 
 @dataclass(slots=True)
@@ -123,19 +148,17 @@ def drawing_of(
             else:
                 left -= extra
                 reach[trunks[index]] = max(reach.get(trunks[index], 0), lengths[index] - 1)
-    made: dict[tuple[int, int], int] = {}
+    made: dict[tuple[int, int], list[int]] = {}
     for index, (a, b) in enumerate(edges):
         if lengths[index] < 1 or index in straight:
             drawing.chains.append([a, b])
             continue
-        chain = [a]
-        for at in range(layer[a] + 1, layer[b]):
-            dummy = made.get((trunks[index], at)) if shared else None
-            if dummy is None:
-                dummy = drawing.add_dummy(at)
-                made[trunks[index], at] = dummy
-                drawing.join(chain[-1], dummy, weights[index])
-            chain.append(dummy)
+        trunk = made.setdefault((trunks[index], a), [a]) if shared else [a]
+        for at in range(layer[a] + len(trunk), layer[b]):
+            dummy = drawing.add_dummy(at)
+            drawing.join(trunk[-1], dummy, weights[index])
+            trunk.append(dummy)
+        chain = trunk[: lengths[index]]
         drawing.join(chain[-1], b, weights[index])
         drawing.chains.append([*chain, b])
     drawing.layers = _first_order(drawing)

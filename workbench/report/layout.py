@@ -21,6 +21,8 @@ NODE_GAP = 22.0  # between boxes of a layer
 LAYER_GAP = 30.0  # between layers that hold no labels
 LABEL_GAP = 16.0  # above and below a layer of labels
 LABEL_HEIGHT = 18.0
+# An edge may run aside by this much before its layers move apart, then by so many pixels for each one of height.
+STEEP, SIDEWAYS_PER_PIXEL, MAX_EXTRA_GAP = 120.0, 16.0, 36.0
 DUMMY_WIDTH = 6.0
 PORT_GAP = 12.0  # between edges at the side of a box
 MARGIN = 10.0
@@ -39,10 +41,12 @@ TITLE_CHAR = 7.4  # what the front end reckons with; a title must fit by both me
 
 @dataclass(slots=True)
 class Layout:
-    """Centres of the nodes, the points of each edge from source to target, and the size of the whole."""
+    """Centres of the nodes, for each edge its points from source to target and the middle of its label (None: no room
+    is kept), and the size of the whole."""
 
     centres: list[Point]
     routes: list[list[Point]]
+    labels: list[Point | None]
     width: float
     height: float
 
@@ -62,7 +66,7 @@ def lay_out(
     straight.
     """
     if not sizes:
-        return Layout([], [[] for _ in edges], 0.0, 0.0)
+        return Layout([], [[] for _ in edges], [None for _ in edges], 0.0, 0.0)
     turned = acyclic(len(sizes), edges)
     directed = [(b, a) if back else (a, b) for (a, b), back in zip(edges, turned, strict=True)]
     layer = layers_of(len(sizes), directed)
@@ -73,34 +77,43 @@ def lay_out(
     drawing = drawing_of(len(sizes), directed, layer, max_dummies=MAX_DUMMIES, trunks=ids, weights=heavy)
     reduce_crossings(drawing)
     widths = [w for w, _ in sizes] + [DUMMY_WIDTH] * (len(drawing.layer) - len(sizes))
+    at_label: list[int | None] = [None for _ in edges]  # the dummy that stands where an edge has its label
     if label_widths is not None:
-        for chain, width in zip(drawing.chains, label_widths, strict=True):
+        for index, (chain, width) in enumerate(zip(drawing.chains, label_widths, strict=True)):
             if len(chain) > 2:
-                middle = chain[len(chain) // 2]
+                middle = at_label[index] = chain[len(chain) // 2]
                 widths[middle] = max(widths[middle], width)
     xs = coordinates(drawing, widths, NODE_GAP)
-    tops, bottoms = _bands(drawing, sizes, labelled=label_widths is not None)
+    tops, bottoms = _bands(drawing, xs, sizes, labelled=label_widths is not None)
     centres = [(xs[v] + MARGIN, (tops[layer[v]] + bottoms[layer[v]]) / 2) for v in range(len(sizes))]
     routes = _Router(drawing, [x + MARGIN for x in xs], tops, bottoms, centres, sizes).routes()
     for index, back in enumerate(turned):
         if back:
             routes[index].reverse()
     reach = [x + MARGIN + w / 2 for x, w in zip(xs, widths, strict=True)]
-    return Layout(centres, routes, max(reach) + MARGIN, bottoms[-1] + MARGIN)
+    labels = [None if v is None else _middle(xs[v] + MARGIN, tops, bottoms, drawing.layer[v]) for v in at_label]
+    return Layout(centres, routes, labels, max(reach) + MARGIN, bottoms[-1] + MARGIN)
+
+
+def _middle(x: float, tops: Sequence[float], bottoms: Sequence[float], layer: int) -> Point:
+    return x, (tops[layer] + bottoms[layer]) / 2
 
 
 def _bands(
-    drawing: Drawing, sizes: Sequence[tuple[float, float]], *, labelled: bool
+    drawing: Drawing, xs: Sequence[float], sizes: Sequence[tuple[float, float]], *, labelled: bool
 ) -> tuple[list[float], list[float]]:
-    """Top and bottom of each layer."""
-    tops, bottoms = [], []
+    """Top and bottom of each layer. Between layers there is more room where edges go far to the side."""
+    tops: list[float] = []
+    bottoms: list[float] = []
     y = MARGIN
     for index, layer in enumerate(drawing.layers):
         between = labelled and index % 2 == 1
         height = LABEL_HEIGHT if between else max((sizes[v][1] for v in layer if v < drawing.n), default=0.0)
         tops.append(y)
         bottoms.append(y + height)
-        y += height + (LABEL_GAP if labelled else LAYER_GAP)
+        farthest = max((abs(xs[a] - xs[b]) for a in layer for b in drawing.below[a]), default=0.0)
+        sideways = min(MAX_EXTRA_GAP, max(0.0, farthest - STEEP) / SIDEWAYS_PER_PIXEL)
+        y += height + (LABEL_GAP if labelled else LAYER_GAP) + sideways
     return tops, bottoms
 
 
@@ -113,6 +126,7 @@ class _Router:
     ):  # fmt: skip
         self.drawing, self.xs, self.tops, self.bottoms = drawing, xs, tops, bottoms
         self.centres, self.sizes = centres, sizes
+        self._runs = self._straight_runs()
 
     def routes(self) -> list[list[Point]]:
         chains = self.drawing.chains
@@ -130,12 +144,42 @@ class _Router:
                 routes.append(self._loop(source))
                 continue
             points: list[Point] = [(starts[edge], self.centres[source][1] + self.sizes[source][1] / 2)]
-            for dummy in chain[1:-1]:
-                at = self.drawing.layer[dummy]
-                points += [(self.xs[dummy], self.tops[at]), (self.xs[dummy], self.bottoms[at])]
+            points += self._between(chain)
             points.append((ends[edge], self.centres[target][1] - self.sizes[target][1] / 2))
             routes.append(_simplified(points))
         return routes
+
+    def _between(self, chain: list[int]) -> list[Point]:
+        """The way past the layers between the ends of an edge: down where the dummies stand below each other."""
+        n = len(chain) - 2
+        if n <= 0:
+            return []
+        points: list[Point] = []
+        runs = self._runs[chain[1]]
+        for (first, x), (after, _) in zip(runs, [*runs[1:], (n, 0.0)], strict=True):
+            if first >= n:
+                break
+            last = min(after, n) - 1
+            top, bottom = (self.drawing.layer[chain[1 + i]] for i in (first, last))
+            points += [(x, self.tops[top]), (x, self.bottoms[bottom])]
+        return points
+
+    def _straight_runs(self) -> dict[int, list[tuple[int, float]]]:
+        """For the first dummy of a chain, where the chain takes another x, and which. Edges that share dummies share
+        them from the first on, so the longest chain tells for all."""
+        longest: dict[int, list[int]] = {}
+        for chain in self.drawing.chains:
+            if len(chain) > 2 and len(chain) > len(longest.get(chain[1], ())):
+                longest[chain[1]] = chain
+        found: dict[int, list[tuple[int, float]]] = {}
+        for first, chain in longest.items():
+            runs: list[tuple[int, float]] = []
+            for i, dummy in enumerate(chain[1:-1]):
+                x = self.xs[dummy]
+                if not runs or abs(runs[-1][1] - x) > 0.05:
+                    runs.append((i, x))
+            found[first] = runs
+        return found
 
     def _ports(self, edges: dict[int, list[int]], next_vertex: int) -> dict[int, float]:
         """Where each edge meets its box: below or above the next point of its way, in order, apart."""
@@ -204,8 +248,9 @@ def lay_out_graph(graph: Graph) -> Graph:
     layout = lay_out(sizes, edges, label_widths=labels, trunks=trunks, weights=weights)
     for node, (x, y) in zip(graph.nodes, layout.centres, strict=True):
         node.x, node.y = round(x, 1), round(y, 1)
-    for edge, route in zip(graph.edges, layout.routes, strict=True):
+    for edge, route, label in zip(graph.edges, layout.routes, layout.labels, strict=True):
         edge.points = [[round(x, 1), round(y, 1)] for x, y in route]
+        edge.label = [] if label is None else [round(label[0], 1), round(label[1], 1)]
     graph.width, graph.height = round(layout.width, 1), round(layout.height, 1)
     return graph
 

@@ -121,7 +121,8 @@ class StepNode:
 
 @dataclass(slots=True)
 class GraphEdge:
-    """Data that flows between two nodes. refused: the code and the reason why the two were not fused, or ""."""
+    """Data that flows between two nodes. refused: the code and the reason why the two were not fused, or "". label: the
+    middle of the room that the layout keeps for the edge's label; empty where it keeps none."""
 
     source: str
     target: str
@@ -129,6 +130,7 @@ class GraphEdge:
     code: str = ""
     refused: str = ""
     points: list[list[float]] = field(default_factory=list)
+    label: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -239,7 +239,7 @@ class _Graph:
     def label(self, edge: GraphEdge) -> str:
         if len(edge.points) < 2:
             return ""
-        x, y = middle([(x, y) for x, y in edge.points])
+        x, y = edge.label if len(edge.label) == 2 else middle([(x, y) for x, y in edge.points])
         text = f"✂ {words.size(edge.value.bytes)}" if edge.refused else words.size(edge.value.bytes)
         width = text_width(text, DETAIL_SIZE) + 6
         back = tag("rect", **{"class": "l"}, x=x - width / 2, y=y - 8, width=width, height=16, rx=4)

@@ -8,6 +8,7 @@ import { ReportState } from '../state';
 
 const ROW_HEIGHT = 18;
 const PADDING = 10;
+const SIGNS: Readonly<Record<string, string>> = { loop: '↻ ', branch: '⑂ ', numpy: '⚠ ' };
 const TOGGLE = 22;
 // Widths of the two fonts' characters, as wide as they get among the fonts that are likely.
 const TITLE_CHAR = 7.4;
@@ -163,8 +164,9 @@ function equationInShort(model: ReportModel, id: string): string {
 
 /** A title on one or two lines; what still does not fit is in the node's inspector and label. */
 function titleLines(node: StepNode, width: number): string[] {
-  const named = node.kind === 'kernel' || node.kind === 'library' || node.kind === 'numpy';
-  const title = named && !node.title.startsWith(node.id) ? `${node.id} ${node.title}` : node.title;
+  const named = node.kind !== 'input' && node.kind !== 'output';
+  const sign = SIGNS[node.kind] ?? '';
+  const title = named && !node.title.startsWith(node.id) ? `${sign}${node.id} ${node.title}` : node.title;
   const fits = Math.max(4, Math.floor(width / TITLE_CHAR));
   if (title.length <= fits) {
     return [title];
@@ -252,19 +254,19 @@ interface EdgeProps {
   state: ReportState;
   edge: GraphEdge;
   points: readonly Point[];
+  label: Point | undefined;
   onHover: (on: boolean) => void;
 }
 
-export function EdgeShape({ state, edge, points, onHover }: EdgeProps): JSX.Element {
+export function EdgeShape({ state, edge, points, label, onHover }: EdgeProps): JSX.Element {
   const { model, selection } = state;
   const refused = edge.refused !== '' && state.showRefused.value;
   const mark = selection.mark([edge.source, edge.target].flatMap(id => model.equationsOf(id)));
   const words = format.bytes(edge.value.bytes);
   const width = words.length * 6.2 + (refused ? 20 : 8);
+  // Without room of its own: beside a line that runs down, so that short ones can still be seen; on any other.
   const at = middle(points);
-  // Beside a line that runs down, so that short ones can still be seen; on any other.
-  const x = at.steep ? at.x + width / 2 + 3 : at.x;
-  const { y } = at;
+  const [x, y] = label ?? [at.steep ? at.x + width / 2 + 3 : at.x, at.y];
   return (
     <g
       class={`wb-edge ${refused ? 'wb-refused' : ''} ${mark === '' ? '' : `wb-${mark}`}`}

@@ -181,12 +181,13 @@ function Picture({ state }: { state: ReportState }): JSX.Element {
           height="100%"
           viewBox={`${view.x} ${view.y} ${width.value / view.zoom} ${Math.max(120, height) / view.zoom}`}
         >
-          {placement.edges.map(({ edge, points }, index) => (
+          {placement.edges.map(({ edge, points, label }, index) => (
             <EdgeShape
               key={index}
               state={state}
               edge={edge}
               points={points}
+              label={label}
               onHover={on => (item.value = on ? { kind: 'edge', index } : null)}
             />
           ))}
