@@ -12,18 +12,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+# Not on demand, as the rest: importing the module `config` later would put the module where the object belongs.
+from .config import config
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import errors, lax, report
     from .api import djit, explain, jit, jit_scope, make_jaxpr, xpr
-    from .config import config
     from .notebook import widgets
 
-_HOMES = {
-    **dict.fromkeys(("djit", "explain", "jit", "jit_scope", "lax", "make_jaxpr", "xpr"), "api"),
-    "config": "config",
-}
+_HOMES = dict.fromkeys(("djit", "explain", "jit", "jit_scope", "lax", "make_jaxpr", "xpr"), "api")
 _MODULES = ("errors", "lax", "report", "widgets")
 
 __all__ = [
