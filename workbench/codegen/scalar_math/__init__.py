@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import (  # noqa: F401  (they fill the library)
     accumulation,
     complex_arithmetic,
+    complex_elementary,
     error_function,
     exponential,
     floats,
@@ -20,6 +21,7 @@ from . import (  # noqa: F401  (they fill the library)
     library_calls,
     logarithm,
     power,
+    random_bits,
     slow_paths,
     trigonometric,
 )

@@ -50,7 +50,7 @@ def sign_T(a):
     imag_end = fabs_R(a.imag) == R_type(math.inf)
     real_axis = select_R(real_end, copysign_R(R_type(1.0), a.real), R_type(0.0))
     imag_axis = select_R(imag_end, copysign_R(R_type(1.0), a.imag), R_type(0.0))
-    undefined = (real_end & imag_end) | isnan_T(a)
+    undefined = real_end & imag_end
     real = select_R(infinite, real_axis, real)
     imag = select_R(infinite, imag_axis, imag)
     real = select_R(undefined, R_type(math.nan), real)

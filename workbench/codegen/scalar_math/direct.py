@@ -1,10 +1,10 @@
 """Scalar functions as LLVM IR straight from their source text, without numba's front end.
 
 numba takes 20 to 60 ms to analyse and type each function; the same text, walked once, is IR in about one. A function
-becomes a numba intrinsic that adds its IR to the module of the kernel that calls it, to be inlined there. It covers what
-the texts are written in: assignments, arithmetic of one type, comparisons, `while`, conversions, calls of other functions
-and of intrinsics. The operations are numba's own, without its `nsw`: integers wrap. Both forms give the same bits
-(tests/codegen/scalar_math/test_direct.py).
+becomes a numba intrinsic that adds its IR to the module of the kernel that calls it, to be inlined there. It covers
+what the texts are written in: assignments, arithmetic of one type, comparisons, `while`, conversions, calls of other
+functions and of intrinsics. The operations are numba's own, without its `nsw`: integers wrap. Both forms give the same
+bits (tests/codegen/scalar_math/test_direct.py).
 """
 
 from __future__ import annotations

@@ -91,12 +91,6 @@ def mul_reassoc_T(acc, a):
     return mul_T(acc, a)
 
 
-def reciprocal_T(a):
-    """1 / a without its fraction: 0 but for 1 and -1; the value that NumPy gives for 0."""
-    inverse = select_T(a == T_type(1), T_type(1), T_type(0))
-    return select_T(a == T_type(0), T_type(OF_ZERO), inverse)
-
-
 def shift_left_T(a, b):
     """a << b; 0 where b is not in [0, width)."""
     shifted = raw_shl_T(a, and_T(b, T_type(LAST_BIT)))
@@ -124,9 +118,9 @@ def pow_T(a, b):
 
 
 def lcm_T(a, b):
-    """The least common multiple, positive (it may wrap); 0 if either is 0."""
+    """The least common multiple of |a| and |b|, wrapping; 0 if either is 0."""
     divisor = gcd_T(a, b)
-    return select_T(divisor == T_type(0), T_type(0), abs_T(mul_T(raw_div_T(a, maximum_one_T(divisor)), b)))
+    return mul_T(T_type(raw_div_U(U_type(abs_T(a)), U_type(maximum_one_T(divisor)))), abs_T(b))
 
 
 def maximum_one_T(a):
@@ -134,8 +128,6 @@ def maximum_one_T(a):
     return select_T(a == T_type(0), T_type(1), a)
 ''',
     INTEGERS,
-    # NumPy divides 1 by 0 in C; on common hardware the result is the least number of a conversion from infinity.
-    {short: {"OF_ZERO": str(-(2**31) if short == "i32" else -(2**63) if short == "i64" else 0)} for short in INTEGERS},
 )
 
 library(
@@ -143,6 +135,12 @@ library(
 def abs_T(a):
     """|a|; the least number, which has no counterpart, stays."""
     return select_T(a < T_type(0), neg_T(a), a)
+
+
+def reciprocal_T(a):
+    """1 / a without its fraction: 0 but for 1 and -1, and what NumPy's conversion of infinity gives for 0."""
+    unit = select_T(a == T_type(1), T_type(1), select_T(a == T_type(-1), T_type(-1), T_type(0)))
+    return select_T(a == T_type(0), T_type(OF_ZERO), unit)
 
 
 def sign_T(a):
@@ -214,6 +212,8 @@ def gcd_T(a, b):
     return T_type(x)
 ''',
     SIGNED,
+    # What x86 converts infinity to, in 32 or 64 bits, cut to the dtype.
+    {short: {"OF_ZERO": str({"i32": -(2**31), "i64": -(2**63)}.get(short, 0))} for short in SIGNED},
 )
 
 library(
@@ -221,6 +221,11 @@ library(
 def abs_T(a):
     """a, which has no sign."""
     return a
+
+
+def reciprocal_T(a):
+    """1 / a without its fraction: 0 but for 1."""
+    return select_T(a == T_type(1), T_type(1), T_type(0))
 
 
 def sign_T(a):

@@ -114,7 +114,7 @@ def log10_T(x):
 
 
 def log1p_T(x):
-    """log(1 + x), accurate near 0. At most 1 ULP."""
+    """log(1 + x), accurate near 0. At most 1.5 ULP."""
     u = T_type(1.0) + x
     pattern = add_I(bits_T(u), TO_RANGE)
     exponent = raw_lshr_I(pattern, MANTISSA_BITS)

@@ -188,9 +188,9 @@ def by_name(name: str) -> ScalarFunction:
     docstring = source.partition('"""')[2].partition('"""')[0]
     body = source.rpartition('"""')[2]
     bound = re.search(rf"([\d.]+) ULP \({template.short}\)", docstring) or re.search(r"([\d.]+) ULP(?! \()", docstring)
-    scalar = re.search(r"^ *while |^ *for |(?<!\w)c?math\.", body, re.MULTILINE) is not None
+    scalar = re.search(r"^ *while |^ *for |(?<!\w)c?math\.(?!inf|nan)", body, re.MULTILINE) is not None
     operations = len(re.findall(r" (?:[-+*&|^<>]|<<|>>|[<>=!]=) |[ (]-(?=[a-z])", body)) + 4 * body.count(" / ")
-    operations += 10 * len(re.findall(r"(?<!\w)c?math\.", body)) + sum(
+    operations += 10 * len(re.findall(r"(?<!\w)c?math\.(?!inf|nan)", body)) + sum(
         other.flops * len(re.findall(rf"\b{other.name}\(", body)) for other in requires
     )
     return ScalarFunction(

@@ -1,0 +1,312 @@
+"""Elementary functions of complex numbers, from the real ones: exponentials, logarithms, roots, circular, hyperbolic.
+
+The formulas are those of Kahan (1987) and CPython's cmath, without their branches. Branch cuts, zeros and infinities
+are NumPy's; a NaN in one part may make both parts NaN where C's Annex G keeps the other.
+"""
+
+from __future__ import annotations
+
+from .registry import COMPLEXES, library
+
+_VALUES = {
+    "c128": dict(
+        LARGE_EXPONENT="700.0", SCALE="1.0142320547350045e304", INV_LN2="1.4426950408889634",
+        INV_LN10="0.4342944819032518", LN2="0.6931471805599453", HUGE="4.4e307", HUGE_ROOT="1e300", TINY_ROOT="1e-290",
+        UP="3.2451855365842673e32", UP_LOG="74.8598955004741", DOWN="3.0814879110195774e-33",
+        UP_HALF="1.8014398509481984e16", DOWN_HALF="5.551115123125783e-17", FLAT="22.0",
+    ),
+    "c64": dict(
+        LARGE_EXPONENT="80.0", SCALE="5.5406223843935098e34", INV_LN2="1.4426950216293335",
+        INV_LN10="0.4342944920063019", LN2="0.6931471824645996", HUGE="8e37", HUGE_ROOT="1e33", TINY_ROOT="1e-30",
+        UP="281474976710656.0", UP_LOG="33.27106466687737", DOWN="3.552713678800501e-15", UP_HALF="16777216.0",
+        DOWN_HALF="5.960464477539063e-08", FLAT="10.0",
+    ),
+}  # fmt: skip
+
+library(
+    '''
+def unless_zero_R(a, b):
+    """a * b, but a zero a stays itself where b is infinite or NaN."""
+    product = a * b
+    return select_R((a == R_type(0.0)) & (b - b != R_type(0.0)), a, product)
+
+
+def exp_T(z):
+    """e**z. At most 4 ULP of |e**z|."""
+    x, y = z.real, z.imag
+    # e**x may overflow where its products with cos(y) and sin(y) do not.
+    large = x > R_type(LARGE_EXPONENT)
+    e = exp_R(select_R(large, x - R_type(LARGE_EXPONENT), x))
+    scale = select_R(large, R_type(SCALE), R_type(1.0))
+    real = e * cos_R(y) * scale
+    imag = select_R(y == R_type(0.0), y, e * sin_R(y) * scale)
+    # For an infinite x and no definite y: 0 or infinity beside NaN
+    lost = (fabs_R(x) == R_type(math.inf)) & (y - y != R_type(0.0))
+    real = select_R(lost, e, real)
+    return complex(real, select_R(lost & (x < R_type(0.0)), e, imag))
+
+
+def exp2_T(z):
+    """2**z. At most 4 ULP of |2**z| and of z."""
+    return exp_T(complex(z.real * R_type(LN2), z.imag * R_type(LN2)))
+
+
+def expm1_T(z):
+    """e**z - 1, accurate near 0. At most 4 ULP of its modulus."""
+    x, y = z.real, z.imag
+    half = sin_R(R_type(0.5) * y)
+    return complex(expm1_R(x) * cos_R(y) - R_type(2.0) * half * half, exp_R(x) * sin_R(y))
+
+
+def log_modulus_R(x, y):
+    """log(sqrt(x**2 + y**2)), accurate near 1 and without overflow."""
+    larger = maximum_R(fabs_R(x), fabs_R(y))
+    smaller = minimum_R(fabs_R(x), fabs_R(y))
+    # Near the unit circle x**2 + y**2 - 1 in twice the precision
+    square = larger * larger
+    error = fma_R(larger, larger, negative_R(square)) + fma_R(smaller, smaller, negative_R(smaller * smaller))
+    excess = ((square - R_type(1.0)) + smaller * smaller) + error
+    near = R_type(0.5) * log1p_R(excess)
+    down = larger > R_type(HUGE)
+    up = larger < R_type(TINY_ROOT)
+    scale = select_R(down, R_type(DOWN), select_R(up, R_type(UP), R_type(1.0)))
+    offset = select_R(down, R_type(UP_LOG), select_R(up, R_type(-UP_LOG), R_type(0.0)))
+    far = log_R(hypot_R(larger * scale, smaller * scale)) + offset
+    result = select_R((larger > R_type(0.4)) & (larger < R_type(2.0)), near, far)
+    infinite = (fabs_R(x) == R_type(math.inf)) | (fabs_R(y) == R_type(math.inf))
+    return select_R(infinite, R_type(math.inf), result)
+
+
+def log_T(z):
+    """The natural logarithm, cut along the negative reals. At most 4 ULP in each part."""
+    return complex(log_modulus_R(z.real, z.imag), atan2_R(z.imag, z.real))
+
+
+def log2_T(z):
+    """The logarithm to base 2. At most 4 ULP in each part."""
+    w = log_T(z)
+    return complex(w.real * R_type(INV_LN2), w.imag * R_type(INV_LN2))
+
+
+def log10_T(z):
+    """The logarithm to base 10. At most 4 ULP in each part."""
+    w = log_T(z)
+    return complex(w.real * R_type(INV_LN10), w.imag * R_type(INV_LN10))
+
+
+def log1p_T(z):
+    """log(1 + z). At most 4 ULP in each part."""
+    x, y = z.real, z.imag
+    far = log_modulus_R(x + R_type(1.0), y)
+    # |1 + z|**2 - 1 = 2 x + x**2 + y**2 in twice the precision
+    double, x_square, y_square = x + x, x * x, y * y
+    error = fma_R(x, x, negative_R(x_square)) + fma_R(y, y, negative_R(y_square))
+    first = double + y_square
+    moved = first - double
+    error = error + ((double - (first - moved)) + (y_square - moved))
+    excess = first + x_square
+    moved = excess - first
+    error = error + ((first - (excess - moved)) + (x_square - moved))
+    excess = excess + error
+    close = (excess > R_type(-0.5)) & (excess < R_type(3.0))
+    real = select_R(close, R_type(0.5) * log1p_R(excess), far)
+    return complex(real, atan2_R(y, x + R_type(1.0)))
+
+
+def sqrt_T(z):
+    """The square root in the right half plane. At most 4 ULP in each part."""
+    x, y = z.real, z.imag
+    larger = maximum_R(fabs_R(x), fabs_R(y))
+    down = larger > R_type(HUGE_ROOT)
+    up = larger < R_type(TINY_ROOT)
+    scale = select_R(down, R_type(DOWN), select_R(up, R_type(UP), R_type(1.0)))
+    back = select_R(down, R_type(UP_HALF), select_R(up, R_type(DOWN_HALF), R_type(1.0)))
+    a, b = fabs_R(x) * scale, fabs_R(y) * scale
+    t = sqrt_R(R_type(0.5) * (a + hypot_R(a, b)))
+    other = select_R(t == R_type(0.0), b, b / (t + t))
+    t = t * back
+    other = other * back
+    left = x < R_type(0.0)
+    real = select_R(left, other, t)
+    imag = copysign_R(select_R(left, t, other), y)
+    # C: an infinite y gives (inf, y); x = -inf gives (0, inf), x = inf gives (inf, 0), in the quadrant of y.
+    positive = x == R_type(math.inf)
+    real = select_R(positive, x, select_R(x == R_type(-math.inf), y - y, real))
+    imag = select_R(positive, (y - y) * copysign_R(R_type(1.0), y), imag)
+    imag = select_R(x == R_type(-math.inf), copysign_R(R_type(math.inf), y), imag)
+    infinite = fabs_R(y) == R_type(math.inf)
+    return complex(select_R(infinite, R_type(math.inf), real), select_R(infinite, y, imag))
+
+
+def hyperbolic_T(z):
+    """sinh x + i cosh x of the real part x while that is not too large, else both over SCALE."""
+    x = z.real
+    large = fabs_R(x) > R_type(LARGE_EXPONENT)
+    e = R_type(0.5) * exp_R(fabs_R(x) - R_type(LARGE_EXPONENT))
+    return complex(select_R(large, copysign_R(e, x), sinh_R(x)), select_R(large, e, cosh_R(x)))
+
+
+def sinh_T(z):
+    """The hyperbolic sine. At most 4 ULP in each part."""
+    x, y = z.real, z.imag
+    w = hyperbolic_T(z)
+    scale = select_R(fabs_R(x) > R_type(LARGE_EXPONENT), R_type(SCALE), R_type(1.0))
+    real = unless_zero_R(w.real, cos_R(y)) * scale
+    imag = unless_zero_R(sin_R(y), w.imag) * scale
+    infinite = (fabs_R(x) == R_type(math.inf)) & (y - y != R_type(0.0))
+    return complex(select_R(infinite, x, real), imag)
+
+
+def cosh_T(z):
+    """The hyperbolic cosine. At most 4 ULP in each part."""
+    x, y = z.real, z.imag
+    w = hyperbolic_T(z)
+    scale = select_R(fabs_R(x) > R_type(LARGE_EXPONENT), R_type(SCALE), R_type(1.0))
+    real = w.imag * cos_R(y) * scale
+    sine = sin_R(y)
+    imag = select_R(x == R_type(0.0), copysign_R(R_type(0.0), x * sine), w.real * sine * scale)
+    imag = select_R(y == R_type(0.0), copysign_R(R_type(0.0), copysign_R(R_type(1.0), x) * y), imag)
+    infinite = (fabs_R(x) == R_type(math.inf)) & (y - y != R_type(0.0))
+    return complex(select_R(infinite, fabs_R(x), real), imag)
+
+
+def tanh_T(z):
+    """The hyperbolic tangent. At most 4 ULP in each part."""
+    x, y = z.real, z.imag
+    # sinh, cosh and the circular functions of one point (Kahan): no part is lost by cancellation.
+    t = tan_R(y)
+    beta = fma_R(t, t, R_type(1.0))
+    flat = fabs_R(x) > R_type(FLAT)
+    s = sinh_R(select_R(flat, copysign_R(R_type(1.0), x), x))
+    rho = sqrt_R(fma_R(s, s, R_type(1.0)))
+    divisor = fma_R(beta * s, s, R_type(1.0))
+    real = beta * rho * s / divisor
+    imag = t / divisor
+    e = exp_R(negative_R(fabs_R(x)))
+    sine, cosine = sin_R(y), cos_R(y)
+    infinite = fabs_R(x) == R_type(math.inf)
+    product = select_R(infinite & (y - y != R_type(0.0)), R_type(0.0), sine * cosine)
+    far = R_type(4.0) * product * e * e
+    end = copysign_R(R_type(1.0), x)
+    real = select_R(flat, select_R(infinite, end, end + (y - y)), real)
+    imag = select_R(flat, far, imag)
+    return complex(select_R(x == R_type(0.0), x, real), select_R(y == R_type(0.0), y, imag))
+
+
+def times_i_T(z):
+    """i * z."""
+    return complex(negative_R(z.imag), z.real)
+
+
+def over_i_T(z):
+    """z / i."""
+    return complex(z.imag, negative_R(z.real))
+
+
+def sin_T(z):
+    """The sine. At most 4 ULP in each part."""
+    return over_i_T(sinh_T(times_i_T(z)))
+
+
+def cos_T(z):
+    """The cosine. At most 4 ULP in each part."""
+    return cosh_T(times_i_T(z))
+
+
+def tan_T(z):
+    """The tangent. At most 4 ULP in each part."""
+    return over_i_T(tanh_T(times_i_T(z)))
+
+
+def asinh_T(z):
+    """The inverse hyperbolic sine. At most 6 ULP in each part."""
+    x, y = z.real, z.imag
+    a = sqrt_T(complex(R_type(1.0) + y, negative_R(x)))
+    b = sqrt_T(complex(R_type(1.0) - y, x))
+    real = asinh_R(fma_R(a.real, b.imag, negative_R(b.real * a.imag)))
+    imag = atan2_R(y, fma_R(a.real, b.real, negative_R(a.imag * b.imag)))
+    far = maximum_R(fabs_R(x), fabs_R(y)) > R_type(HUGE_ROOT)
+    real = select_R(far, copysign_R(log_modulus_R(x, y) + R_type(LN2), x), real)
+    return complex(real, select_R(far, atan2_R(y, fabs_R(x)), imag))
+
+
+def acosh_T(z):
+    """The inverse hyperbolic cosine, cut below 1. At most 6 ULP in each part."""
+    x, y = z.real, z.imag
+    a = sqrt_T(complex(x - R_type(1.0), y))
+    b = sqrt_T(complex(x + R_type(1.0), y))
+    real = asinh_R(fma_R(a.real, b.real, a.imag * b.imag))
+    imag = R_type(2.0) * atan2_R(a.imag, b.real)
+    far = maximum_R(fabs_R(x), fabs_R(y)) > R_type(HUGE_ROOT)
+    real = select_R(far, log_modulus_R(x, y) + R_type(LN2), real)
+    return complex(real, select_R(far, atan2_R(y, x), imag))
+
+
+def acos_T(z):
+    """The inverse cosine. At most 6 ULP in each part."""
+    x, y = z.real, z.imag
+    a = sqrt_T(complex(R_type(1.0) - x, negative_R(y)))
+    b = sqrt_T(complex(R_type(1.0) + x, y))
+    real = R_type(2.0) * atan2_R(a.real, b.real)
+    imag = asinh_R(fma_R(b.real, a.imag, negative_R(b.imag * a.real)))
+    far = maximum_R(fabs_R(x), fabs_R(y)) > R_type(HUGE_ROOT)
+    real = select_R(far, atan2_R(fabs_R(y), x), real)
+    return complex(real, select_R(far, copysign_R(log_modulus_R(x, y) + R_type(LN2), negative_R(y)), imag))
+
+
+def asin_T(z):
+    """The inverse sine. At most 6 ULP in each part."""
+    return over_i_T(asinh_T(times_i_T(z)))
+
+
+def atanh_T(z):
+    """The inverse hyperbolic tangent. At most 6 ULP in each part."""
+    x, y = fabs_R(z.real), z.imag
+    far = maximum_R(x, fabs_R(y)) > R_type(HUGE_ROOT)
+    height = fabs_R(y)
+    # (1 - x)**2 + y**2 and (1 - x) (1 + x) - y**2
+    below = R_type(1.0) - x
+    distance = fma_R(below, below, height * height)
+    near = R_type(0.25) * log1p_R(R_type(4.0) * x / distance)
+    # On the pole's own line the quotient may overflow.
+    pole = (x == R_type(1.0)) & (height < R_type(DOWN_HALF))
+    near = select_R(pole, negative_R(log_R(sqrt_R(height) / sqrt_R(hypot_R(height, R_type(2.0))))), near)
+    imag = R_type(0.5) * atan2_R(R_type(2.0) * y, fma_R(below, R_type(1.0) + x, negative_R(height * height)))
+    larger = maximum_R(x, height)
+    ratio = minimum_R(x, height) / larger
+    distant = select_R(x < height, ratio, R_type(1.0)) / larger / fma_R(ratio, ratio, R_type(1.0))
+    distant = select_R(larger == R_type(math.inf), R_type(0.0), distant)
+    real = copysign_R(select_R(far, distant, near), z.real)
+    return complex(real, select_R(far, copysign_R(R_type(1.5707963267948966), y), imag))
+
+
+def atan_T(z):
+    """The inverse tangent. At most 6 ULP in each part."""
+    return over_i_T(atanh_T(times_i_T(z)))
+
+
+def pow_T(z, w):
+    """z**w: by multiplication for whole w between -100 and 100, as NumPy, else exp(w log z)."""
+    result = exp_T(mul_T(w, log_T(z)))
+    size = fabs_R(w.real)
+    whole = (w.imag == R_type(0.0)) & (trunc_R(w.real) == w.real) & (size < R_type(100.0))
+    n = I_type(select_R(whole, size, R_type(0.0)))
+    power = complex(R_type(1.0), R_type(0.0))
+    base = z
+POWERS
+    power = select_parts_T(w.real < R_type(0.0), reciprocal_T(power), power)
+    result = select_parts_T(whole, power, result)
+    zero = logical_not_T(z) & (not_bool(logical_not_T(w)))
+    of_zero = select_R(w.real > R_type(0.0), R_type(0.0), R_type(math.nan))
+    return select_parts_T(zero, complex(of_zero, of_zero), result)
+'''.replace(
+        "POWERS",
+        "\n".join(
+            f"    power = select_parts_T(and_I(n, {1 << bit}) != I_type(0), mul_T(power, base), power)\n"
+            f"    base = mul_T(base, base)"
+            for bit in range(7)
+        ),
+    ),
+    COMPLEXES,
+    _VALUES,
+)
