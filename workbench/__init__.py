@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .api import djit, explain, jit, jit_scope, make_jaxpr, xpr
     from .notebook import widgets
 
-_HOMES = dict.fromkeys(("djit", "explain", "jit", "jit_scope", "lax", "make_jaxpr", "xpr"), "api")
+_HOMES = dict.fromkeys(("djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"), "api")
 _MODULES = ("errors", "lax", "report", "widgets")
 
 __all__ = [

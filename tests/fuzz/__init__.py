@@ -1,0 +1,1 @@
+"""Whole random NumPy programs: workbench.jit against NumPy."""

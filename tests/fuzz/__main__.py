@@ -1,0 +1,96 @@
+"""A long search from the command line: `python -m tests.fuzz --examples 10000 [--seed 0]`.
+
+Prints each failing program, cut down, and at the end how many ran and why some were left to NumPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import tempfile
+import time
+import traceback
+from typing import Any
+
+os.environ.setdefault("WORKBENCH_CACHE_DIR", tempfile.mkdtemp(prefix="workbench-fuzz-"))
+os.environ.setdefault("WORKBENCH_LOG", "error")
+
+from .differential import Case, reduce  # noqa: E402
+from .programs import Program, random_program  # noqa: E402
+
+
+def failure(program: Program) -> BaseException | None:
+    """What goes wrong with `program`, if anything does."""
+    try:
+        case = Case(program)
+        for which in range(len(program.sizes)):
+            case.check(which)
+    except Exception as error:
+        return error
+    return None
+
+
+def kind_of(error: BaseException) -> tuple:
+    frames = traceback.extract_tb(error.__traceback__)
+    return (type(error), frames[-1].name if not isinstance(error, AssertionError) else str(error).split(" ")[0][:0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--examples", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--statements", type=int, default=8)
+    parser.add_argument("--keep", type=int, default=10, help="stop after so many failures")
+    options = parser.parse_args()
+    begin = time.perf_counter()
+    reasons: collections.Counter[str] = collections.Counter()
+    n_failed = n_errors = 0
+    example = ""
+    seed = options.seed
+    for seed in range(options.seed, options.seed + options.examples):
+        program = random_program(seed, options.statements)
+        try:
+            case = Case(program)
+            for which in range(len(program.sizes)):
+                case.check(which)
+        except Exception as error:
+            n_failed += 1
+            report(program, error)
+            if n_failed >= options.keep:
+                break
+            continue
+        for reason in case.compiled.fallbacks:
+            reasons[str(reason).split("TracingError")[0][-150:].strip()[:90]] += 1
+        if time.perf_counter() - begin > options.seconds:
+            break
+    done = seed - options.seed + 1
+    print(f"{done} programs, {n_failed} failed, {sum(reasons.values())} calls left to NumPy, "
+          f"{(time.perf_counter() - begin) / done:.2f} s each")  # fmt: skip
+    for reason, n in reasons.most_common(12):
+        print(f"  {n:4d}  {reason}")
+    del n_errors, example
+
+
+def report(program: Program, error: BaseException) -> None:
+    wanted = kind_of(error)
+
+    def fails(smaller: Program) -> bool:
+        found = failure(smaller)
+        return found is not None and kind_of(found) == wanted
+
+    small = reduce(program, fails)
+    found: Any = failure(small)
+    print(f"\n=== seed {program.seed}: {type(error).__name__}")
+    for entry in small.inputs:
+        print(f"#   {entry.name}: {entry.kind} {entry.dtype} {entry.dims} {entry.layout} wild={entry.wild}")
+    print(f"#   {small.sizes}  inexact: {sorted(small.inexact)}")
+    print(small.source)
+    print(f"{type(found).__name__}: {str(found)[:600]}", flush=True)
+    if found is not None and not isinstance(found, AssertionError):
+        print("".join(traceback.format_tb(found.__traceback__)[-4:]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

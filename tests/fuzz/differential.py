@@ -1,0 +1,146 @@
+"""Running a program with NumPy and compiled, and comparing results, arguments, errors and shared memory."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+from tests.compare import assert_same
+
+from .programs import Program
+from .shaking import RUNS, Shaken, plain, shaken
+
+SPREADS = 4  # a result may lie this many spreads of the shaken runs away
+FEW_ULPS = 8
+
+
+@dataclass
+class Outcome:
+    """What a call did. values: the results, then the arguments afterwards."""
+
+    values: list[Any]
+    names: list[str]
+    sharing: list[bool]
+    error: Exception | None = None
+
+
+def run(function: Callable[..., Any], args: list[Any], names: list[str]) -> Outcome:
+    """Call quietly; arguments are written into."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = function(*args)
+        except Exception as error:
+            return Outcome([], [], [], error)
+    results = list(result) if type(result) is tuple else [result]
+    values = [*results, *args]
+    arrays = [v for v in values if isinstance(v, np.ndarray)]
+    # Overlapping arguments are no news; whether results share memory with them or with one another is.
+    pairs = itertools.combinations(range(len(arrays)), 2)
+    sharing = [np.may_share_memory(arrays[i], arrays[k]) for i, k in pairs]
+    return Outcome(values, names, sharing)
+
+
+class Case:
+    """A program, compiled once, and called for each of its sets of sizes."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.function = program.function()
+        self.compiled = wb.jit(self.function)
+        self.names = [*program.results, *(i.name for i in program.inputs)]
+        self.inexact = [name in program.inexact for name in program.results]
+
+    def check(self, which: int, times: int = 1) -> None:
+        """AssertionError unless the compiled program does what NumPy does."""
+        arguments = self.program.arguments
+        expected = run(self.function, arguments(which), self.names)
+        for _ in range(times):
+            ours = run(self.compiled, arguments(which), self.names)
+            self._compare(ours, expected, which)
+
+    def _compare(self, ours: Outcome, expected: Outcome, which: int) -> None:
+        if expected.error is not None:
+            kind = next(c for c in type(expected.error).__mro__ if c.__module__ == "builtins")
+            assert isinstance(ours.error, kind), f"NumPy raises {expected.error!r}; compiled: {ours.error!r}, {ours.values}"
+            return
+        if ours.error is not None:
+            raise ours.error
+        shaken_runs: list[Outcome] | None = None
+        rounded = {*self.program.inexact}
+        for i, (name, a, b) in enumerate(zip(self.names, ours.values, expected.values, strict=True)):
+            if name not in rounded or not _is_inexact(b):
+                assert_same(a, b, where=name)
+                continue
+            if shaken_runs is None:
+                shaken_runs = [self._shaken(which, k) for k in range(RUNS)]
+            _assert_near(a, b, [r.values[i] for r in shaken_runs if r.error is None], name)
+        if ours.sharing != expected.sharing:
+            raise AssertionError(f"results share memory differently: {ours.sharing}, not {expected.sharing}")
+
+    def _shaken(self, which: int, k: int) -> Outcome:
+        Shaken.rng = np.random.default_rng((self.program.seed, which, k))
+        args = []
+        for x in self.program.arguments(which):
+            args.append(x.view(Shaken) if isinstance(x, np.ndarray) else shaken(x))
+        found = run(self.function, args, self.names)
+        found.values = [plain(v) for v in found.values]
+        return found
+
+
+def _is_inexact(x: Any) -> bool:
+    return isinstance(x, float | complex) or getattr(x, "dtype", np.dtype(int)).kind in "fc"
+
+
+def _assert_near(result: Any, expected: Any, others: list[Any], where: str) -> None:
+    assert type(result) is type(expected), f"{where}: a {type(result).__name__}, not a {type(expected).__name__}"
+    a, b = np.asarray(result), np.asarray(expected)
+    assert a.dtype == b.dtype, f"{where}: dtype {a.dtype}, not {b.dtype}"
+    assert a.shape == b.shape, f"{where}: shape {a.shape}, not {b.shape}"
+    if a.dtype.kind == "c":
+        scale = np.abs(b)
+        _near_parts(a.real, b.real, [np.asarray(o).real for o in others], scale, f"{where}.real")
+        _near_parts(a.imag, b.imag, [np.asarray(o).imag for o in others], scale, f"{where}.imag")
+    else:
+        _near_parts(a, b, [np.asarray(o) for o in others], np.abs(b), where)
+
+
+def _near_parts(a: np.ndarray, b: np.ndarray, others: list[np.ndarray], scale: np.ndarray, where: str) -> None:
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.maximum(scale, np.abs(b)).astype(b.dtype))
+        allowed = FEW_ULPS * np.where(np.isfinite(unit), unit, 0).astype(np.float64)
+        undecided = np.zeros(b.shape, bool)
+        for other in others:
+            same_place = np.isfinite(other) == np.isfinite(b)
+            undecided |= ~same_place | (~np.isfinite(b) & ~((other == b) | (np.isnan(other) & np.isnan(b))))
+            spread = np.abs(other.astype(np.float64) - b.astype(np.float64))
+            allowed = np.maximum(allowed, SPREADS * np.where(np.isfinite(spread), spread, 0))
+            # Near overflow a rounding decides between a number and infinity.
+            undecided |= np.isfinite(b) & (np.abs(b) > np.finfo(b.dtype).max / 2)
+        difference = np.abs(a.astype(np.float64) - b.astype(np.float64))
+        differs = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        wrong = differs & ~undecided & ~(difference <= allowed)
+    if np.any(wrong):
+        first = tuple(int(i) for i in np.argwhere(np.asarray(wrong))[0])
+        raise AssertionError(
+            f"{where} at {list(first)}: {a[first]!r}, not {b[first]!r}; {allowed[first]:.2e} apart would do "
+            f"({np.count_nonzero(wrong)} of {b.size} elements differ)"
+        )
+
+
+def reduce(program: Program, fails: Callable[[Program], Any]) -> Program:
+    """The smallest program found that `fails` still says yes to."""
+    again = True
+    while again:
+        again = False
+        for smaller in program.reduced():
+            if smaller.statements and fails(smaller):
+                program, again = smaller, True
+                break
+    return program

@@ -1,0 +1,135 @@
+"""How far two correct implementations of a program may differ: found by running it with its roundings shaken.
+
+NumPy's elementary functions, sums and products of matrices are right to some units in the last place; so are ours, with
+other units. A `Shaken` array computes as NumPy does and then moves each inexact result by a few units at random. The
+spread of several such runs, through all that follows in the program, is what a result may differ by.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+ULPS = 4  # NumPy's SIMD functions stay within 4, ours within 2
+RUNS = 4
+
+# Ufuncs whose results have the same bits everywhere, as far as real numbers are concerned.
+EXACT = {
+    np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.fmod, np.divmod, np.negative,
+    np.positive, np.absolute, np.fabs, np.sign, np.rint, np.floor, np.ceil, np.trunc, np.sqrt, np.square,
+    np.reciprocal, np.maximum, np.minimum, np.fmax, np.fmin, np.conjugate, np.copysign, np.nextafter, np.spacing,
+    np.modf, np.frexp, np.ldexp, np.heaviside, np.clip,
+}  # fmt: skip
+# Functions that NumPy dispatches as a whole and whose results round.
+INEXACT_FUNCTIONS = {
+    np.dot, np.vdot, np.inner, np.tensordot, np.einsum, np.convolve, np.correlate, np.interp, np.trace, np.cross,
+    np.linalg.norm, np.linalg.solve, np.linalg.inv, np.linalg.det, np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft,
+    np.percentile, np.quantile, np.median, np.linspace, np.sinc, np.unwrap, np.gradient, np.trapezoid, np.polyval,
+    np.kron, np.cov, np.corrcoef, np.average, np.nanmean, np.nanvar, np.nanstd,
+}  # fmt: skip
+SUMMING = {
+    np.dot, np.vdot, np.inner, np.tensordot, np.einsum, np.convolve, np.correlate, np.trace, np.cross, np.polyval,
+    np.trapezoid, np.cov, np.corrcoef,
+}  # fmt: skip
+
+
+class Shaken(np.ndarray):
+    """An array whose inexact results are moved by `rng`."""
+
+    rng: np.random.Generator = np.random.default_rng(0)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is not None:
+            kwargs["out"] = tuple(map(plain, out))
+        if "where" in kwargs:
+            kwargs["where"] = plain(kwargs["where"])
+        before = [plain(x) for x in inputs]
+        if method == "at":
+            getattr(ufunc, method)(*before, **kwargs)
+            return None
+        result = getattr(ufunc, method)(*before, **kwargs)
+        if ufunc is np.matmul or method in ("reduce", "accumulate", "reduceat") and ufunc in (np.add, np.multiply):
+            result = _shake_sum(ufunc, method, result, before, kwargs)
+        elif ufunc not in EXACT or _is_complex(result) and ufunc not in (np.add, np.subtract, np.negative):
+            result = shake(result)
+        if out is not None:
+            return out if len(out) > 1 else out[0]
+        return shaken(result)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        result = super().__array_function__(func, types, args, kwargs)
+        if func in INEXACT_FUNCTIONS:
+            scale = None
+            if func in SUMMING:
+                magnitudes = [np.abs(plain(a)) if isinstance(a, np.ndarray) else a for a in args]
+                try:
+                    scale = plain(func(*magnitudes, **{k: plain(v) for k, v in kwargs.items()}))
+                except (TypeError, ValueError):
+                    scale = None
+            return shaken(shake(plain(result), scale))
+        return shaken(result)
+
+    def dot(self, other: Any) -> Any:
+        return np.dot(self, other)
+
+
+def plain(x: Any) -> Any:
+    if isinstance(x, Shaken):
+        return x.view(np.ndarray)
+    if isinstance(x, tuple | list):
+        return type(x)(map(plain, x)) if type(x) in (tuple, list) else x
+    return x
+
+
+def shaken(x: Any) -> Any:
+    """`x`, or what it contains, as Shaken arrays (NumPy's scalars too: their dtype stays)."""
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc":
+        return np.asarray(x).view(Shaken)
+    if type(x) in (tuple, list):
+        return type(x)(map(shaken, x))
+    return x
+
+
+def _is_complex(x: Any) -> bool:
+    return getattr(x, "dtype", np.dtype(int)).kind == "c"
+
+
+def _signs(shape: tuple[int, ...]) -> Any:
+    return Shaken.rng.choice((-1.0, 0.5, 1.0), shape)
+
+
+def shake(x: Any, scale: Any = None) -> Any:
+    """`x` with its elements moved, in place where it is an array. scale: the magnitude they were computed from."""
+    if type(x) in (tuple, list):
+        return type(x)(map(shake, x))
+    if not isinstance(x, np.ndarray | np.generic) or x.dtype.kind not in "fc":
+        return x
+    array = np.asarray(x)
+    with np.errstate(all="ignore"):
+        magnitude = np.abs(array)
+        step = ULPS * np.spacing(magnitude)
+        if scale is not None:
+            step = np.maximum(step, ULPS * np.finfo(array.dtype).eps * np.abs(scale))
+        step = np.where(np.isfinite(step), step, 0)
+        moved = array.real + _signs(array.shape) * step
+        if array.dtype.kind == "c":
+            moved = moved + 0j
+            moved.imag = array.imag + _signs(array.shape) * step
+    finite = np.isfinite(array)
+    if not array.flags.writeable:
+        array = array.copy()
+    np.copyto(array, moved.astype(array.dtype), where=finite)
+    return array if isinstance(x, np.ndarray) else array[()]
+
+
+def _shake_sum(ufunc: Any, method: str, result: Any, inputs: list[Any], kwargs: dict[str, Any]) -> Any:
+    magnitudes = [np.abs(x) if isinstance(x, np.ndarray) else x for x in inputs]
+    kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+    if getattr(result, "dtype", np.dtype(int)).kind not in "fc":
+        return result
+    if kwargs.get("dtype") is not None:
+        kwargs["dtype"] = np.float64
+    with np.errstate(all="ignore"):
+        scale = ufunc(*magnitudes, **kwargs) if ufunc is np.matmul else getattr(ufunc, method)(*magnitudes, **kwargs)
+    return shake(result, 4 * np.asarray(scale))
