@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +63,7 @@ class CellRun:
 
 def run_cell(
     source: str,
-    namespace: MutableMapping[str, Any],
+    namespace: dict[str, Any],
     *,
     label: str = "cell",
     filename: str = "<cell>",
@@ -83,7 +82,7 @@ class _Job:
     """The parts of one `run_cell`, so that its ways through need not pass them around."""
 
     source: str
-    namespace: MutableMapping[str, Any]
+    namespace: dict[str, Any]
     label: str
     filename: str
     options: CellOptions
@@ -168,7 +167,7 @@ class _Job:
         return report
 
 
-def _restore(namespace: MutableMapping[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:
+def _restore(namespace: dict[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:
     for name in list(namespace):
         if name not in before:
             del namespace[name]

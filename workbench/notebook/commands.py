@@ -23,16 +23,15 @@ HELP = """%workbench explain CODE         what a code such as WB101 means, and w
 
 def view(report: CompileReport, name: str) -> str:
     """A part of a report as text: a section, the program after a pass (`ir` is the last), or a kernel's source."""
-    if name in report.kernels.keys():
-        return report.kernels[name].source
-    if name == "ir" and report.stages:
-        return report.stages[-1].text
-    if name in report.stages.keys():
-        return report.stages[name].text
+    sources = {kernel.id: kernel.source for kernel in report.kernels}
+    programs = {stage.name: stage.text for stage in report.stages}
+    if report.stages:
+        programs["ir"] = report.stages[-1].text
+    if name in sources | programs:
+        return (sources | programs)[name]
     if name in SECTIONS:
         return report.to_text(only=[name])
-    known = ", ".join(["ir", *SECTIONS, *report.stages.keys(), *report.kernels.keys()])
-    raise UsageError(f"--show {name}: there is no such view; there are {known}")
+    raise UsageError(f"--show {name}: there is no such view; there are {', '.join([*programs, *SECTIONS, *sources])}")
 
 
 def cache(argument: str) -> str:

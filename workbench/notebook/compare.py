@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import optree
 
-# Beyond both, a difference is a mistake: so many ULP of an element (functions are within a few, chains of sums in
+# Beyond both, a difference is a mistake: so many ULP (functions are within a few, chains of sums in
 # another order within some hundreds), and eps to this power of the largest magnitude (what cancellation may leave).
 MAX_ULP = 4096.0
 CANCELLATION = 0.6
@@ -44,7 +44,7 @@ def difference(a: Any, b: Any) -> tuple[float, bool]:
     if a.dtype.kind not in "fc":
         return (0.0, True) if np.array_equal(a, b) else (float("inf"), False)
     if a.dtype.kind == "c":
-        a, b = (np.ascontiguousarray(x).view(x.real.dtype) for x in (np.atleast_1d(a), np.atleast_1d(b)))
+        a, b = (np.ascontiguousarray(np.atleast_1d(x)).view(np.real(x).dtype) for x in (a, b))
     if not a.size:
         return 0.0, True
     with np.errstate(all="ignore"):

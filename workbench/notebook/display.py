@@ -6,10 +6,11 @@ take back what it printed, so there the baseline comes first.
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
-from IPython.display import display
+from IPython.display import display, update_display
 
 from ..report import build_report
 from ..runtime.compilation import Compilation
@@ -29,9 +30,10 @@ def show_report(shell: Any, run: CellRun, *, quiet: bool = False) -> None:
     if quiet:
         _finish(run)
     elif run.pending is not None and run.wait_s > SHORT_WAIT_S and can_update(shell):
-        handle = display(run.report, display_id=True)
+        display_id = uuid.uuid4().hex
+        display(run.report, display_id=display_id)
         _finish(run)
-        handle.update(run.report)
+        update_display(run.report, display_id=display_id)
     else:
         _finish(run)
         display(run.report)

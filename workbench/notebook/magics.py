@@ -65,13 +65,14 @@ class WorkbenchMagics(Magics):
         self._show(run, body, args)
 
     def _show(self, run: CellRun, body: str, args: Any) -> None:
+        shell: Any = self.shell
         self.reports.append(run.report)
         if args.report:
-            self.shell.user_ns[args.report] = run.report
+            shell.user_ns[args.report] = run.report
         if args.verify:
             run.finish()  # NumPy's value may have to replace the kernel's before anything is shown
-        show_value(self.shell, run.last_value, body)
-        show_report(self.shell, run, quiet=args.quiet)
+        show_value(shell, run.last_value, body)
+        show_report(shell, run, quiet=args.quiet)
         if args.show:
             print(commands.view(run.report, args.show))
 
