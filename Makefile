@@ -57,7 +57,7 @@ lab: $(VENV)/ready-demo
 
 # Nothing is printed after pytest, so that the last line of the output is its summary.
 test: $(VENV)/ready-test lint chromium
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
+	@WORKBENCH_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 
 lint: lint-python lint-extension
 
@@ -72,19 +72,19 @@ lint-extension: $(VENV)/ready-test
 
 # The browser tests skip, with their reason, where there is no Chromium and none can be installed.
 chromium:
-	@if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then \
+	@if [ -z "$$WORKBENCH_CHROMIUM" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core) >/dev/null 2>&1 \
 	      || echo "chromium could not be installed: the browser tests will be skipped"; \
-	  else echo "no chromium: the browser tests will be skipped (install it, or set CHROMIUM to its path)"; fi; fi
+	  else echo "no chromium: the browser tests will be skipped (install it, or set WORKBENCH_CHROMIUM to its path)"; fi; fi
 
 bench: $(VENV)/ready-bench
 	$(BIN)/python -m tests.benchmarks.first_version
 
 # For example: make fuzz EXAMPLES=100000
-EXAMPLES ?= 50000
+EXAMPLES ?= 20000
 fuzz: $(VENV)/ready-test
-	WORKBENCH_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q -n $(JOBS) tests/parity/test_random_programs.py
+	$(BIN)/python -m tests.fuzz --examples $(EXAMPLES)
 
 package: $(VENV)/ready-test
 	$(BIN)/python -m build
