@@ -102,7 +102,8 @@ def dynamic_update_slice_element(ctx: IndexContext, index: tuple[Index, ...]) ->
     return new if condition is None else Choose(condition, new, Read(0, index))
 
 
-# ---- scatter: an update at integer index arrays; a repeated index keeps the last (set) or takes every one ----
+# ---- scatter: an update at integer index arrays; a repeated index keeps the last (set) or takes every one. Each
+# step is computed in the common dtype of operand and update and cast back, as `np.add.at` does ----
 scatter_p = Primitive("scatter")
 SCATTER_MODES = ("raise", "clip", "wrap", "promise")
 SCATTER_OPS: dict[str, Callable[..., None]] = {
@@ -140,7 +141,8 @@ def scatter_aval(
 ) -> Aval:
     *indices, update = operands
     check_dtype("scatter", x, ALL)
-    check_same_dtype("scatter", (x, update))
+    if op == "set":
+        check_same_dtype("scatter", (x, update))
     if op not in SCATTER_OPS or mode not in SCATTER_MODES:
         raise ValueError(f"scatter: op {op!r} of {tuple(SCATTER_OPS)}, mode {mode!r} of {SCATTER_MODES}")
     shape = gather_shape("scatter", x, tuple(indices), axes, position)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import views
 from . import reductions, ufuncs
 from .broadcasting import dummy
 from .contractions import dot_general, take_diagonal, transpose_to
@@ -30,6 +31,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     for x in arrays:
         check_cast(x.dtype, found, casting, "array data")
     sizes = label_sizes(terms, arrays)
+    if len(arrays) == 1 and target is None and arrays[0].dtype == found and sorted(terms[0]) == sorted(result_labels):
+        return views.transpose(arrays[0], [terms[0].index(c) for c in result_labels])  # NumPy gives a view, too
     factors = [(cast(x, found), labels) for x, labels in zip(arrays, terms, strict=True)]
     result = contract(factors, result_labels, sizes, optimize)
     return result if target is None else ufuncs.store(result, target, True, casting, "einsum", result.shape)

@@ -92,7 +92,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
         order = tuple(normalize_axis_index(operator.index(i), a.ndim) for i in axes)
         if len(set(order)) != len(order):
             raise ValueError("repeated axis in transpose")
-    return views.transpose(a, order)
+    return a if a.scalar else views.transpose(a, order)
 
 
 def matrix_transpose(x: Any, /) -> Any:

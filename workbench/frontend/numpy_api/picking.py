@@ -128,7 +128,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 def _as_values(values: Any, dtype: np.dtype) -> Any:
     """The values to place, in one dimension. Arrays must cast safely; numbers in a list are converted."""
     found = array(values)
-    if not found.scalar and (is_tracer(values) or isinstance(values, np.ndarray)):
+    if not found.scalar and (is_tracer(values) or isinstance(values, np.ndarray)):  # scalars are set, not cast
         check_cast(found.dtype, dtype, "safe", "array data")
     return reshape_to(cast(found, dtype), (found.size,))
 
@@ -220,7 +220,7 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     b = array(b)  # `at` knows no weak scalars, and casts back whatever comes out
     in_dtypes, out_dtypes = resolve_ufunc(ufunc, (a, b), casting="unsafe")
     op = SCATTER_OPS.get(np.add if ufunc is np.subtract else ufunc)
-    if op is None or in_dtypes[0] != out_dtypes[0] or not _steps_commute(op, in_dtypes[0], a.dtype):
+    if op is None or in_dtypes[0] != out_dtypes[0]:
         raise unsupported(
             f"{ufunc.__name__}.at of {a.dtype} with {b.dtype}; add, subtract, multiply, maximum and minimum of one "
             "kind of numbers compile"
@@ -233,18 +233,8 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
         update = bind("neg", update)
     if 0 in shape:
         return
-    wide = cast(view, in_dtypes[0])
-    result = scatter(wide, plan.indices, plan.axes, plan.position, update, op)
-    views.write(view, cast(result, a.dtype))
-
-
-def _steps_commute(op: str, loop: np.dtype, dtype: np.dtype) -> bool:
-    """Whether casting once at the end is as good as NumPy's casting after every step."""
-    if loop == dtype:
-        return True
-    if loop.kind in "iu" and dtype.kind in "iu":
-        return op in ("add", "mul")  # modulo a power of two
-    return loop.kind == dtype.kind
+    result = scatter(view, plan.indices, plan.axes, plan.position, update, op)
+    views.write(view, result)
 
 
 def _at_mask(a: Any, mask: Any, new: Any) -> None:

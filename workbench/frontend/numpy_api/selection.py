@@ -18,6 +18,7 @@ from .operands import (
     bind,
     broadcast_operand,
     cast,
+    cast_wrapping,
     constant_like,
     dtype_of,
     full,
@@ -61,7 +62,7 @@ def where(condition: Any, x: Any = NOVALUE, y: Any = NOVALUE, /) -> Any:
     mask = truth(operand(condition))
     x, y = operand(x), operand(y)
     dtype = check_dtype(result_type(x, y), "where")
-    return as_array(array(select_between(mask, cast(x, dtype), cast(y, dtype))))
+    return as_array(array(select_between(mask, cast_wrapping(x, dtype), cast_wrapping(y, dtype))))
 
 
 def select_between(mask: Any, x: Any, y: Any) -> Any:
@@ -84,9 +85,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for i, mask in enumerate(masks):
         if dtype_of(mask) != BOOL:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
-    result = cast(other, dtype)
+    result = cast_wrapping(other, dtype)
     for mask, choice in zip(masks[::-1], choices[::-1], strict=True):
-        result = select_between(mask, cast(choice, dtype), result)
+        result = select_between(mask, cast_wrapping(choice, dtype), result)
     shape = np.broadcast_shapes(*(shape_of(x) for x in (*masks, *choices, other)))
     return as_array(broadcast_operand(array(result), shape))
 
@@ -126,12 +127,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if mode == "raise":
         numbers = known(a)
         if numbers is None:
-            return reductions.finish(_choose_checked(a, [array(cast(c, dtype)) for c in cases]), out, "choose")
+            return reductions.finish(_choose_checked(a, [array(cast_wrapping(c, dtype)) for c in cases]), out, "choose")
         if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
             raise ValueError("invalid entry in choice array")
     which = cast(a, INT64)
     which = bind("mod", which, np.int64(n)) if mode == "wrap" else bind("clamp", np.int64(0), which, np.int64(n - 1))
-    result = _choose_among(which, [cast(c, dtype) for c in cases])
+    result = _choose_among(which, [cast_wrapping(c, dtype) for c in cases])
     return reductions.finish(result, out, "choose")
 
 
@@ -274,7 +275,7 @@ def _scalar_part(x: Any, name: str) -> Any:
     if name == "real":
         return x
     zero = full(x.shape, x.dtype.type(0))
-    return zero if x.scalar and x.dtype == BOOL else as_array(zero)
+    return zero if x.scalar else as_array(zero)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
