@@ -13,13 +13,13 @@ _VALUES = {
         LARGE_EXPONENT="700.0", SCALE="1.0142320547350045e304", INV_LN2="1.4426950408889634",
         INV_LN10="0.4342944819032518", LN2="0.6931471805599453", HUGE="4.4e307", HUGE_ROOT="1e300", TINY_ROOT="1e-290",
         UP="3.2451855365842673e32", UP_LOG="74.8598955004741", DOWN="3.0814879110195774e-33",
-        UP_HALF="1.8014398509481984e16", DOWN_HALF="5.551115123125783e-17", FLAT="22.0",
+        UP_HALF="1.8014398509481984e16", DOWN_HALF="5.551115123125783e-17", SATURATION="22.0",
     ),
     "c64": dict(
         LARGE_EXPONENT="80.0", SCALE="5.5406223843935098e34", INV_LN2="1.4426950216293335",
         INV_LN10="0.4342944920063019", LN2="0.6931471824645996", HUGE="8e37", HUGE_ROOT="1e33", TINY_ROOT="1e-30",
         UP="281474976710656.0", UP_LOG="33.27106466687737", DOWN="3.552713678800501e-15", UP_HALF="16777216.0",
-        DOWN_HALF="5.960464477539063e-08", FLAT="10.0",
+        DOWN_HALF="5.960464477539063e-08", SATURATION="10.0",
     ),
 }  # fmt: skip
 
@@ -176,8 +176,8 @@ def tanh_T(z):
     # sinh, cosh and the circular functions of one point (Kahan): no part is lost by cancellation.
     t = tan_R(y)
     beta = fma_R(t, t, R_type(1.0))
-    flat = fabs_R(x) > R_type(FLAT)
-    s = sinh_R(select_R(flat, copysign_R(R_type(1.0), x), x))
+    saturated = fabs_R(x) > R_type(SATURATION)
+    s = sinh_R(select_R(saturated, copysign_R(R_type(1.0), x), x))
     rho = sqrt_R(fma_R(s, s, R_type(1.0)))
     divisor = fma_R(beta * s, s, R_type(1.0))
     real = beta * rho * s / divisor
@@ -188,8 +188,8 @@ def tanh_T(z):
     product = select_R(infinite & (y - y != R_type(0.0)), R_type(0.0), sine * cosine)
     far = R_type(4.0) * product * e * e
     end = copysign_R(R_type(1.0), x)
-    real = select_R(flat, select_R(infinite, end, end + (y - y)), real)
-    imag = select_R(flat, far, imag)
+    real = select_R(saturated, select_R(infinite, end, end + (y - y)), real)
+    imag = select_R(saturated, far, imag)
     return complex(select_R(x == R_type(0.0), x, real), select_R(y == R_type(0.0), y, imag))
 
 
