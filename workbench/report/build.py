@@ -38,7 +38,7 @@ from .schema import (
     Value,
     Verification,
 )
-from .traffic import bytes_saved
+from .traffic import bytes_saved, moves_nothing
 
 _numbers = itertools.count(1)
 
@@ -245,10 +245,24 @@ def _kinds_of(report: CompileReport, edge: Any) -> set[str]:
 
 
 def n_operations(jaxpr: Jaxpr) -> int:
-    """How many NumPy-level operations were traced: equations of one operation share one origin."""
-    origins = {id(eqn.origin) if eqn.origin.op else id(eqn) for eqn in jaxpr.eqns if eqn.primitive.name != "pjit"}
-    inner = [p["jaxpr"] for p in (eqn.params for eqn in jaxpr.eqns) if isinstance(p.get("jaxpr"), Jaxpr)]
-    return len(origins) + sum(map(n_operations, inner))
+    """How many NumPy-level operations were traced. Equations of one operation share one origin; only what prepares an
+    operand (a broadcast, a conversion) may have its own, equal to that of the equation that follows."""
+    total = 0
+    counted: set[int] = set()
+    after: tuple[object, ...] = ()
+    for eqn in reversed(jaxpr.eqns):
+        inner = eqn.params.get("jaxpr")
+        if isinstance(inner, Jaxpr):
+            total += n_operations(inner)
+            continue
+        place = (eqn.origin.op, eqn.origin.spans)
+        prepares = moves_nothing(eqn) and place == after and bool(eqn.origin.op)
+        key = id(eqn.origin) if eqn.origin.op else id(eqn)
+        if key not in counted and not prepares:
+            total += 1
+        counted.add(key)
+        after = place
+    return total
 
 
 # ---- the rest ----

@@ -59,14 +59,18 @@ def _defaults(cls: type) -> dict[str, Any]:
     }
 
 
+@cache
 def _item_class(hint: Any) -> type | None:
     """The record class of the items where `hint` is a list of records."""
     args = typing.get_args(hint)
     return args[0] if typing.get_origin(hint) is list and dataclasses.is_dataclass(args[0]) else None  # type: ignore[return-value]
 
 
+@cache
 def _class(hint: Any) -> type | None:
     """The record class where `hint` is one, or one or None."""
+    if typing.get_origin(hint) is list:
+        return None
     return next((a for a in (hint, *typing.get_args(hint)) if dataclasses.is_dataclass(a)), None)  # type: ignore[return-value]
 
 
@@ -74,7 +78,7 @@ def _packed(hint: Any, value: Any) -> Any:
     item = _item_class(hint)
     if item is not None:
         return [_as_list(item, row) for row in value]
-    cls = None if typing.get_origin(hint) is list else _class(hint)
+    cls = _class(hint)
     if cls is not None and isinstance(value, Mapping):
         return {name: _packed(_hints(cls)[name], item) for name, item in value.items()}
     return value
@@ -91,7 +95,7 @@ def _as_list(cls: type, row: Mapping[str, Any]) -> list[Any]:
 
 def _in_row(hint: Any, value: Any) -> Any:
     """A field of a record that is written as a list: records in it are lists too."""
-    cls = None if typing.get_origin(hint) is list else _class(hint)
+    cls = _class(hint)
     return _as_list(cls, value) if cls is not None and value is not None else _packed(hint, value)
 
 
@@ -99,7 +103,7 @@ def _unpacked(hint: Any, value: Any) -> Any:
     item = _item_class(hint)
     if item is not None:
         return [_as_record(item, row) for row in value]
-    cls = None if typing.get_origin(hint) is list else _class(hint)
+    cls = _class(hint)
     if cls is None or value is None:
         return value
     return _as_record(cls, value)
