@@ -12,6 +12,8 @@ export interface Row {
   readonly number?: number;
   /** Set on the first line of an equation. */
   readonly equation?: EquationRow;
+  /** The equation of the program itself that holds the line. */
+  readonly outermost?: string;
   readonly change?: 'added' | 'removed';
 }
 
@@ -22,22 +24,29 @@ function goesOn(text: string, indent: number, equationIndent: number): boolean {
   return indent > equationIndent || (indent === equationIndent && /^\s*[\])}]/.test(text));
 }
 
-/** The lines of a stage, each with its equation. */
+/** The lines of a stage, each with its equation: the innermost, where one holds a program of others. */
 export function stageRows(stage: Stage): Row[] {
   const starts = new Map(stage.equations.map(e => [e.text_line, e]));
-  let current: { ids: Ids; indent: number } | undefined;
+  const around: { ids: Ids; indent: number }[] = [];
   return stage.text
     .replace(/\n$/, '')
     .split('\n')
     .map((text, index) => {
       const indent = text.length - text.trimStart().length;
       const equation = starts.get(index + 1);
-      if (equation !== undefined) {
-        current = { ids: [equation.id], indent };
-      } else if (current !== undefined && !goesOn(text, indent, current.indent)) {
-        current = undefined;
+      let inner = around.at(-1);
+      while (
+        inner !== undefined &&
+        (equation === undefined ? !goesOn(text, indent, inner.indent) : indent <= inner.indent)
+      ) {
+        around.pop();
+        inner = around.at(-1);
       }
-      return { text, ids: current?.ids ?? NO_IDS, equation };
+      if (equation !== undefined) {
+        around.push({ ids: [equation.id], indent });
+      }
+      const ids = around.at(-1)?.ids ?? NO_IDS;
+      return { text, ids, equation, outermost: around[0]?.ids[0] };
     });
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReportModel } from '../src/model';
+import { EquationRow } from '../src/report';
 import { ReportState } from '../src/state';
 import { diffRows, kernelRows, shown, shownText, stageRows } from '../src/texts';
 import { fallbackReport, photoReport } from './samples';
@@ -53,6 +54,45 @@ test('a line of the IR belongs to the equation above it until the next begins', 
   assert.equal(first.filter(row => row.equation !== undefined).length, 1);
   assert.match(first.at(-1)?.text ?? '', /^\s*\] a b$/);
   assert.deepEqual(rows.at(-1)?.ids, []);
+});
+
+test('a line of a nested program belongs to its own equation, what follows to the outer one again', () => {
+  const row = (id: string, text_line: number): EquationRow => ({
+    id,
+    text: '',
+    text_line,
+    primitive: '',
+    op: '',
+    outputs: [],
+    spans: [],
+    step: '',
+    in_memory: true
+  });
+  const text = `{ lambda ; a:f64[]. let
+    b:f64[] = scan[
+      jaxpr={ lambda ; c:f64[]. let
+          d:f64[] = sin c
+        in (d,) }
+      length=5
+    ] a
+    e:f64[] = neg b
+  in (e,) }`;
+  const equations = [row('e0', 2), row('e1', 4), row('e2', 8)];
+  const rows = stageRows({ name: '', text, equations, added: 0, removed: 0, time_ms: 0 });
+  assert.deepEqual(
+    rows.map(({ ids, outermost }) => [ids[0], outermost]),
+    [
+      [undefined, undefined],
+      ['e0', 'e0'],
+      ['e0', 'e0'],
+      ['e1', 'e0'],
+      ['e0', 'e0'],
+      ['e0', 'e0'],
+      ['e0', 'e0'],
+      ['e2', 'e2'],
+      [undefined, undefined]
+    ]
+  );
 });
 
 test('a kernel line knows its equations', () => {

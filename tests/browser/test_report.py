@@ -18,6 +18,8 @@ pytestmark = [*needs_browser, pytest.mark.xdist_group("browser")]
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 NOTEBOOK = "saved.ipynb"
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+LEAST_CONTRAST = 4.5  # WCAG 2, level AA
 
 
 def write_notebook(path: Path) -> None:
@@ -99,6 +101,7 @@ def test_hovering_a_line_lights_its_equations(report, page, theme):
     report.locator(f'.wb-source [data-line="{line}"] .wb-lineno').hover()
     report.locator(".wb-listing .wb-linked").first.wait_for()
     assert linked(report) == equations_of(line)
+    assert page.evaluate(CONTRAST, LEAST_CONTRAST) == {}
     screenshot(page, theme, "code")
     report.locator(".wb-strip").hover()
     report.locator(".wb-listing .wb-linked").first.wait_for(state="detached")
@@ -162,6 +165,7 @@ def test_every_view_is_drawn_whole(report, page, theme, tab):
     panel = report.get_by_role("tabpanel")
     panel.wait_for()
     assert panel.bounding_box()["height"] > 100
+    assert page.evaluate(CONTRAST, LEAST_CONTRAST) == {}
     # Nothing reaches over the report's right edge.
     assert report.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
     screenshot(page, theme, tab.lower())

@@ -110,7 +110,11 @@ function KernelChoice({ state }: { state: ReportState }): JSX.Element {
         <Button
           key={kernel.id}
           state={state}
-          class="wb-chip"
+          class={
+            state.selection.mark(state.model.equationsOf(kernel.id)) === ''
+              ? 'wb-chip'
+              : 'wb-chip wb-chip-linked'
+          }
           pressed={kernel.id === state.kernel.value}
           hint={`In code: report.kernels["${kernel.id}"]`}
           onClick={() => (state.kernel.value = kernel.id)}

@@ -29,9 +29,11 @@ function pieces(text: string, tokens: readonly Token[], start: number, end: numb
   return found;
 }
 
+const TAB = '    '; // as `tab-size` in the styles has it
+
 /** How far a line is indented, in characters. */
 export function indentOf(line: string): number {
-  return line.length - line.trimStart().length;
+  return line.slice(0, line.length - line.trimStart().length).replaceAll('\t', TAB).length;
 }
 
 export function Coloured(props: {

@@ -8,7 +8,7 @@ import { ReportState } from '../state';
 
 const ROW_HEIGHT = 18;
 const PADDING = 10;
-const SIGNS: Readonly<Record<string, string>> = { loop: '↻ ', branch: '⑂ ', numpy: '⚠ ' };
+const SIGNS: Readonly<Record<string, string>> = { loop: '↻ ', branch: 'if ', numpy: '⚠ ' };
 const TOGGLE = 22;
 // Widths of the two fonts' characters, as wide as they get among the fonts that are likely.
 const TITLE_CHAR = 7.4;

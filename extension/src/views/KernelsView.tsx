@@ -11,10 +11,16 @@ import { Listing } from './Listing';
 import { Button, Empty, Meter, StepTag, Values } from './parts';
 
 const HEAD_LINES = 12;
+const OTHER_STEPS: Readonly<Record<string, string>> = {
+  library: 'library call, never fused',
+  numpy: 'runs in NumPy',
+  branch: 'branch: one of its programs runs',
+  loop: 'loop: its program runs again and again'
+};
 
 export function KernelsView({ state }: { state: ReportState }): JSX.Element {
   const { kernels, graph } = state.model.report;
-  const others = graph.nodes.filter(node => node.kind === 'library' || node.kind === 'numpy');
+  const others = graph.nodes.filter(node => node.kind in OTHER_STEPS);
   if (kernels.length === 0 && others.length === 0) {
     return <Empty>No kernel was compiled.</Empty>;
   }
@@ -126,7 +132,7 @@ function KernelCard({ state, kernel }: { state: ReportState; kernel: KernelRow }
   );
 }
 
-/** A library call or a NumPy step: no kernel of ours, and a part of the time all the same. */
+/** A step that is no kernel of ours, and a part of the time all the same. */
 function StepCard({ state, node }: { state: ReportState; node: StepNode }): JSX.Element {
   const share = state.model.stepShares.get(node.id);
   return (
@@ -137,7 +143,7 @@ function StepCard({ state, node }: { state: ReportState; node: StepNode }): JSX.
       <header class="wb-card-head">
         <StepTag state={state} step={node.id} />
         <code class="wb-card-title">{node.title}</code>
-        <span class="wb-dim">{node.kind === 'library' ? 'library call, never fused' : 'runs in NumPy'}</span>
+        <span class="wb-dim">{OTHER_STEPS[node.kind]}</span>
       </header>
       <dl class="wb-facts">
         {share !== undefined && (

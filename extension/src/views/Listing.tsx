@@ -113,7 +113,8 @@ function ListingRow(props: {
 }): JSX.Element {
   const { state, row } = props;
   const mark = state.selection.mark(row.ids);
-  const step = row.equation === undefined ? '' : state.model.stepOf(row.equation.id);
+  const step = row.outermost === undefined ? '' : state.model.stepOf(row.outermost);
+  const isFirst = row.equation !== undefined && row.equation.id === row.outermost;
   const classes = ['wb-row'];
   if (mark !== '') {
     classes.push(`wb-${mark}`);
@@ -135,15 +136,13 @@ function ListingRow(props: {
     >
       {row.number !== undefined && <span class="wb-lineno">{row.number}</span>}
       {props.steps && (
-        <span
-          class={`wb-gutter-step ${row.ids.length > 0 ? state.model.stepClass(state.model.stepOf(row.ids[0] ?? '')) : ''}`}
-        >
-          {step}
+        <span class={`wb-gutter-step ${step === '' ? '' : state.model.stepClass(step)}`}>
+          {isFirst && step}
         </span>
       )}
       {props.steps && (
         <span class="wb-gutter-memory">
-          {row.equation !== undefined && !row.equation.in_memory && (
+          {isFirst && !row.equation.in_memory && (
             <span title="Never reaches memory: it lives in a register" aria-label="never reaches memory">
               ⌀
             </span>

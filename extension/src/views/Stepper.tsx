@@ -61,7 +61,6 @@ export function Stepper({ state }: { state: ReportState }): JSX.Element {
           );
         })}
       </ol>
-      <span class="wb-grow" />
       {nHidden > 0 && (
         <Button
           state={state}

@@ -1,10 +1,11 @@
 /** The decisions in words: what was not compiled, what was not fused and why, what was, and what keeping names costs. */
-import { ComponentChildren, JSX } from 'preact';
+import { useSignal } from '@preact/signals';
+import { ComponentChildren, Fragment, JSX } from 'preact';
 import * as format from '../format';
 import { DecisionRow, Fallback, Verification } from '../report';
 import { ReportState } from '../state';
 import { Icon } from './icons';
-import { Prose, StepTag, ValueChip } from './parts';
+import { Button, Prose, StepTag, ValueChip } from './parts';
 
 export function WhyView({ state }: { state: ReportState }): JSX.Element {
   const { report } = state.model;
@@ -32,9 +33,7 @@ export function WhyView({ state }: { state: ReportState }): JSX.Element {
           title="Fused"
           note={`${format.bytes(merged.reduce((sum, d) => sum + d.bytes_saved, 0))} of traffic saved`}
         >
-          {merged.map((decision, index) => (
-            <DecisionItem key={index} state={state} decision={decision} />
-          ))}
+          <Merged state={state} decisions={merged} />
         </Part>
       )}
       {report.verification !== null && <Verified verification={report.verification} />}
@@ -123,6 +122,58 @@ function DecisionItem({ state, decision }: { state: ReportState; decision: Decis
   );
 }
 
+/** Merges by kernel: each is good news of the same kind, so they are counted, and listed on demand. */
+function Merged({
+  state,
+  decisions
+}: {
+  state: ReportState;
+  decisions: readonly DecisionRow[];
+}): JSX.Element {
+  const listed = useSignal<ReadonlySet<string>>(new Set());
+  const byStep = new Map<string, DecisionRow[]>();
+  for (const decision of decisions) {
+    const step = stepOf(state, decision.consumer);
+    byStep.set(step, [...(byStep.get(step) ?? []), decision]);
+  }
+  const toggle = (step: string): void => {
+    const next = new Set(listed.value);
+    if (!next.delete(step)) {
+      next.add(step);
+    }
+    listed.value = next;
+  };
+  return (
+    <>
+      {[...byStep].map(([step, inStep]) => (
+        <Fragment key={step}>
+          <li class="wb-decision">
+            <span>
+              <StepTag state={state} step={step} /> <b>{state.model.nodes.get(step)?.title ?? ''}</b>
+            </span>
+            <span>
+              {format.count(inStep.length, 'fusion')}{' '}
+              <Button state={state} class="wb-link" onClick={() => toggle(step)}>
+                {listed.value.has(step) ? 'hide' : 'show each'}
+              </Button>
+            </span>
+            <span class="wb-decision-value">
+              saved {format.bytes(inStep.reduce((sum, decision) => sum + decision.bytes_saved, 0))}
+            </span>
+          </li>
+          {listed.value.has(step) &&
+            inStep.map((decision, index) => <DecisionItem key={index} state={state} decision={decision} />)}
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+/** The step of an equation, or the id itself where it is one of a step. */
+function stepOf(state: ReportState, id: string): string {
+  return state.model.equation(id) === undefined ? id : state.model.stepOf(id);
+}
+
 function End({ state, id }: { state: ReportState; id: string }): JSX.Element {
   const equation = state.model.equation(id);
   return (
@@ -132,7 +183,7 @@ function End({ state, id }: { state: ReportState; id: string }): JSX.Element {
           ? (state.model.nodes.get(id)?.title ?? id)
           : equation.op || equation.primitive}
       </b>{' '}
-      <StepTag state={state} step={equation === undefined ? id : state.model.stepOf(id)} />
+      <StepTag state={state} step={stepOf(state, id)} />
     </span>
   );
 }

@@ -98,7 +98,9 @@ function stepHint(state: ReportState, step: string): string {
   const kinds: Record<string, string> = {
     kernel: 'a compiled kernel',
     library: 'a library call',
-    numpy: 'runs in NumPy'
+    numpy: 'runs in NumPy',
+    branch: 'a branch: one of its programs runs',
+    loop: 'a loop: its program runs again and again'
   };
   const kind = kinds[node?.kind ?? ''] ?? '';
   const share = state.model.stepShares.get(step);
