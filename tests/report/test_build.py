@@ -150,11 +150,16 @@ def test_numpy_gives_its_reason_and_its_place():
         label="f", text="def f(x):\n    if x > 0:\n        return x\n", filename="m.py", first_line=11
     )
     error = TracerBoolConversionError(
-        "WB101  Line 12 must choose", span=Span("m.py", 12, 7, 12, 12), value="x", fixes=["np.where(x > 0, x, 0)"]
+        "WB101  Line 12 must choose\n\n   m.py:12  if x > 0\n   Fix  ...",
+        provenance="from x",
+        span=Span("m.py", 12, 7, 12, 12),
+        value="x",
+        fixes=["np.where(x > 0, x, 0)"],
     )
     report = numpy_report(source, error, [3.0, 1.0, 2.0])
     (fallback,) = report.fallbacks
     assert (fallback.span.line, fallback.span.col, fallback.code, fallback.cost_ms) == (2, 7, "WB101", 2.0)
+    assert fallback.why == "Line 12 must choose\nfrom x"
     assert report.status == "numpy" and report.summary.time_ms == 2.0 and report.summary.speedup is None
     assert fallback.fix == "np.where(x > 0, x, 0)"
     jsonschema.validate(report.to_dict(), json_schema())

@@ -52,7 +52,7 @@ def build_report(compilation: Any) -> CompileReport:
     _mark_steps(stages, ids, plan)
     limits = compilation.limits
     machine = describe_machine(compilation.device, compilation.threads, limits)
-    timeline = [TimelineBar(*bar) for bar in compilation.timeline]
+    timeline = _timeline(compilation)
     step_ms = _step_times(timeline, compilation.kernel_infos)
     decisions = merged_and_refused(plan, ids)
     graph = plan_graph(plan, ids, _input_names(compilation), compilation.outputs, compilation.kernels)
@@ -200,6 +200,20 @@ def _step_times(timeline: Sequence[TimelineBar], infos: Mapping[str, Any]) -> di
     return times
 
 
+def _timeline(compilation: Any) -> list[TimelineBar]:
+    """The bars of the last profiled run; what is no kernel is called after its operation."""
+    names = {
+        step.id: step.eqn.origin.op or step.eqn.primitive.name
+        for step in compilation.plan.steps
+        if not isinstance(step, Cluster)
+    }
+    bars = [TimelineBar(*bar) for bar in compilation.timeline]
+    for bar in bars:
+        if bar.name in ("", bar.step):
+            bar.name = names.get(bar.step, bar.step)
+    return bars
+
+
 def _status(compilation: Any, fallbacks: Sequence[Fallback]) -> str:
     if not compilation.plan.jaxpr.eqns and not any(jaxpr.eqns for _, jaxpr, _ in compilation.stages):
         return "empty"
@@ -304,7 +318,7 @@ def _fallback(reason: Any, spans: SpanMap) -> Fallback:
         span, op, code, why, fix = reason
         return Fallback(spans(span), op, code, why, fix)
     known = reason if isinstance(reason, WorkbenchError) else None
-    why = str(reason) if known is not None else f"{type(reason).__name__}: {reason}"
+    why = _essence(known) if known is not None else f"{type(reason).__name__}: {reason}"
     fixes = known.fixes if known is not None else ()
     return Fallback(
         span=spans(known.span) if known is not None else None,
@@ -313,6 +327,12 @@ def _fallback(reason: Any, spans: SpanMap) -> Fallback:
         why=why,
         fix="\n".join(map(str, fixes)),
     )
+
+
+def _essence(error: WorkbenchError) -> str:
+    """What an error says, without what stands in fields of its own: the code, the excerpt and the fixes."""
+    headline = str(error).split("\n\n", 1)[0].removeprefix(error.code).strip()
+    return f"{headline}\n{error.provenance}" if error.provenance else headline
 
 
 def _numpy_step(step: NumpyStep, spans: SpanMap, step_ms: Mapping[str, float]) -> Fallback:

@@ -59,7 +59,10 @@ def strip_of(report: CompileReport) -> Strip:
 
 
 def _facts(report: CompileReport) -> list[str]:
-    summary, facts = report.summary, []
+    summary = report.summary
+    facts: list[str] = []
+    if report.status == "empty":
+        return facts
     if report.status in ("numpy", "failed"):
         facts += list(dict.fromkeys(fallback.code for fallback in report.fallbacks if fallback.code))[:3]
     if summary.n_ops:
@@ -101,7 +104,7 @@ def _more(report: CompileReport) -> list[str]:
     share = compiled_share(report)
     if share is not None:
         more.append(f"{words.percent(share)} of the time in kernels and libraries")
-    if summary.compile_ms > 0:
+    if summary.compile_ms > 0 and report.status != "empty":
         verb = "loaded" if report.status == "cached" else "compiled"
         more.append(f"{verb} in {words.time(summary.compile_ms)}{pays_off(report)}")
     if summary.n_boundaries:

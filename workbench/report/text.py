@@ -257,7 +257,9 @@ def _why(model: ReportModel) -> Iterator[str]:
     for fallback in sorted(report.fallbacks, key=lambda f: -(f.cost_ms or 0.0)):
         cost = f" (costs {words.time(fallback.cost_ms)} a run)" if fallback.cost_ms is not None else ""
         op = f"{fallback.op}: " if fallback.op and fallback.op not in fallback.why else ""
-        yield f"    {fallback.code}  {op}{fallback.why}{cost}"
+        first, *more = fallback.why.splitlines() or [""]
+        yield f"    {fallback.code}  {op}{first}{cost}"
+        yield from (f"           {line}" for line in more)
         if fallback.span is not None and 1 <= fallback.span.line <= len(model.lines):
             yield from _excerpt(model, fallback.span)
         for i, fix in enumerate(fallback.fix.splitlines()):
