@@ -61,7 +61,9 @@ def arrays(
     contiguous: bool = False,
 ) -> np.ndarray:
     """An ndarray. dtype and shape are drawn unless given (values or strategies); some are transposed or strided."""
-    dtype = np.dtype(draw(dtype if isinstance(dtype, st.SearchStrategy) else st.just(dtype) if dtype else dtypes(names)))
+    if dtype is None:
+        dtype = dtypes(names)
+    dtype = np.dtype(draw(dtype) if isinstance(dtype, st.SearchStrategy) else dtype)
     if shape is None:
         shape = shapes(min_dims, max_dims, max_side)
     shape = draw(shape) if isinstance(shape, st.SearchStrategy) else shape

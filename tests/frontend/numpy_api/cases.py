@@ -207,44 +207,45 @@ MOVEMENT: dict[str, tuple[Call, ...]] = {
     "argwhere": (lambda x: np.argwhere(np.eye(2)),),
 }  # fmt: skip
 
+def folds(f: Callable) -> tuple[Call, ...]:
+    return (
+        lambda x: f(x), lambda x: f(x, axis=0, keepdims=True), lambda x: f(x, axis=-1), lambda x: f(x, axis=(0, 1)),
+        lambda x: f(x, axis=()),
+    )  # fmt: skip
+
+
+def spreads(f: Callable) -> tuple[Call, ...]:
+    return lambda x: f(x), lambda x: f(x, axis=0, ddof=1), lambda x: f(x, axis=(0, -1), keepdims=True)
+
+
+def positions(f: Callable) -> tuple[Call, ...]:
+    return lambda x: f(x), lambda x: f(x, axis=0), lambda x: f(x, axis=-1, keepdims=True)
+
+
+def scans(f: Callable) -> tuple[Call, ...]:
+    return lambda x: f(x), lambda x: f(x, axis=-1), lambda x: f(x, axis=0, dtype="f8")
+
+
+def transforms(f: Callable) -> tuple[Call, ...]:
+    return lambda x: f(x), lambda x: f(x, 6, 0), lambda x: f(x, norm="ortho")
+
+
+def transforms_over_axes(f: Callable) -> tuple[Call, ...]:
+    return (
+        lambda x: f(x), lambda x: f(x, axes=(0, 1)), lambda x: f(x, s=(3, 4), axes=(0, 1), norm="forward"),
+    )  # fmt: skip
+
+
 REDUCTIONS: dict[str, tuple[Call, ...]] = {
-    **{
-        name: (
-            lambda x, f=getattr(np, name): f(x),
-            lambda x, f=getattr(np, name): f(x, axis=0, keepdims=True),
-            lambda x, f=getattr(np, name): f(x, axis=-1),
-            lambda x, f=getattr(np, name): f(x, axis=(0, 1)),
-            lambda x, f=getattr(np, name): f(x, axis=()),
-        )
-        for name in (
-            "sum", "prod", "max", "amax", "min", "amin", "any", "all", "mean", "ptp", "nansum", "nanprod", "nanmax",
-            "nanmin", "nanmean",
-        )
-    },
-    **{
-        name: (
-            lambda x, f=getattr(np, name): f(x),
-            lambda x, f=getattr(np, name): f(x, axis=0, ddof=1),
-            lambda x, f=getattr(np, name): f(x, axis=(0, -1), keepdims=True),
-        )
-        for name in ("var", "std", "nanvar", "nanstd")
-    },
-    **{
-        name: (
-            lambda x, f=getattr(np, name): f(x),
-            lambda x, f=getattr(np, name): f(x, axis=0),
-            lambda x, f=getattr(np, name): f(x, axis=-1, keepdims=True),
-        )
-        for name in ("argmax", "argmin", "nanargmax", "nanargmin", "median", "nanmedian")
-    },
-    **{
-        name: (
-            lambda x, f=getattr(np, name): f(x),
-            lambda x, f=getattr(np, name): f(x, axis=-1),
-            lambda x, f=getattr(np, name): f(x, axis=0, dtype="f8"),
-        )
-        for name in ("cumsum", "cumprod", "nancumsum", "nancumprod")
-    },
+    **{name: folds(getattr(np, name)) for name in (
+        "sum", "prod", "max", "amax", "min", "amin", "any", "all", "mean", "ptp", "nansum", "nanprod", "nanmax",
+        "nanmin", "nanmean",
+    )},
+    **{name: spreads(getattr(np, name)) for name in ("var", "std", "nanvar", "nanstd")},
+    **{name: positions(getattr(np, name)) for name in (
+        "argmax", "argmin", "nanargmax", "nanargmin", "median", "nanmedian",
+    )},
+    **{name: scans(getattr(np, name)) for name in ("cumsum", "cumprod", "nancumsum", "nancumprod")},
     "sum ": (
         lambda x: x.sum(dtype="f4"), lambda x: x.sum(0, initial=1), lambda x: x.sum(-1, where=x > 0),
         lambda x: np.sum(x, 0, out=np.zeros(x.shape[1:])), lambda x: x.sum(dtype=np.int8),
@@ -297,7 +298,8 @@ REDUCTIONS: dict[str, tuple[Call, ...]] = {
         lambda x: np.einsum("ij->ji", x), lambda x: np.einsum("ij,kj->ik", x, x), lambda x: np.einsum("...i->...", x),
         lambda x: np.einsum("ij,jk,kl->il", x, x.T, x), lambda x: np.einsum("i,j->ij", x, x),
         lambda x: np.einsum(x, [0, 1], x, [0, 1], [1]), lambda x: np.einsum("i...,i...", x, x),
-        lambda x: np.einsum("ii", square(x)), lambda x: np.einsum("ii->i", square(x)), lambda x: np.einsum("bij,bjk->bik", x, x),
+        lambda x: np.einsum("ii", square(x)), lambda x: np.einsum("ii->i", square(x)),
+        lambda x: np.einsum("bij,bjk->bik", x, x),
         lambda x: np.einsum("ij,ij->", x, x), lambda x: np.einsum("ij,ij->i", x, x, optimize=True),
         lambda x: np.einsum("i->", x), lambda x: np.einsum("ijk->kji", x), lambda x: np.einsum("ij,k", x, x[0]),
     ),
@@ -328,20 +330,10 @@ REDUCTIONS: dict[str, tuple[Call, ...]] = {
 }  # fmt: skip
 
 FFT: dict[str, tuple[Call, ...]] = {
-    **{
-        name: (
-            lambda x, f=getattr(np.fft, name): f(x), lambda x, f=getattr(np.fft, name): f(x, 6, 0),
-            lambda x, f=getattr(np.fft, name): f(x, norm="ortho"),
-        )
-        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
-    },
-    **{
-        name: (
-            lambda x, f=getattr(np.fft, name): f(x), lambda x, f=getattr(np.fft, name): f(x, axes=(0, 1)),
-            lambda x, f=getattr(np.fft, name): f(x, s=(3, 4), axes=(0, 1), norm="forward"),
-        )
-        for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
-    },
+    **{name: transforms(getattr(np.fft, name)) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{name: transforms_over_axes(getattr(np.fft, name)) for name in (
+        "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn",
+    )},
     "fftshift": (lambda x: np.fft.fftshift(x) if x.ndim else None, lambda x: np.fft.fftshift(x, 0)),
     "ifftshift": (lambda x: np.fft.ifftshift(x, (0,)),),
 }  # fmt: skip

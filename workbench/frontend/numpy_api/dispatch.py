@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.avals import Aval
 from . import contractions, library, picking, reductions
-from .operands import array, ndim_of, operand, reshape_to, shape_of, unsupported
+from .operands import array, ndim_of, normalize_axis_index, operand, reshape_to, shape_of, unsupported
 from .ufuncs import IGNORED_KEYWORDS, call_ufunc, normalize_out, store
 
 GUFUNCS = {
@@ -61,11 +62,12 @@ def reduceat(
     ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """`ufunc.reduceat`, run by NumPy between kernels."""
-    x = array(x)
-    if dtype is not None:
-        kwargs = {"axis": axis, "dtype": np.dtype(dtype)}
-    else:
-        kwargs = {"axis": axis}
-    result = library.numpy_call(f"{ufunc.__name__}.reduceat", x, operand(indices), **kwargs)
+    x, indices = array(x), array(indices)
+    kwargs: dict[str, Any] = {} if dtype is None else {"dtype": np.dtype(dtype)}
+    probe = ufunc.reduceat(np.ones(1, x.dtype), [0], **kwargs)
+    axis = normalize_axis_index(axis, x.ndim)
+    shape = (*x.shape[:axis], indices.size, *x.shape[axis + 1 :])
+    aval = Aval(shape, probe.dtype)
+    result = library.numpy_call(f"{ufunc.__name__}.reduceat", x, indices, avals=[aval], axis=axis, **kwargs)
     (target,) = normalize_out(out, 1)
     return result if target is None else store(result, target, True, "same_kind", ufunc.__name__, result.shape)

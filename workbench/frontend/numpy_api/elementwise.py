@@ -105,12 +105,12 @@ RULES.update({u: _rounding(u.__name__) for u in (np.floor, np.ceil, np.trunc, np
 
 @rule(np.degrees, np.rad2deg)
 def degrees_rule(x: Any, *, out: tuple[np.dtype, ...]) -> Any:
-    return bind("mul", x, out[0].type(180.0 / math.pi))
+    return bind("mul", x, out[0].type(180.0) / out[0].type(math.pi))
 
 
 @rule(np.radians, np.deg2rad)
 def radians_rule(x: Any, *, out: tuple[np.dtype, ...]) -> Any:
-    return bind("mul", x, out[0].type(math.pi / 180.0))
+    return bind("mul", x, out[0].type(math.pi) / out[0].type(180.0))
 
 
 # ---- division ----

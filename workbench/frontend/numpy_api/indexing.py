@@ -30,7 +30,7 @@ from .operands import (
     reshape_to,
     unsupported,
 )
-from .promotion import BOOL, INT64, is_python_scalar
+from .promotion import BOOL, INT64, assigned_scalar, is_python_scalar
 
 INVALID_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
@@ -236,7 +236,7 @@ def _joined(indices: list[Any]) -> list[Any]:
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {spelled} "
         ) from None
     return [
-        broadcast_operand(i, shape) if is_tracer(i) else np.ascontiguousarray(np.broadcast_to(i, shape))
+        broadcast_operand(i, shape) if is_tracer(i) else np.array(np.broadcast_to(i, shape), order="C")
         for i in indices
     ]
 
@@ -378,9 +378,8 @@ def scatter(x: Any, indices: Sequence[Any], axes: Sequence[int], position: int, 
 def as_assigned(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
     """What is assigned, cast as NumPy's assignment casts and broadcast to the region."""
     value = operand(value)
-    if is_python_scalar(value) or not is_tracer(value):
-        value = cast(value, dtype) if not isinstance(value, complex) or dtype.kind in "bc" else _not_real(value, dtype)
-        return full(shape, value)
+    if not is_tracer(value):
+        return full(shape, assigned_scalar(value, dtype) if is_python_scalar(value) else cast(value, dtype))
     value = cast(value, dtype)
     have = value.shape
     while len(value.shape) > len(shape) and value.shape[0] == 1:
@@ -394,13 +393,6 @@ def as_assigned(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
             f"could not broadcast input array from shape {spell(have)} into shape {spell(shape)}"
         )
     return broadcast_operand(value, shape)
-
-
-def _not_real(value: Any, dtype: np.dtype) -> Any:
-    if is_python_scalar(value):
-        kind = "int" if dtype.kind in "iu" else "float"
-        raise TypeError(f"{kind}() argument must be a string or a real number, not 'complex'")
-    return cast(value, dtype)
 
 
 def assign(view: Any, value: Any) -> None:

@@ -139,7 +139,7 @@ class FlatIterator:
         region = indexing.getitem(flattened, key)
         value = cast(reshape_to(value, (value.size,)), self.base.dtype)
         if value.size != region.size and region.size:  # flat repeats what it is given
-            value = movement.resize(value, (region.size,))
+            value = joining.resize(value, (region.size,))
         if region.size:
             indexing.setitem(flattened, key, reshape_to(value, region.shape))
             views.write(self.base, reshape_to(flattened, self.base.shape))

@@ -18,10 +18,11 @@ from ...errors import TracingError, UnsupportedOperationError
 from ...ir.primitive import REGISTRY
 from .. import diagnostics
 from .. import tracer as core
-from .promotion import check_dtype, is_python_scalar, typed_scalar
+from .promotion import check_dtype, is_python_scalar, typed_scalar, wrapped_scalar
 
 __all__ = [
-    "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "constant_like", "dtype_of",
+    "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "cast_wrapping",
+    "constant_like", "dtype_of",
     "full",
     "full_like_operand", "has_tracer", "is_tracer", "known", "ndim_of", "normalize_axis_index", "normalize_axis_tuple",
     "operand", "reshape_to", "shape_of", "static_array", "target_array", "unsupported",
@@ -184,6 +185,11 @@ def cast(x: Any, dtype: np.dtype) -> Any:
         return bind("convert_element_type", x, new_dtype=dtype, weak_type=False)
     with np.errstate(all="ignore"):
         return x.astype(dtype)
+
+
+def cast_wrapping(x: Any, dtype: np.dtype) -> Any:
+    """`x` converted to `dtype`, a Python int modulo its size."""
+    return wrapped_scalar(x, dtype) if is_python_scalar(x) else cast(x, dtype)
 
 
 def full(shape: tuple[int, ...], value: Any, dtype: np.dtype | None = None) -> Any:

@@ -149,6 +149,22 @@ def typed_scalar(value: Any, dtype: np.dtype) -> np.generic:
         return dtype.type(value)
 
 
+def wrapped_scalar(value: Any, dtype: np.dtype) -> np.generic:
+    """A Python scalar as an element of `dtype`, modulo its size: what `np.where` and `np.select` do with it."""
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(dtype)[()]
+
+
+def assigned_scalar(value: Any, dtype: np.dtype) -> np.generic:
+    """A Python scalar as `x[i] = value` stores it: integers take the integer part, which must fit."""
+    if dtype.kind in "iu" and isinstance(value, float):
+        value = int(value)
+    if isinstance(value, complex) and dtype.kind not in "cb":
+        raise TypeError(f"{'int' if dtype.kind in 'iu' else 'float'}() argument must be a string or a real number, "
+                        "not 'complex'")  # fmt: skip
+    return typed_scalar(value, dtype)
+
+
 def out_of_bounds(value: Any, dtype: np.dtype) -> int:
     """1 or -1 where a Python int lies above or below what an integer `dtype` can hold, else 0."""
     if dtype.kind not in "iu" or not isinstance(value, int):

@@ -142,8 +142,10 @@ def static_power(ufunc: np.ufunc, operands: list[Any], out_dtype: np.dtype) -> t
         if exponent < 0 and not (is_tracer(operands[0]) and operands[0].size == 0):
             raise ValueError("Integers to negative integer powers are not allowed.")
         return ("integer_pow", {"y": abs(exponent)}) if isinstance(exponent, int) and exponent < 2**31 else None
-    if exponent == 0.5 and ndim_of(operands[0]) and out_dtype.kind == "f":
+    if exponent == 0.5 and ndim_of(operands[0]):
         return "sqrt", {}
+    if out_dtype.kind == "c" and exponent == -1:  # of complex numbers only `x ** -1` is a reciprocal, not `x ** -1.0`
+        return ("reciprocal", {}) if isinstance(exponent, int) else None
     if (isinstance(exponent, int) and abs(exponent) < 2**31) or exponent in (-1.0, 1.0, 2.0):
         return "integer_pow", {"y": int(exponent.real)}
     return None
