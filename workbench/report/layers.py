@@ -165,8 +165,9 @@ def drawing_of(
     return drawing
 
 
-def _first_order(drawing: Drawing) -> list[list[int]]:
-    """Each layer in the order in which a depth-first walk meets its vertices: chains stay together."""
+def _first_order(drawing: Drawing, *, backwards: bool = False) -> list[list[int]]:
+    """Each layer in the order in which a depth-first walk meets its vertices: chains stay together. backwards: readers
+    are visited last first."""
     layers: list[list[int]] = [[] for _ in range(max(drawing.layer, default=-1) + 1)]
     seen = [False] * len(drawing.layer)
     for root in sorted(range(len(drawing.layer)), key=lambda v: drawing.layer[v]):
@@ -176,29 +177,47 @@ def _first_order(drawing: Drawing) -> list[list[int]]:
             if not seen[vertex]:
                 seen[vertex] = True
                 layers[drawing.layer[vertex]].append(vertex)
-                stack.extend(v for v in reversed(drawing.below[vertex]) if not seen[v])
+                readers = drawing.below[vertex]
+                stack.extend(v for v in (readers if backwards else reversed(readers)) if not seen[v])
     return layers
 
 
 def reduce_crossings(drawing: Drawing) -> None:
-    """Order each layer so that few edges cross."""
+    """Order each layer so that few edges cross. Of a small graph several first orders are tried: sweeps get stuck."""
+    starts = [drawing.layers]
+    if len(drawing.layer) <= MAX_TRANSPOSED:
+        starts += [_first_order(drawing, backwards=True), [layer[::-1] for layer in drawing.layers]]
+    best = [list(layer) for layer in drawing.layers]
+    fewest = crossings(drawing)
+    for start in starts:
+        if not fewest:
+            break
+        drawing.layers = [list(layer) for layer in start]
+        found = _improved(drawing)
+        if found < fewest:
+            fewest, best = found, drawing.layers
+    drawing.layers = best
+
+
+def _improved(drawing: Drawing) -> int:
+    """Sweep until nothing gets better; leaves the best order that was met, and returns its crossings."""
     size = len(drawing.layer)
-    sweeps = MAX_SWEEPS if size <= LARGE else SWEEPS_OF_LARGE
     best = [list(layer) for layer in drawing.layers]
     fewest = crossings(drawing)
     idle = 0
-    for sweep in range(sweeps):
+    for sweep in range(MAX_SWEEPS if size <= LARGE else SWEEPS_OF_LARGE):
         if not fewest or idle >= 4:
             break
         _sweep(drawing, down=sweep % 2 == 0, mirrored=sweep % 4 >= 2)
         if size <= MAX_TRANSPOSED:
-            _transpose(drawing)
+            _transpose(drawing, ties=sweep % 2 == 1)
         count = crossings(drawing)
         if count < fewest:
             fewest, best, idle = count, [list(layer) for layer in drawing.layers], 0
         else:
             idle += 1
     drawing.layers = best
+    return fewest
 
 
 def _sweep(drawing: Drawing, *, down: bool, mirrored: bool) -> None:
@@ -220,8 +239,9 @@ def _sweep(drawing: Drawing, *, down: bool, mirrored: bool) -> None:
             position[vertex] = i
 
 
-def _transpose(drawing: Drawing) -> None:
-    """Exchange neighbours while that removes crossings."""
+def _transpose(drawing: Drawing, *, ties: bool) -> None:
+    """Exchange neighbours while that removes crossings; with `ties`, at first also where it changes nothing, which lets
+    a later exchange remove some."""
     position = _positions(drawing)
     improved = True
     rounds = 0
@@ -234,10 +254,10 @@ def _transpose(drawing: Drawing) -> None:
                 gain = 0
                 for side in (drawing.above, drawing.below):
                     gain += _pair_crossings(side[a], side[b], position) - _pair_crossings(side[b], side[a], position)
-                if gain > 0:
+                if gain > 0 or (ties and rounds == 1 and gain == 0):
                     layer[i], layer[i + 1] = b, a
                     position[a], position[b] = i + 1, i
-                    improved = True
+                    improved = improved or gain > 0
 
 
 def _pair_crossings(left: Sequence[int], right: Sequence[int], position: Sequence[int]) -> int:

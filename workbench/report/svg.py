@@ -23,7 +23,7 @@ MAX_BYTES = 60_000
 MIN_WIDTH = 640.0
 PAD = 20.0
 N_HUES, DASHES = 4, ("", "7 3", "2 3")
-MAX_REASONS = 5
+MAX_REASONS, MAX_ENDS = 5, 6
 
 STYLE = """
 svg{color-scheme:light dark;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif;
@@ -182,20 +182,19 @@ class _Card:
 
     def reasons(self) -> None:
         """Why there are boundaries, the dearest first."""
-        found: dict[tuple[str, str, str], GraphEdge] = {}
+        found: dict[tuple[str, str], dict[str, None]] = {}
         for edge in sorted((e for e in self.report.graph.edges if e.refused), key=lambda e: -e.value.bytes):
-            found.setdefault((edge.source, edge.target, edge.code), edge)
+            found.setdefault((edge.code, edge.refused), {})[f"{edge.source} → {edge.target}"] = None
         if not found:
             return
         self.y += 4
-        for edge in itertools.islice(found.values(), MAX_REASONS):
-            name = f" {edge.value.name}" if edge.value.name else ""
-            line = f"✂ {edge.source} → {edge.target}{name}: {edge.refused} ({edge.code})"
+        for (code, reason), pairs in itertools.islice(found.items(), MAX_REASONS):
+            ends = list(pairs)
+            more = f" and {len(ends) - MAX_ENDS} more" if len(ends) > MAX_ENDS else ""
+            line = f"✂ {', '.join(ends[:MAX_ENDS])}{more}: {reason} ({code})"
             self.paragraph(PAD, words.visible(line), 12, indent=16)
         if len(found) > MAX_REASONS:
-            self.paragraph(
-                PAD, f"and {words.count(len(found) - MAX_REASONS, 'more boundary', 'more boundaries')}", 12, "d"
-            )
+            self.paragraph(PAD, f"and {words.count(len(found) - MAX_REASONS, 'more reason')}", 12, "d")
 
     def footer(self) -> None:
         machine = self.report.machine

@@ -6,7 +6,7 @@ import pytest
 
 from tests.report.sample_reports import cached, edge_detection, empty, hostile, partly, softmax
 from workbench.report import words
-from workbench.report.compare import Measure, compare
+from workbench.report.comparison import Measure, compare
 
 pytestmark = pytest.mark.parity("B10")
 
