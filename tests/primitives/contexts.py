@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,12 @@ from workbench.primitives.index import Expr, size
 from workbench.primitives.lowering import Choose, Compute, Element, Read
 
 # What each scalar function means: our primitive of that name, or NumPy's function where the names differ.
-NUMPY_NAMES = {"maximum": np.maximum, "minimum": np.minimum}
+NUMPY_NAMES = {
+    "maximum": np.maximum, "minimum": np.minimum,
+    "bits": lambda x: x.view(f"i{x.itemsize}"), "from_bits": lambda bits: bits.view(f"f{bits.itemsize}"),
+    "threefry2x32_first": functools.partial(REGISTRY["threefry2x32"].impl, word=0),
+    "threefry2x32_second": functools.partial(REGISTRY["threefry2x32"].impl, word=1),
+}  # fmt: skip
 
 
 def scalar_reference(name: str, dtype: np.dtype) -> Any:
@@ -25,7 +31,8 @@ def scalar_reference(name: str, dtype: np.dtype) -> Any:
     def reference(*args: Any) -> Any:
         # Of length 1, not rank 0: NumPy's power takes another path for a scalar exponent.
         arrays = [np.asarray(a).reshape(1) for a in args]
-        assert arrays[0].dtype == dtype, f"{name} for {dtype} was called with {arrays[0].dtype}"
+        taken = np.dtype(f"i{dtype.itemsize}") if name == "from_bits" else dtype  # it is named by its result
+        assert arrays[0].dtype == taken, f"{name} for {dtype} was called with {arrays[0].dtype}"
         return function(*arrays)[0]
 
     return reference

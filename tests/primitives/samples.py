@@ -27,6 +27,7 @@ REALS = INTS + FLOATS
 INEXACT = FLOATS + COMPLEX
 NUMBERS = REALS + COMPLEX
 ALL = BOOL + NUMBERS
+EIGHT_BYTES = ("int64", "uint64", "float64")
 SHAPES = ((), (0,), (1,), (3,), (2, 0, 3), (2, 3))
 
 NO_PARAMS: tuple[Mapping[str, Any], ...] = ({},)
@@ -85,6 +86,10 @@ POINTWISE: dict[str, Row] = {
     "shift_right_arithmetic": Row(2, SIGNED),
     "select_n": Row(3, tuple(("bool", d, d) for d in ALL) + tuple(("int32", d, d) for d in ALL)),
     "clamp": Row(3, ALL),
+    "fma": Row(3, FLOATS),
+    "erf_inv": Row(1, FLOATS),
+    "threefry2x32": Row(4, (("uint32",) * 4,), ({"word": 0}, {"word": 1})),
+    "bitcast_convert_type": Row(1, EIGHT_BYTES, tuple({"new_dtype": np.dtype(d)} for d in EIGHT_BYTES)),
 }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def test_lowering_text_computes_the_impl(name: str, row: Row) -> None:
         with np.errstate(**QUIET):
             expected = primitive.impl(*operands, **params)
             context = ScalarTestContext(expected.dtype, signature, params)
-            names = tuple("abc"[: row.arity])
+            names = tuple("abcd"[: row.arity])
             text = primitive.lowering.expr(context, *names)
             found = [
                 context.evaluate(text, dict(zip(names, scalars, strict=True)))
@@ -98,9 +98,9 @@ def test_shapes_must_agree_unless_one_has_rank_0(name: str, row: Row) -> None:
     shapes = [(2, 3)] * row.arity
     shapes[-1] = (3,)
     with pytest.raises(TypeError, match=r"shapes \(2, 3\) and \(3,\) differ"):
-        REGISTRY[name].abstract_eval(*map(Aval, shapes, signature))
+        REGISTRY[name].abstract_eval(*map(Aval, shapes, signature), **row.params[0])
     shapes[-1] = ()
-    assert REGISTRY[name].abstract_eval(*map(Aval, shapes, signature))[0].shape == (2, 3)
+    assert REGISTRY[name].abstract_eval(*map(Aval, shapes, signature), **row.params[0])[0].shape == (2, 3)
 
 
 def test_a_result_is_weak_only_if_every_operand_is() -> None:

@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (imported for their declarations)
     linalg,
     movement,
     numpy_call,
+    random,
     reductions,
     scans,
     selection,
