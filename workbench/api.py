@@ -17,6 +17,7 @@ from .report import CompileReport, build_report, numpy_report
 from .runtime.compilation import Compilation
 from .runtime.dispatch import CompiledFunction, Fallback
 from .runtime.hooks import on_show_graph
+from .runtime.limits import machine_limits
 
 Function = Callable[..., Any]
 # `explain` repeats a run until here, so that medians mean something.
@@ -124,6 +125,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
             numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))
             return numpy_report(compiled.source(), entry.reason, numpy_ms)
         compilation = entry.compilation
+        compilation.limits = machine_limits()
         _time(lambda: entry.call(leaves, compilation.run_timed))
         if not compilation.numpy_ms:
             compilation.numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))

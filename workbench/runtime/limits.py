@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-import numba
 import numpy as np
 
 from .buffers import allocate
@@ -17,13 +16,13 @@ from .kernels import cache_folder
 from .threads import available_threads, launch
 
 COPY_BYTES = 1 << 27  # well past any cache
-FMA_ROUNDS = 1 << 21
+MATRIX = 1024
 REPEATS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """copy_gb_per_s: bytes read plus bytes written; peak_gflops: f64 multiply-adds, two flops each."""
+    """copy_gb_per_s: bytes read plus bytes written; peak_gflops: f64, a multiply-add counts as two."""
 
     copy_gb_per_s: float
     peak_gflops: float
@@ -76,11 +75,11 @@ def _measure() -> Limits:
         np.copyto(target[start:stop], source[start:stop])
 
     copy_s = _best(lambda: launch(copy, len(source), len(source) // (4 * n_threads), n_threads, ()))
-    signature = numba.types.float64(numba.types.intp, numba.types.intp, numba.types.float64[::1])
-    multiply_add = numba.njit([signature], nogil=True, fastmath=True)(_multiply_add)
-    lanes = np.linspace(0.1, 0.9, 64)
-    flops_s = _best(lambda: launch(multiply_add, n_threads, 1, n_threads, (lanes,)))
-    limits = Limits(2 * COPY_BYTES / copy_s / 1e9, 2.0 * FMA_ROUNDS * len(lanes) * n_threads / flops_s / 1e9, n_threads)
+    # A matrix product of the library comes closest to the peak of the arithmetic units.
+    matrix = np.linspace(0.0, 1.0, MATRIX * MATRIX).reshape(MATRIX, MATRIX)
+    product = np.empty_like(matrix)
+    product_s = _best(lambda: np.matmul(matrix, matrix, out=product))
+    limits = Limits(2 * COPY_BYTES / copy_s / 1e9, 2.0 * MATRIX**3 / product_s / 1e9, n_threads)
     path = _path()
     if path is not None:
         try:
@@ -98,14 +97,3 @@ def _best(work: Callable[[], object]) -> float:
         work()
         times.append(time.perf_counter() - begin)
     return min(times)
-
-
-def _multiply_add(start, stop, lanes):
-    total = 0.0
-    for _ in range(start, stop):
-        state = lanes.copy()
-        for _ in range(FMA_ROUNDS):
-            for i in range(64):
-                state[i] = state[i] * 0.999 + 0.001
-        total += state.sum()
-    return total
