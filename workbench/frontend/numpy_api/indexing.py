@@ -87,6 +87,8 @@ def as_index_array(item: Any) -> Any:
     if is_tracer(item):
         if item.dtype.kind not in "biu":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        if item.dtype == BOOL and item.size == 0:
+            return np.zeros(item.shape, bool)
         value = known(item)
         if value is not None:
             return int(value) if value.ndim == 0 and value.dtype.kind != "b" else value
@@ -205,7 +207,7 @@ def _integer_indices(item: Any, shape: tuple[int, ...], axis: int) -> list[Any]:
     """One integer array for every axis that an array index stands for; known ones are checked and made positive."""
     if item.dtype == BOOL:
         for i, n in enumerate(item.shape):
-            if n != shape[axis + i]:
+            if n != shape[axis + i] and n:  # NumPy lets an empty mask pass
                 raise IndexError(
                     f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
                     f"{shape[axis + i]} but size of corresponding boolean axis is {n}"
@@ -410,11 +412,11 @@ def single_mask(x: Any, key: Any) -> tuple[Any, int] | None:
     items = list(key) if isinstance(key, tuple) else [key]
     found = None
     for place, item in enumerate(items):
-        if is_tracer(item) and item.dtype == BOOL and item.ndim:
+        if is_tracer(item) and item.dtype == BOOL and item.ndim and item.size:
             if found is not None:
                 return None
             found = place
-        elif isinstance(item, np.ndarray) and item.dtype == BOOL and item.ndim and found is None:
+        elif isinstance(item, np.ndarray) and item.dtype == BOOL and item.ndim and item.size and found is None:
             found = place
         elif item is not Ellipsis and not (isinstance(item, slice) and item == slice(None)):
             return None
