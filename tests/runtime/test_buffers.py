@@ -1,0 +1,163 @@
+"""Buffers: blocks are used again, and never while anybody can still see them."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.runtime import buffers
+
+N = 1 << 17  # float64 elements of 1 MiB: well above the size from which blocks are recycled
+BYTES = 8 * N
+
+
+def address(x):
+    return x.__array_interface__["data"][0]
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    pool = buffers.Pool(64 << 20)
+    monkeypatch.setattr(buffers, "pool", pool)
+    return pool
+
+
+def test_a_dead_block_serves_the_next_request(pool):
+    x = buffers.allocate((N,), np.dtype(np.float64), BYTES)
+    first = address(x)
+    del x
+    assert pool.kept_bytes >= BYTES
+    y = buffers.allocate((N // 2, 4), np.dtype(np.float32), BYTES)
+    assert address(y) == first and pool.kept_bytes == 0
+
+
+def test_a_view_keeps_its_block(pool):
+    x = buffers.allocate((N,), np.dtype(np.float64), BYTES)
+    x[:] = 7
+    views = [x[10:20], x.reshape(2, -1).T[5], x.view(np.uint8)[::8], np.asarray(memoryview(x))[3:4]]
+    del x
+    for _ in range(len(views)):
+        gc.collect()
+        other = buffers.allocate((N,), np.dtype(np.float64), BYTES)
+        other[:] = -1
+        assert all(not np.shares_memory(v, other) for v in views)
+        assert views[0][0] == 7 or len(views) < 4
+        del other
+        views.pop()
+    x = buffers.allocate((N,), np.dtype(np.float64), BYTES)
+    assert pool.kept_bytes <= BYTES
+
+
+def test_the_pool_keeps_no_more_than_its_limit():
+    pool = buffers.Pool(3 * BYTES)
+    blocks = [pool.take(BYTES) for _ in range(5)]
+    for block in blocks:
+        pool.give(BYTES, block)
+    assert pool.kept_bytes == 3 * BYTES
+    assert pool.clear() == 3 * BYTES and pool.kept_bytes == 0
+
+
+def test_blocks_of_several_threads_never_overlap(pool):
+    failures = []
+
+    def work(number):
+        rng = np.random.default_rng(number)
+        mine = []
+        for _ in range(60):
+            x = buffers.allocate((N,), np.dtype(np.float64), BYTES)
+            x[:: N // 16] = number
+            mine.append(x)
+            if rng.random() < 0.6:
+                mine.pop(rng.integers(len(mine)))
+            if any(not np.all(m[:: N // 16] == number) for m in mine):
+                failures.append(number)
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not failures
+
+
+def results_stay(f, make_args, n=12):
+    """Call again and again, keep every result, and check that none changes."""
+    kept = []
+    for i in range(n):
+        result = f(*make_args(i))
+        parts = result if isinstance(result, tuple) else (result,)
+        kept.append((parts, [p.copy() for p in parts]))
+        if i % 3 == 2:
+            kept.pop(i % 2)
+            gc.collect()
+    for parts, copies in kept:
+        for part, copy in zip(parts, copies, strict=True):
+            np.testing.assert_array_equal(part, copy)
+    owners = [p for parts, _ in kept for p in parts if isinstance(p, np.ndarray)]
+    assert len({address(p) for p in owners}) == len(owners)
+
+
+def test_results_of_many_calls_are_never_recycled_while_they_live():
+    f = wb.jit(lambda x: (np.exp(x * 2) + np.sort(x), x - 1))
+    results_stay(f, lambda i: (np.full(N, float(i)),))
+
+
+def test_a_view_of_a_result_outlives_the_result():
+    f = wb.jit(lambda x: (x * 2, x + 1))
+    parts = []
+    for i in range(6):
+        double, _ = f(np.full(N, float(i)))
+        parts.append(double[100:200])
+        del double
+        gc.collect()
+    for i, part in enumerate(parts):
+        assert np.all(part == 2 * i)
+
+
+def test_views_that_the_program_returns_keep_their_block():
+    @wb.jit
+    def f(x):
+        y = x * 2
+        return y[10:20], y.reshape(2, -1)[1]
+
+    kept = [f(np.full(N, float(i))) for i in range(6)]
+    gc.collect()
+    for i, (a, b) in enumerate(kept):
+        assert np.all(a == 2 * i) and np.all(b == 2 * i)
+
+
+def test_intermediates_are_used_again_inside_a_call(pool):
+    f = wb.jit(lambda x: np.sort(np.sort(np.sort(x + 1) * 2) - 3) * 4)
+    x = np.random.default_rng(0).random(N)
+    np.testing.assert_array_equal(f(x), np.sort(np.sort(np.sort(x + 1) * 2) - 3) * 4)
+    # Three intermediates are written by kernels, and no two of them live at once.
+    assert pool.kept_bytes <= 2 * BYTES + (4 << 20)
+
+
+def test_an_argument_that_is_a_former_result_may_be_passed_on():
+    f = wb.jit(lambda x: x * 0.5 + 1)
+    x = np.zeros(N)
+    for _ in range(20):
+        x = f(x)
+    np.testing.assert_allclose(x, 2 - 2 * 0.5**20, rtol=1e-12)
+
+
+def test_results_own_aligned_writeable_memory():
+    x = wb.jit(lambda x: x + 1)(np.ones(N))
+    assert x.flags.writeable and x.flags.aligned and x.flags.c_contiguous
+    assert address(x) % 64 == 0
+    x += 1
+    assert np.all(x == 3)
+
+
+def test_results_survive_pickling_copying_and_resizing():
+    import copy
+    import pickle
+
+    x = wb.jit(lambda x: x + 1)(np.ones(N))
+    for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), np.resize(x, (2, N))[1]):
+        assert np.all(y == 2)

@@ -1,0 +1,160 @@
+"""Threads: one function called by many, errors that stay with their caller, children of a fork."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.runtime import threads
+
+N_CALLERS = 8
+
+
+def together(work, n=N_CALLERS):
+    """Run `work(i)` in `n` threads that start at once; the results, in order."""
+    barrier = threading.Barrier(n)
+
+    def run(i):
+        barrier.wait()
+        return work(i)
+
+    with ThreadPoolExecutor(n) as pool:
+        return list(pool.map(run, range(n)))
+
+
+def test_the_first_call_by_many_threads_compiles_once():
+    f = wb.jit(lambda x: np.exp(-x) + x)
+    arrays = [np.full(100, float(i)) for i in range(N_CALLERS)]
+    for x, result in zip(arrays, together(lambda i: f(arrays[i])), strict=True):
+        np.testing.assert_allclose(result, np.exp(-x) + x, rtol=1e-14)
+    assert f.n_traces == 1
+
+
+def test_many_threads_with_many_shapes(rng):
+    f = wb.jit(lambda x, w: (np.tanh(x @ w).sum(axis=1), x - x.mean(axis=0)))
+    cases = [(rng.random((5 + i, 4)), rng.random((4, 3))) for i in range(N_CALLERS)]
+
+    def work(i):
+        for k in range(20):
+            x, w = cases[(i + k) % N_CALLERS]
+            for a, b in zip(f(x, w), f.fn(x, w), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+    together(work)
+    assert f.n_traces == N_CALLERS
+
+
+def test_large_arrays_run_in_parallel_from_parallel_callers(rng):
+    f = wb.jit(lambda x: (np.sqrt(x) * 2, x.sum(), x.max(axis=0)))
+    arrays = [rng.random((700, 800)) for _ in range(3)]
+    with wb.config(threads=2):
+        f(arrays[0])
+
+    def work(i):
+        x = arrays[i % 3]
+        for _ in range(10):
+            root, total, largest = f(x)
+            np.testing.assert_array_equal(root, np.sqrt(x) * 2)
+            np.testing.assert_allclose(total, x.sum(), rtol=1e-13)
+            np.testing.assert_array_equal(largest, x.max(axis=0))
+
+    together(work, 4)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
+def test_results_do_not_depend_on_the_number_of_threads(n_threads, rng):
+    x = rng.random((999, 301))
+    results = []
+    for n in (1, n_threads):
+        with wb.config(threads=n):
+            f = wb.jit(lambda x: (np.exp(x).sum(), x.sum(axis=0), x.argmin(), np.cumsum(x, axis=1)))
+            results.append(f(x))
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_ranges_cover_everything_once():
+    for extent in (1, 2, 9, 100, 1001):
+        for grain in (1, 3, 50):
+            seen = np.zeros(extent, int)
+
+            def kernel(start, stop, counts):
+                counts[start:stop] += 1
+
+            threads.launch(kernel, extent, grain, 4, (seen,))
+            assert seen.tolist() == [1] * extent
+
+
+def test_an_error_in_one_range_reaches_the_caller_and_the_workers_live_on():
+    def kernel(start, stop):
+        if start:
+            raise ZeroDivisionError("in a worker")
+
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError, match="in a worker"):
+            threads.launch(kernel, 100, 1, 4, ())
+    seen = []
+    threads.launch(lambda start, stop: seen.append(stop - start), 100, 1, 4, ())
+    assert sum(seen) == 100
+
+
+def test_a_kernel_that_launches_kernels_does_not_wait_for_itself():
+    seen = []
+
+    def inner(start, stop):
+        seen.append(stop - start)
+
+    threads.launch(lambda start, stop: threads.launch(inner, 10, 1, 4, ()), 20, 1, 4, ())
+    assert sum(seen) == 10 * len({*range(min(20, 4 * threads.CHUNKS_PER_THREAD))})
+
+
+def test_settings_of_one_thread_do_not_reach_another():
+    def work(i):
+        with wb.config(strict=bool(i % 2)):
+            f = wb.jit(lambda x: x[x > 0].sum())
+            if i % 2:
+                with pytest.raises(wb.errors.TracingError):
+                    f(np.ones(3))
+            else:
+                assert f(np.ones(3)) == 3
+
+    together(work)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_a_fork_computes_on():
+    f = wb.jit(lambda x: np.exp(x).sum(axis=0) * 2)
+    x = np.random.default_rng(0).random((800, 900))
+    expected = f(x)  # the workers are running now
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            new = wb.jit(lambda x: np.sqrt(x) + 3)
+            same = np.array_equal(f(x), expected) and np.allclose(new(x), np.sqrt(x) + 3)
+            status = 0 if same else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(f(x), expected)
+
+
+def test_a_call_while_the_interpreter_exits_does_not_hang(tmp_path):
+    import subprocess
+
+    code = (
+        "import atexit, numpy as np, workbench as wb\n"
+        "f = wb.jit(lambda x: np.exp(x) + 1)\n"
+        "x = np.ones((1000, 1000)); f(x)\n"
+        "atexit.register(lambda: print(f(x)[0, 0]))\n"
+    )
+    environment = {**os.environ, "WORKBENCH_CACHE_DIR": str(tmp_path), "WORKBENCH_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0 and done.stdout.startswith("3.718"), done.stderr
