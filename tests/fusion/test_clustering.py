@@ -86,6 +86,15 @@ def test_siblings_that_read_one_array_share_a_kernel():
     assert steps_of(b.build(b.emit("exp", x), b.emit("sin", x))) == ["Cluster"]
 
 
+def test_a_total_and_those_who_need_it_do_not_merge_as_siblings():
+    b = JaxprBuilder()
+    x = b.input("f64[1000]")
+    total = b.emit("reduce_sum", x, axes=(0,))
+    jaxpr = b.build(b.emit("add", b.emit("exp", x), total))
+    assert steps_of(jaxpr) == ["Cluster", "Cluster"]
+    assert refusals(jaxpr) == ["WB313"]
+
+
 def test_merge_that_would_make_a_cycle_is_refused():
     b = JaxprBuilder()
     x = b.input("f64[8,8]")

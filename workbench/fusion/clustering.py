@@ -161,7 +161,9 @@ class _Clustering:
                 if group is first or len(group.real_axes) != len(first.real_axes):
                     continue
                 if [group.shape[a] for a in group.real_axes] == [first.shape[a] for a in first.real_axes]:
-                    self._merge(first, group)
+                    # They may also be producer and consumer that were refused: that stands.
+                    up, down = (group, first) if first.reads & group.made else (first, group)
+                    self._merge(up, down)
 
     # ---- the result ----
 
