@@ -19,29 +19,20 @@ from typing import Any
 class Settings:
     """threads: kernels run on at most so many threads (0: as many as the machine has cores);
     strict: code that cannot be traced raises instead of running in NumPy;
-    verify: run NumPy beside every compiled call and compare;
     full_tracebacks: show the frames of the workbench, too;
-    global_jit_level: "off" or "on_1" (every cell and top-level function is compiled as far as it can be);
-    tiers: run in NumPy at once while kernels compile in the background;
     dump_dir, dump_filter: write every stage of programs whose name matches the regex to this folder ("": nothing);
-    cache_dir: where compiled kernels are kept ("": the user's cache folder);
-    fast_math: allow contraction and reassociation, which changes rounding.
+    cache_dir: where compiled kernels are kept ("": the user's cache folder, "off": nowhere).
     """
 
     threads: int = 0
     strict: bool = False
-    verify: bool = False
     full_tracebacks: bool = False
-    global_jit_level: str = "off"
-    tiers: bool = False
     dump_dir: str = ""
     dump_filter: str = ""
     cache_dir: str = ""
-    fast_math: bool = False
 
 
 _TYPES = {field.name: type(field.default) for field in fields(Settings)}
-_LEVELS = ("off", "on_1")
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -54,8 +45,6 @@ def _checked(name: str, value: Any) -> Any:
         raise TypeError(f"config.{name} must be of type {kind.__name__}, not {type(value).__name__}")
     if name == "threads" and value < 0:
         raise ValueError(f"config.threads must be 0 (all cores) or more, not {value}")
-    if name == "global_jit_level" and value not in _LEVELS:
-        raise ValueError(f"config.global_jit_level must be one of {_LEVELS}, not {value!r}")
     return value
 
 

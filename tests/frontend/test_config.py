@@ -45,7 +45,6 @@ def test_overrides_are_the_threads_own(config):
         ("threads", -1, ValueError),
         ("threads", True, TypeError),
         ("strict", 1, TypeError),
-        ("global_jit_level", "max", ValueError),
     ],
 )
 def test_mistakes_are_told(config, name, value, error):
