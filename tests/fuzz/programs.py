@@ -280,8 +280,10 @@ class Grower:
             raise NoSuchPhraseError
         if phrase.discontinuous and any(o.inexact for o in operands):
             raise NoSuchPhraseError
-        if phrase.grows and np.prod([float(max(np.size(o.value), 1)) for o in operands]) > MAX_SIZE:
-            raise NoSuchPhraseError
+        if phrase.grows:
+            sizes = [float(max(np.size(o.value), 1)) for o in operands]
+            if np.prod(sizes) * (sizes[0] if len(sizes) == 1 else 1) > MAX_SIZE:
+                raise NoSuchPhraseError
         text = self._filled(phrase.text, x, parts)
         inexact = inexact or any(o.inexact for o in operands) or phrase.inexact_complex and any(
             o.kind == "c" for o in operands
