@@ -1,7 +1,7 @@
 """Layouts: the strides that NumPy would give an array, which decide where a reshape is a view and where a copy.
 
-Fresh results are C-contiguous, unless they are elementwise and their operands lie otherwise in memory (NumPy's order
-"K", which its iterator finds from all operands).
+Fresh results are C-contiguous, unless they keep the axes of their operands (elementwise, slices, folds, joins ...) and
+those lie otherwise in memory: then NumPy's order "K" holds, which its iterator finds from all operands.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from ..ir import Aval, Primitive
 from ..primitives.lowering import Pointwise
 
 Strides = tuple[int, ...]
+SAME_AXES = frozenset((
+    "slice", "rev", "sort", "cumsum", "cumprod", "cummax", "cummin", "fft", "concatenate", "copy",
+))  # fmt: skip
+FOLDS = frozenset(("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor"))
 
 
 class Strided(Protocol):
@@ -41,7 +45,7 @@ def layout_of(array: np.ndarray) -> Strides | None:
 def result_strides(
     primitive: Primitive, operands: Sequence[Strided], aval: Aval, params: Mapping[str, Any]
 ) -> Strides | None:
-    """Strides of a fresh result: elementwise results keep the axis order of their operands (NumPy's order "K")."""
+    """Strides of a fresh result, None for C order."""
     if primitive.name == "broadcast_in_dim":
         if not operands or not operands[0].shape:
             return None
@@ -51,12 +55,31 @@ def result_strides(
         for i, dim in enumerate(params["broadcast_dimensions"]):
             strides[dim] = x.strides[i] if x.shape[i] == aval.shape[dim] else 0
         return tuple(strides)
-    if not (primitive.has_rule("lowering") and isinstance(primitive.lowering, Pointwise)):
-        return None
-    ranked = [x.strides for x in operands if x.shape]
+    return followed_strides(_seen(primitive, operands, params), aval)
+
+
+def _seen(primitive: Primitive, operands: Sequence[Strided], params: Mapping[str, Any]) -> list[Strides]:
+    """The operands' strides by the axes of the result; none where the result has axes of its own."""
+    name = primitive.name
+    if name in SAME_AXES or (primitive.has_rule("lowering") and isinstance(primitive.lowering, Pointwise)):
+        return [x.strides for x in operands if x.shape]
+    if name in FOLDS or name == "squeeze":
+        gone = params["axes"] if name in FOLDS else params["dimensions"]
+        return [tuple(s for i, s in enumerate(operands[0].strides) if i not in gone)]
+    if name == "transpose":
+        return [tuple(operands[0].strides[i] for i in params["permutation"])]
+    if name == "pad":  # Fortran order or C order, as np.pad has it
+        x = operands[0]
+        reverse = contiguous_strides(x.shape[::-1], abs(min(x.strides, key=abs, default=1)))[::-1]
+        return [x.strides] if x.strides == reverse else []
+    return []
+
+
+def followed_strides(ranked: Sequence[Strides], aval: Aval) -> Strides | None:
+    """The strides of an array of type `aval` that is laid out as NumPy's iterator finds from these."""
     if all(s[i] >= s[i + 1] >= 0 for s in ranked for i in range(len(s) - 1)):
         return None  # axes in C order, as almost always
-    order = axis_order(ranked, len(aval.shape))
+    order = axis_order(list(ranked), len(aval.shape))
     if order == tuple(range(len(order))):
         return None
     placed, step = [0] * len(order), aval.dtype.itemsize

@@ -20,6 +20,7 @@ from .operands import (
     broadcast_operand,
     cast,
     dtype_of,
+    in_c_order,
     normalize_axis_index,
     normalize_axis_tuple,
     operand,
@@ -135,7 +136,7 @@ def product_of_matrices(a: Any, b: Any) -> Any:
             return dot_general(a, b, ((a.ndim - 1,), (0,)))
         return dot_general(a, b, ((0,), (b.ndim - 2,)))
     if a.ndim == 2:  # (n,k) @ (...,k,m) -> (n,...,m) -> (...,n,m)
-        return move_axis(dot_general(a, b, ((1,), (b.ndim - 2,))), 0, b.ndim - 2)
+        return in_c_order(move_axis(dot_general(a, b, ((1,), (b.ndim - 2,))), 0, b.ndim - 2))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a = broadcast_operand(a, batch + a.shape[-2:])
     b = broadcast_operand(b, batch + b.shape[-2:])
@@ -194,7 +195,7 @@ def _mismatch(name: Callable[..., Any], a: Any, b: Any) -> None:
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     a, b = _promoted(a, b)
     if a.ndim == 0 or b.ndim == 0:
-        result = ufuncs.call_ufunc(np.multiply, a, b)
+        result = in_c_order(ufuncs.call_ufunc(np.multiply, a, b))
     else:
         axis = max(b.ndim - 2, 0)
         if a.shape[-1] != b.shape[axis]:

@@ -27,6 +27,7 @@ from .operands import (
     has_tracer,
     is_tracer,
     known,
+    laid_out_like,
     operand,
     reshape_to,
     shape_of,
@@ -99,16 +100,27 @@ def _like(prototype: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.d
     )
 
 
+def _filled_like(prototype: Any, value: int, dtype: Any, order: str, shape: Any) -> Any:
+    sizes, found = _like(prototype, dtype, shape)
+    return _ordered_like(_fill(sizes, found.type(value), found), prototype, order)
+
+
+def _ordered_like(x: Any, prototype: Any, order: str) -> Any:
+    """The order of a `*_like` function: as the prototype's unless another is asked for."""
+    prototype = as_tracer(prototype)
+    if order == "F" or (order == "A" and views.Flags(prototype).fnc):
+        return _fortran(x, "F")
+    return laid_out_like(x, prototype) if order == "K" and x.ndim == prototype.ndim and x.ndim > 1 else x
+
+
 def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
                device: Any = None) -> Any:  # fmt: skip
-    sizes, found = _like(a, dtype, shape)
-    return _fill(sizes, found.type(0), found)
+    return _filled_like(a, 0, dtype, order, shape)
 
 
 def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
               device: Any = None) -> Any:  # fmt: skip
-    sizes, found = _like(a, dtype, shape)
-    return _fill(sizes, found.type(1), found)
+    return _filled_like(a, 1, dtype, order, shape)
 
 
 def empty_like(prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
@@ -122,7 +134,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
     value = operand(fill_value)
     if is_python_scalar(value) and isinstance(value, complex) and found.kind != "c":
         np.zeros(0, found)[...] = value
-    return full(sizes, value, found)
+    return _ordered_like(full(sizes, value, found), a, order)
 
 
 # ---- from values ----

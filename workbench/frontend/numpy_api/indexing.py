@@ -463,9 +463,8 @@ def assign_masked(x: Any, mask: Any, axis: int, value: Any) -> None:
             squeezed = (*shape[:at], *(1,) * mask.ndim, *shape[at + 1 :])
         new = as_assigned(reshape_to(value, squeezed), x.dtype, x.shape)
     else:
-        new = as_assigned(value, x.dtype, ())
-        new = full(x.shape, new)
-    views.write(x, bind("select_n", over(mask, axis, x.shape), bind("copy", x), new))
+        new = assigned_scalar(value, x.dtype) if is_python_scalar(value) else cast(value, x.dtype)
+    views.write(x, bind("select_n", over(mask, axis, x.shape), x, new))
 
 
 def _assign_each(x: Any, mask: Any, axis: int, value: Any) -> None:

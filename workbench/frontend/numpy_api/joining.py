@@ -22,6 +22,7 @@ from .operands import (
     cast,
     full,
     is_tracer,
+    laid_out_like,
     normalize_axis_index,
     operand,
     reshape_to,
@@ -305,4 +306,7 @@ def _flat_unless_axis(arr: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def _take_static(x: Any, index: np.ndarray, axis: int) -> Any:
-    return bind("gather_nd", x, index, axes=(axis,), position=axis, mode="promise")
+    result = bind("gather_nd", x, index, axes=(axis,), position=axis, mode="promise")
+    if views.Flags(x).fnc:  # np.insert and np.delete ask for this one order only
+        return laid_out_like(result, x)
+    return result

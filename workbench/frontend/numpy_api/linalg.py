@@ -14,7 +14,6 @@ from .operands import (
     array,
     bind,
     cast,
-    full,
     normalize_axis_index,
     normalize_axis_tuple,
     operand,
@@ -315,7 +314,7 @@ def cond(x: Any, p: Any = None) -> Any:
     # NaN only where the input has one: a singular matrix has an infinite condition.
     nan_in = reductions.any_(call(np.isnan, x), (-2, -1))
     spurious = call(np.logical_and, call(np.isnan, result), call(np.logical_not, nan_in))
-    return bind("select_n", spurious, result, full(result.shape, result.dtype.type(np.inf)))
+    return bind("select_n", spurious, result, result.dtype.type(np.inf))
 
 
 # ---- products ----

@@ -23,6 +23,7 @@ from .operands import (
     broadcast_operand,
     cast,
     full,
+    laid_out_like,
     ndim_of,
     normalize_axis_index,
     normalize_axis_tuple,
@@ -273,7 +274,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         if amount:
             tail = slice_value(result, index, n - amount, n)
             result = bind("concatenate", tail, slice_value(result, index, 0, n - amount), dimension=index)
-    return bind("copy", a) if result is a else result
+    if result is a:
+        return bind("copy", a)
+    return laid_out_like(result, a) if a.ndim > 1 else result
 
 
 def slice_value(x: Any, axis: int, start: int, stop: int) -> Any:
@@ -393,7 +396,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     if m.ndim == 1:
         m = broadcast_operand(m, (m.shape[0], m.shape[0]))
     below = broadcast_operand(triangle_mask(m.shape[-2], m.shape[-1], k if lower else k - 1), m.shape)
-    zero = full(m.shape, m.dtype.type(0))
+    zero = m.dtype.type(0)
     return bind("select_n", below, zero, m) if lower else bind("select_n", below, m, zero)
 
 

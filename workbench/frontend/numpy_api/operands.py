@@ -18,15 +18,14 @@ from ...errors import TracingError, UnsupportedOperationError
 from ...ir.primitive import REGISTRY
 from .. import diagnostics
 from .. import tracer as core
+from ..layouts import followed_strides
 from .promotion import check_dtype, is_python_scalar, typed_scalar, wrapped_scalar
 
 __all__ = [
     "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "cast_wrapping",
-    "constant_like", "dtype_of",
-    "full",
-    "full_like_operand", "has_tracer", "is_tracer", "known", "ndim_of", "normalize_axis_index", "normalize_axis_tuple",
-    "operand", "reshape_to", "shape_of", "static_array", "target_array", "unsupported",
-    "with_axis",
+    "constant_like", "dtype_of", "full", "full_like_operand", "has_tracer", "in_c_order", "is_tracer", "known",
+    "laid_out_like", "ndim_of", "normalize_axis_index", "normalize_axis_tuple", "operand", "reshape_to",
+    "shape_of", "static_array", "target_array", "unsupported", "with_axis",
 ]  # fmt: skip
 
 
@@ -210,6 +209,18 @@ def constant_like(x: Any, value: Any) -> np.generic:
 def full_like_operand(x: Any, value: np.generic) -> Any:
     """An array of the shape of `x` filled with a NumPy scalar."""
     return full(shape_of(x), value)
+
+
+def laid_out_like(x: Any, *models: Any) -> Any:
+    """A fresh result, laid out in memory as NumPy lays out what it makes `like` the models: only views can tell."""
+    x._strides = x.buffer.strides = followed_strides([m.strides for m in models if m.ndim == x.ndim], x.aval)
+    return x
+
+
+def in_c_order(x: Any) -> Any:
+    """A fresh result that NumPy lays out in C order whatever its operands are."""
+    x._strides = x.buffer.strides = None
+    return x
 
 
 def reshape_to(x: Any, shape: tuple[int, ...]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import views
 from . import library, reductions, statistics, ufuncs
 from .operands import (
     array,
@@ -15,7 +16,9 @@ from .operands import (
     broadcast_operand,
     cast,
     has_tracer,
+    in_c_order,
     is_tracer,
+    laid_out_like,
     operand,
     static_array,
     unsupported,
@@ -43,7 +46,9 @@ def pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 def pad(array_: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    return as_array(_pad(array(array_), pad_width, mode, kwargs))
+    x = array(array_)
+    result = as_array(_pad(x, pad_width, mode, kwargs))
+    return laid_out_like(result, x) if views.Flags(x).fnc else in_c_order(result)
 
 
 def _pad(x: Any, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Any:

@@ -165,7 +165,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     if values.size != a.size:
         values = bind("gather_nd", values, np.arange(a.size) % values.size, axes=(0,), position=0, mode="promise")
     values = reshape_to(values, a.shape)
-    views.write(a, bind("select_n", reshape_to(mask, a.shape), bind("copy", a), values))
+    views.write(a, bind("select_n", reshape_to(mask, a.shape), a, values))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
@@ -185,7 +185,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     source = bind("mod", order, np.int64(values.size))
     taken = bind("gather_nd", values, source, axes=(0,), position=0, mode="clip")
     new = reshape_to(taken, arr.shape)
-    views.write(arr, bind("select_n", reshape_to(mask, arr.shape), bind("copy", arr), new))
+    views.write(arr, bind("select_n", reshape_to(mask, arr.shape), arr, new))
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
@@ -202,7 +202,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     new = as_assigned(src, dst.dtype, dst.shape)
     if where is not True:
         mask = broadcast_operand(truth(operand(where)), dst.shape)
-        new = bind("select_n", mask, bind("copy", dst), new)
+        new = bind("select_n", mask, dst, new)
     views.write(dst, new)
 
 
@@ -241,7 +241,7 @@ def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
 
 def _at_mask(a: Any, mask: Any, new: Any) -> None:
     new = broadcast_operand(cast(new, a.dtype), a.shape)
-    views.write(a, bind("select_n", over(mask[0], mask[1], a.shape), bind("copy", a), new))
+    views.write(a, bind("select_n", over(mask[0], mask[1], a.shape), a, new))
 
 
 def _at_unary(ufunc: np.ufunc, a: Any, indices: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import calculus, library, ufuncs
-from .operands import array, as_array, bind, cast, full, reshape_to, unsupported
+from .operands import array, as_array, bind, cast, full, laid_out_like, reshape_to, unsupported
 from .promotion import FLOAT64, result_type
 from .reductions import part
 
@@ -25,7 +25,7 @@ def polyval(p: Any, x: Any) -> Any:
     p, x = array(p), array(x)
     if p.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    y = as_array(full(x.shape, x.dtype.type(0)))
+    y = as_array(laid_out_like(full(x.shape, x.dtype.type(0)), x))
     for i in range(p.shape[0]):
         y = call(np.add, call(np.multiply, y, x), reshape_to(part(p, 0, i, i + 1), p.shape[1:]))
     return y

@@ -139,7 +139,7 @@ def mask_with_identity(ufunc: np.ufunc, values: Any, where: Any, initial: Any, n
     if shape != values.shape:
         raise ValueError(f"where: shape {mask.shape} does not broadcast to that of the array, {values.shape}")
     return bind(
-        "select_n", broadcast_operand(mask, shape), full(shape, neutral, values.dtype), broadcast_operand(values, shape)
+        "select_n", broadcast_operand(mask, shape), neutral, broadcast_operand(values, shape)
     )
 
 

@@ -22,8 +22,10 @@ from .operands import (
     constant_like,
     dtype_of,
     full,
+    in_c_order,
     is_tracer,
     known,
+    laid_out_like,
     ndim_of,
     normalize_axis_index,
     operand,
@@ -89,7 +91,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for mask, choice in zip(masks[::-1], choices[::-1], strict=True):
         result = select_between(mask, cast_wrapping(choice, dtype), result)
     shape = np.broadcast_shapes(*(shape_of(x) for x in (*masks, *choices, other)))
-    return as_array(broadcast_operand(array(result), shape))
+    return as_array(in_c_order(broadcast_operand(array(result), shape)))
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
@@ -111,12 +113,12 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     elif len(funclist) != len(masks):
         n = len(masks)
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    result = full(x.shape, constant_like(x, 0))
+    result = laid_out_like(full(x.shape, constant_like(x, 0)), x)
     for mask, function in zip(masks, funclist, strict=True):
         value = function(x, *args, **kw) if callable(function) else function
         result = select_between(mask, cast(operand(value), x.dtype), result)
         result = broadcast_operand(result, x.shape)
-    return as_array(result)
+    return as_array(laid_out_like(result, x))
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
@@ -141,7 +143,7 @@ def _choose_among(which: Any, cases: list[Any]) -> Any:
     which = cast(which, np.dtype(np.int32))
     if len(cases) == 1:
         return broadcast_operand(array(cases[0]), shape)
-    return bind("select_n", *broadcast_scalars([which, *cases], shape))
+    return in_c_order(bind("select_n", *broadcast_scalars([which, *cases], shape)))
 
 
 def _choose_checked(a: Any, cases: list[Any]) -> Any:
@@ -274,7 +276,7 @@ def _scalar_part(x: Any, name: str) -> Any:
         return bind(name, x)
     if name == "real":
         return x
-    zero = full(x.shape, x.dtype.type(0))
+    zero = laid_out_like(full(x.shape, x.dtype.type(0)), x)
     return zero if x.scalar else as_array(zero)
 
 
@@ -304,7 +306,7 @@ def iscomplex(x: Any) -> Any:
 
 def isreal(x: Any) -> Any:
     x = array(x)
-    return call(np.equal, bind("imag", x), 0) if x.dtype.kind == "c" else full(x.shape, np.True_)
+    return call(np.equal, bind("imag", x), 0) if x.dtype.kind == "c" else laid_out_like(full(x.shape, np.True_), x)
 
 
 def _signed_infinity(name: str, negative: bool) -> Any:
@@ -363,7 +365,7 @@ def i0(x: Any) -> Any:
         raise TypeError("i0 not supported for complex values")
     if x.dtype.kind != "f":
         x = cast(x, FLOAT64)
-    return as_array(library.numpy_call("i0", x))
+    return as_array(laid_out_like(library.numpy_call("i0", x), x))
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:

@@ -10,7 +10,18 @@ import numpy as np
 from .. import tracer as core
 from .. import views
 from . import creation, library, ufuncs
-from .operands import array, as_array, bind, cast, full, known, normalize_axis_index, reshape_to, static_array
+from .operands import (
+    array,
+    as_array,
+    bind,
+    cast,
+    full,
+    known,
+    laid_out_like,
+    normalize_axis_index,
+    reshape_to,
+    static_array,
+)
 from .promotion import FLOAT64, INT64, check_dtype, result_type
 
 KINDS = {"q": "quicksort", "h": "heapsort", "m": "mergesort", "s": "stable"}
@@ -42,7 +53,7 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
         normalize_axis_index(axis, a.ndim)
     a, axis = _flat_unless_axis(a, axis)
     (result,) = bind("sort", a, dimension=axis, is_stable=stable_sort, num_keys=1)
-    return result
+    return laid_out_like(result, a) if a.ndim > 1 else result
 
 
 def sort_in_place(a: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> None:
@@ -73,7 +84,8 @@ def _known_kth(kth: Any) -> int | tuple[int, ...]:
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
     a, axis = _flat_unless_axis(a, axis)
-    return bind("partition", a, kth=_known_kth(kth), axis=axis) if a.size else core.as_array(bind("copy", a))
+    result = bind("partition", a, kth=_known_kth(kth), axis=axis) if a.size else core.as_array(bind("copy", a))
+    return laid_out_like(result, a) if a.ndim > 1 else result
 
 
 def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:

@@ -188,7 +188,7 @@ def median(
     if a.dtype.kind in "fc":
         worst = reshape_to(part(ordered, last, n - 1, n), result.shape)
         nan = result.dtype.type(np.nan)
-        result = bind("select_n", call(np.isnan, worst), result, full(result.shape, nan))
+        result = bind("select_n", call(np.isnan, worst), result, nan)
     if keepdims is not NOVALUE and keepdims:
         result = keep_dims(result, shape, axes)
     return finish(result, out, "median")
@@ -225,7 +225,7 @@ def without_nan(a: Any, value: Any) -> tuple[Any, Any]:
     if a.dtype.kind not in "fc":
         return a, None
     nan = call(np.isnan, a)
-    return bind("select_n", nan, a, full(a.shape, a.dtype.type(value))), nan
+    return bind("select_n", nan, a, a.dtype.type(value)), nan
 
 
 def _nan_reducer(reducer: Callable[..., Any], value: int) -> Callable[..., Any]:
@@ -257,7 +257,7 @@ def _nan_extreme(reducer: Callable[..., Any], ufunc: np.ufunc, neutral: float) -
         result = reducer(values, axis, None, keepdims, initial, where)
         if initial is NOVALUE and where is True:
             empty = reductions.all_(nan, axis, None, keepdims)
-            result = bind("select_n", empty, result, full(result.shape, result.dtype.type(np.nan)))
+            result = bind("select_n", empty, result, result.dtype.type(np.nan))
         return finish(result, out, ufunc.__name__)
 
     return reduce_function
@@ -300,7 +300,7 @@ def nanvar(
     else:
         center = operand(mean)
     deviation = call(np.subtract, values, center)
-    deviation = bind("select_n", nan, deviation, full(deviation.shape, deviation.dtype.type(0)))
+    deviation = bind("select_n", nan, deviation, deviation.dtype.type(0))
     if deviation.dtype.kind == "c":
         squares = bind("real", call(np.multiply, deviation, call(np.conjugate, deviation)))
     else:
@@ -309,7 +309,7 @@ def nanvar(
     left = call(np.subtract, reshape_to(count, total.shape), ddof)
     result = call(np.divide, total, cast(left, total.dtype))
     bad = call(np.less_equal, left, 0)
-    result = bind("select_n", bad, result, full(result.shape, result.dtype.type(np.nan)))
+    result = bind("select_n", bad, result, result.dtype.type(np.nan))
     return finish(result, out, "nanvar", "unsafe")
 
 

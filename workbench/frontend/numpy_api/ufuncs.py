@@ -160,7 +160,7 @@ def store(result: Any, out: Any, where: Any, casting: str, name: str, shape: tup
         return bind(
             "select_n",
             broadcast_operand(mask, full_shape),
-            full(full_shape, result.dtype.type(0)),
+            result.dtype.type(0),
             broadcast_operand(result, full_shape),
         )
     check_cast(result.dtype, out.dtype, casting, f"ufunc '{name}' output")
@@ -173,6 +173,6 @@ def store(result: Any, out: Any, where: Any, casting: str, name: str, shape: tup
     value = broadcast_operand(cast(result, out.dtype), target)
     if where is not True:
         mask = broadcast_operand(truth(operand(where)), target)
-        value = bind("select_n", mask, bind("copy", out), value)
+        value = bind("select_n", mask, out, value)
     write(out, value)
     return out
