@@ -115,8 +115,8 @@ def _worst(got, wanted):
     return worst, where
 
 
-def exhaustive_error(name: str) -> tuple[float, float]:
-    """The largest error over every float32, against float64, and an argument that has it."""
+def exhaustive_error(name: str, begin: int = 0, end: int = 1 << 32) -> tuple[float, float]:
+    """The largest error over the float32 numbers with these bit patterns, against float64, and where it is."""
     ours = compiled(f"{name}_f32", 1)
     reference = numpy_function(name)
     if reference is None:  # erf, erfc, logistic: our float64 function, 2**28 times as exact as is needed
@@ -129,8 +129,8 @@ def exhaustive_error(name: str) -> tuple[float, float]:
 
     worst, where = 0.0, 0.0
     chunk = 1 << 22
-    for begin in range(0, 1 << 32, chunk):
-        x = np.arange(begin, begin + chunk, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    for start in range(begin, end, chunk):
+        x = np.arange(start, min(start + chunk, end), dtype=np.uint64).astype(np.uint32).view(np.float32)
         out = np.empty_like(x)
         ours(1, x, out)
         with np.errstate(all="ignore"):

@@ -132,7 +132,10 @@ def sinh_T(x):
     """The hyperbolic sine. At most 2 ULP."""
     y = fabs_T(x)
     e = half_expm1_T(y)
-    result = e + e / fma_T(T_type(2.0), e, T_type(1.0))
+    double = e + e
+    share = e / (double + T_type(1.0))
+    # e + share, or where e is small 2 e - 2 e * share, to which the division's rounding contributes little
+    result = select_T(e < T_type(0.25), fma_T(negative_T(double), share, double), e + share)
     result = select_T(y > T_type(SATURATION), e + T_type(0.5), result)
     return copysign_T(select_T(y < T_type(TINY), y, result), x)
 
