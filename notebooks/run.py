@@ -70,12 +70,13 @@ def main(arguments: list[str] | None = None) -> int:
     client = NotebookClient(
         notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(args.notebook.parent)}}
     )
+    args.to.mkdir(parents=True, exist_ok=True)
     try:
-        client.execute()
+        with open(args.to / "kernel.log", "w") as log:
+            client.execute(stderr=log)  # the kernel's own messages; what cells print is in the notebook
     except CellExecutionError as error:
         print(error, file=sys.stderr)
         return 1
-    args.to.mkdir(parents=True, exist_ok=True)
     copy = args.to / args.notebook.name
     nbformat.write(notebook, copy)
     print(f"done in {time.perf_counter() - begin:.0f} s\n\n{table(reports(notebook))}\n")

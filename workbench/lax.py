@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import optree
 
-from .errors import ControlFlowTypeError
 from .frontend.recording import current_trace
+from .frontend.structured import carry_and_row
 
 _NONE = object()
 
@@ -130,7 +130,7 @@ def scan(
         return structured.scan(f, init, leaves, tree, n, bool(reverse), n_unrolled)
     carry, rows = init, []
     for i in reversed(range(n)) if reverse else range(n):
-        carry, y = _pair(f(carry, optree.tree_unflatten(tree, [x[i] for x in leaves])))
+        carry, y = carry_and_row(f(carry, optree.tree_unflatten(tree, [x[i] for x in leaves])))
         rows.append(y)
     if not rows:  # nothing ran: the types of the rows are known from tracing alone
         from .frontend import structured
@@ -224,12 +224,6 @@ def _operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
         np.asarray(x) if type(x) is list and x and all(type(v) in (bool, int, float, complex) for v in x) else x
         for x in operands
     )
-
-
-def _pair(result: Any) -> tuple[Any, Any]:
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise ControlFlowTypeError(f"lax.scan: f must return a pair (carry, y), found {type(result).__name__}")
-    return result
 
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "select", "switch", "while_loop"]

@@ -183,10 +183,8 @@ def scan(
     trees: list[Any] = []
 
     def run(*values: Tracer) -> Any:
-        from ..lax import _pair
-
         state = optree.tree_unflatten(tree, values[:n])
-        new, y = _pair(f(state, optree.tree_unflatten(xs_tree, values[n : n + len(rows)])))
+        new, y = carry_and_row(f(state, optree.tree_unflatten(xs_tree, values[n : n + len(rows)])))
         ys, y_tree = optree.tree_flatten(y)
         trees.append((y_tree, ys))
         return new
@@ -261,6 +259,13 @@ def _like(outs: Sequence[Tracer], models: Sequence[Tracer]) -> list[Tracer]:
     return list(outs)
 
 
+def carry_and_row(result: Any) -> tuple[Any, Any]:
+    """What the body of a scan returns, checked."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ControlFlowTypeError(f"lax.scan: f must return a pair (carry, y), found {type(result).__name__}")
+    return result
+
+
 def _mismatch(title: str, left: str, found: str, right: str, other: str) -> ControlFlowTypeError:
     trace = current_trace()
     spans = current_spans(2, trace.entry if trace else None)
@@ -272,4 +277,4 @@ def _mismatch(title: str, left: str, found: str, right: str, other: str) -> Cont
     return ControlFlowTypeError(f"{text}\n   Fix  {fixes[0]}", span=span, fixes=fixes)
 
 
-__all__ = ["cond", "empty_rows", "fori_loop", "scan", "switch", "while_loop"]
+__all__ = ["carry_and_row", "cond", "empty_rows", "fori_loop", "scan", "switch", "while_loop"]
