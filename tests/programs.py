@@ -364,7 +364,7 @@ class Builder:
         self.statements.append((text, targets, exact, sums))
         try:
             run_quietly(text, self.space)
-            kept = all(self.acceptable(self.space[name]) for name in targets)
+            kept = all(self.acceptable(self.space[name], exact) for name in targets)
         except Exception:  # NumPy says no: another statement is drawn
             kept = False
         if kept:
@@ -376,11 +376,13 @@ class Builder:
             self.restart()
         return kept
 
-    def acceptable(self, value: Any) -> bool:
+    def acceptable(self, value: Any, exact: bool) -> bool:
         if not isinstance(value, np.ndarray | np.generic):
             return False
         if value.dtype.char not in SUPPORTED or value.size > MAX_ELEMENTS:
             return False
+        if value.dtype.kind == "c" and not exact and not np.all(np.isfinite(value)):
+            return False  # what a product with an infinite complex number is depends on how it is computed
         if value.dtype.kind in "fc":
             with np.errstate(all="ignore"):
                 magnitudes = np.abs(value[np.isfinite(value)]) if value.ndim else np.abs(value)
