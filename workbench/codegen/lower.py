@@ -10,10 +10,10 @@ import hashlib
 import math
 from collections.abc import Mapping
 
-from ..fusion.access import is_fold, reduced_axes
+from ..fusion.access import is_fold, is_index_map, reduced_axes
 from ..fusion.cost import flops
 from ..fusion.plan import Cluster
-from ..ir import Jaxpr, Var
+from ..ir import Jaxpr, Literal, Var
 from .blocks import Block
 from .kernel import Kernel, KernelArg
 from .names import Namer
@@ -26,20 +26,27 @@ from .values import Values
 GRAIN_NS = 100_000.0
 NS_PER_BYTE = 0.04
 NS_PER_FLOP = 0.15
+# A literal up to here may equal the length of some axis by chance.
+LARGEST_COINCIDENCE = 16
 
 
-def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[int] = frozenset()) -> Kernel:
+def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal] = frozenset()) -> Kernel:
     """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous. counts: literals
-    of these values become run-time arguments (see `element_counts`)."""
+    that become run-time arguments (see `element_counts`)."""
     writer = _Writer(cluster, layouts, counts, flat=False)
     if writer.can_flatten():
         writer = _Writer(cluster, layouts, counts, flat=True)
     return writer.kernel()
 
 
-def element_counts(jaxpr: Jaxpr) -> frozenset[int]:
-    """Numbers that a program may hold because of the shapes it was traced with: lengths of axes, how many elements its
-    reductions fold, and one less (`ddof=1`). Kernels take them at run time, so that other shapes find them compiled."""
+def element_counts(jaxpr: Jaxpr) -> frozenset[Literal]:
+    """The literals of a program that count elements: kernels take them at run time, so that other shapes find them
+    compiled.
+
+    Nothing says where a number came from. It is taken for a count if it is one (the length of an axis, how many elements
+    an array has or a reduction folds, or one less, for `ddof=1`) and either divides the result of a reduction or is too
+    large to be a coincidence.
+    """
     counts: set[int] = set()
     for aval in (*jaxpr.in_avals, *(out.aval for eqn in jaxpr.eqns for out in eqn.outvars)):
         counts.update(aval.shape)
@@ -48,7 +55,17 @@ def element_counts(jaxpr: Jaxpr) -> frozenset[int]:
         shape = eqn.invars[0].aval.shape
         counts.add(math.prod(shape[axis] for axis in reduced_axes(eqn)))
     counts |= {n - 1 for n in counts}
-    return frozenset(n for n in counts if n > 2)
+    totals: set[Var] = set()
+    found: set[Literal] = set()
+    for eqn in jaxpr.eqns:
+        after_total = any(isinstance(atom, Var) and atom in totals for atom in eqn.invars)
+        if is_fold(eqn) or (after_total and is_index_map(eqn)):
+            totals.update(eqn.outvars)
+        for atom in eqn.invars:
+            if isinstance(atom, Literal) and atom.aval.dtype.kind in "iuf" and atom.val in counts:
+                if atom.val > LARGEST_COINCIDENCE or (after_total and eqn.primitive.name == "div"):
+                    found.add(atom)
+    return frozenset(found)
 
 
 def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
@@ -57,7 +74,7 @@ def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
 
 
 class _Writer:
-    def __init__(self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[int], *, flat: bool):
+    def __init__(self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], *, flat: bool):
         self.cluster = cluster
         self.layouts = layouts
         self.flat = flat

@@ -40,7 +40,7 @@ class Values:
         namer: Namer,
         arrays: Mapping[Var, str],
         canonical: IndexTuple,
-        counts: frozenset[int],
+        counts: frozenset[Literal],
         flat: bool,
     ):
         self.cluster = cluster
@@ -76,7 +76,7 @@ class Values:
     def _literal(self, atom: Literal, block: Block) -> str:
         """A constant; one that counts elements (the divisor of a mean) is a run-time argument, as sizes are."""
         dtype, value = atom.aval.dtype, atom.val
-        if dtype.kind not in "iuf" or value not in self.counts:
+        if atom not in self.counts:
             return literal(value, dtype)
         root = block
         while root.parent is not None:
