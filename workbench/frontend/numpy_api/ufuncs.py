@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...ir import Aval, Var
+from ..tracer import Tracer
 from ..views import write
 from .broadcasting import broadcast_scalars, broadcast_shapes, spell
 from .elementwise import RULES, truth
@@ -33,6 +35,7 @@ from .promotion import (
     is_python_scalar,
     out_of_bounds,
     resolve_ufunc,
+    typed_scalar,
 )
 
 IGNORED_KEYWORDS = ("order", "subok")  # about memory layout and subclasses: neither exists here
@@ -50,6 +53,10 @@ def call_ufunc(
     **keywords: Any,
 ) -> Any:
     """One ufunc call with NumPy's keywords: a tracer, a tuple of them, or `out`."""
+    if out is None and where is True and dtype is None and signature is None and sig is None and not keywords:
+        result = call_plainly(ufunc, inputs)
+        if result is not None:
+            return result
     if len(inputs) > ufunc.nin:  # positional outputs
         inputs, extra = inputs[: ufunc.nin], inputs[ufunc.nin :]
         out = extra if out is None else out
@@ -89,6 +96,45 @@ def call_ufunc(
     return results if ufunc.nout > 1 else results[0]
 
 
+# (ufunc, what is known of each operand) -> its loop: (in_dtypes, out_dtypes, rule)
+_loops: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+
+def call_plainly(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
+    """The common call, quickly: arrays of one shape, rank-0 arrays and Python floats, no keywords. None for others."""
+    key: list[Any] = [ufunc]
+    shape: tuple[int, ...] = ()
+    for x in inputs:
+        if type(x) is Tracer:
+            aval = x.aval
+            if aval.weak_type:
+                return None
+            key.append(aval.dtype)
+            if aval.shape:
+                if shape and shape != aval.shape:
+                    return None
+                shape = aval.shape
+        elif type(x) is float or (type(x) is int and 0 <= x < 128):  # ints that every integer dtype holds
+            if ufunc is np.power:
+                return None
+            key.append(type(x))
+        else:
+            return None
+    loop = _loops.get(tuple(key))
+    if loop is None:
+        if ufunc not in RULES or len(inputs) != ufunc.nin or ufunc is np.signbit:
+            return None
+        loop = _loops[tuple(key)] = (*resolve_ufunc(ufunc, inputs), RULES[ufunc])
+    in_dtypes, out_dtypes, rule = loop
+    operands = []
+    for x, dtype in zip(inputs, in_dtypes, strict=True):
+        if type(x) is Tracer:
+            operands.append(x if x.aval.dtype == dtype else cast(x, dtype))
+        else:
+            operands.append(dtype.type(x) if dtype.itemsize == 8 else typed_scalar(x, dtype))
+    return rule(*operands, out=out_dtypes)
+
+
 def normalize_out(out: Any, nout: int) -> tuple[Any, ...]:
     """`out=` as a tuple of `nout` tracers or Nones."""
     if out is None:
@@ -110,7 +156,9 @@ def normalize_out(out: Any, nout: int) -> tuple[Any, ...]:
 def strong(x: Any) -> Any:
     """The result of a NumPy function of Python scalars is a NumPy scalar, which promotes with its full dtype."""
     if x.aval.weak_type:
-        return bind("convert_element_type", x, new_dtype=x.dtype, weak_type=False)
+        x.aval = x.buffer.aval = aval = Aval(x.shape, x.dtype)
+        if isinstance(x.buffer.value, Var):  # just made, and known to nobody else yet
+            x.buffer.value.aval = aval
     return x
 
 
