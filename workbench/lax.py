@@ -119,7 +119,7 @@ def scan(
     if length is not None:
         lengths.add(operator.index(length))
     if len(lengths) > 1:
-        raise ValueError(f"lax.scan: the arrays in xs and `length` disagree: {sorted(lengths)}")
+        raise ValueError(f"lax.scan: the arrays in xs and `length` disagree: {sorted(lengths)}")  # pyright: ignore[reportArgumentType]  # checked by the caller
     if not lengths:
         raise ValueError("lax.scan: xs holds no array, so that `length` must be given")
     (n,) = lengths
@@ -127,9 +127,9 @@ def scan(
     if current_trace() is not None:
         from .frontend import structured
 
-        return structured.scan(f, init, leaves, tree, n, bool(reverse), n_unrolled)
+        return structured.scan(f, init, leaves, tree, n, bool(reverse), n_unrolled)  # pyright: ignore[reportArgumentType]  # checked by the caller
     carry, rows = init, []
-    for i in reversed(range(n)) if reverse else range(n):
+    for i in reversed(range(n)) if reverse else range(n):  # pyright: ignore[reportArgumentType]  # checked by the caller
         carry, y = carry_and_row(f(carry, optree.tree_unflatten(tree, [x[i] for x in leaves])))
         rows.append(y)
     if not rows:  # nothing ran: the types of the rows are known from tracing alone

@@ -105,7 +105,7 @@ def trace(
         _enter(record)
         record.entry = record.parent.entry if record.parent is not None else sys._getframe()
         dynamic = _dynamic(args, kwargs, numbers, names)
-        leaves, tree = optree.tree_flatten(dynamic, none_is_leaf=True)
+        leaves, tree = optree.tree_flatten(dynamic, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
         hints = _leaf_names(dynamic, [p for i, p in enumerate(parameters) if i not in numbers])
         is_traced = [_is_traced(leaf, keep_python_scalars, hint) for leaf, hint in zip(leaves, hints, strict=True)]
         inner: list[Any] = []
@@ -219,7 +219,7 @@ def _dynamic(args: tuple, kwargs: dict[str, Any], numbers: set[int], names: set[
 
 def _flattener(numbers: set[int], names: set[str], is_traced: Sequence[bool]) -> Callable:
     def flatten(args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-        leaves = optree.tree_leaves(_dynamic(args, kwargs, numbers, names), none_is_leaf=True)
+        leaves = optree.tree_leaves(_dynamic(args, kwargs, numbers, names), none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
         return [leaf for leaf, traced in zip(leaves, is_traced, strict=True) if traced]
 
     return flatten

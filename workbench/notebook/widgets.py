@@ -48,7 +48,7 @@ def _texts_of(report: object) -> TextSource | None:
         return None
 
     def text_of(kernel: str, kind: TextKind) -> str:
-        text = getattr(report.kernels[kernel], kind)
+        text = getattr(report.kernels[kernel], kind)  # pyright: ignore[reportArgumentType, reportCallIssue]  # found by id or position
         whole = None if text is None else text.whole()
         if whole is None:
             raise KeyError(kernel)

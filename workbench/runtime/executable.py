@@ -255,7 +255,7 @@ class _Driver:
         if isinstance(step, BranchStep):
             call = control.branch(runs)
         elif step.condition is not None:
-            call = control.while_loop(*runs, params["cond_nconsts"], params["body_nconsts"])
+            call = control.while_loop(*runs, params["cond_nconsts"], params["body_nconsts"])  # pyright: ignore[reportCallIssue]  # checked by the caller
         else:
             n_consts, n_carry = params["num_consts"], params["num_carry"]
             rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]

@@ -7,6 +7,9 @@ functions and of intrinsics. The operations are numba's own, without its `nsw`: 
 bits (tests/codegen/scalar_math/test_direct.py).
 """
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportAssignmentType=false
+# (llvmlite's values and types are not declared)
+
 from __future__ import annotations
 
 import ast

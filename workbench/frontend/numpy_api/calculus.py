@@ -26,6 +26,7 @@ from .reductions import part
 
 call = ufuncs.call_ufunc
 
+
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """NumPy's piecewise linear interpolation, between kernels."""
     x, xp, fp = (array(v) for v in (x, xp, fp))

@@ -60,7 +60,7 @@ def _gufunc(ufunc: np.ufunc, core: tuple[int, int], core_out: int, product: Call
         axis: int | None = None, keepdims: bool = False, **_: Any,
     ) -> Any:  # fmt: skip
         a, b = operand(a), operand(b)
-        in_dtypes, _ = resolve_ufunc(ufunc, (a, b), out=out, dtype=dtype, casting=casting)
+        in_dtypes, _ = resolve_ufunc(ufunc, (a, b), out=out, dtype=dtype, casting=casting)  # pyright: ignore[reportAssignmentType]  # NumPy's stubs say less than NumPy does
         a, b = (array(cast(x, d)) for x, d in zip((a, b), in_dtypes, strict=True))
         out_axes: tuple[int, ...] = ()
         if axis is not None:
@@ -108,7 +108,7 @@ def _core_shapes_fit(ufunc: np.ufunc, a: tuple[int, ...], b: tuple[int, ...]) ->
     if ufunc is np.matmul:
         if not a or not b:
             return False
-        inner = b[-2] if len(b) > 1 else b[0]
+        inner = b[-2] if len(b) > 1 else b[0]  # pyright: ignore[reportGeneralTypeIssues]  # NumPy's stubs say less than NumPy does
         loops, fits = (a[:-2], b[:-2]), a[-1] == inner
     elif ufunc is np.vecdot:
         if not a or not b:
@@ -228,10 +228,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 def linalg_outer(x1: Any, x2: Any, /) -> Any:
     x1, x2 = array(x1), array(x2)
     if x1.ndim != 1 or x2.ndim != 1:
-        raise ValueError(
-            "Input arrays must be one-dimensional, but they are "
-            f"x1.ndim={x1.ndim} and x2.ndim={x2.ndim}."
-        )
+        raise ValueError(f"Input arrays must be one-dimensional, but they are x1.ndim={x1.ndim} and x2.ndim={x2.ndim}.")
     return outer(x1, x2)
 
 

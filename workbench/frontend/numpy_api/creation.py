@@ -212,7 +212,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Any:
-    value = None if has_tracer(a) else np.asarray_chkfinite(a, dtype, order)
+    value = None if has_tracer(a) else np.asarray_chkfinite(a, dtype, order)  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy's stubs say less than NumPy does
     if value is None:
         raise unsupported("asarray_chkfinite raises depending on data, which is not known when traced")
     return asarray(a, dtype)
@@ -243,7 +243,7 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, 
         dtype = args[3]
     bounds = [static_array(v, "the bounds of arange").item() if not is_python_scalar(v) and v is not None
               and not isinstance(v, np.generic) else v for v in (start, stop, step)]  # fmt: skip
-    value = np.arange(*bounds, **({} if dtype is None else {"dtype": dtype}))
+    value = np.arange(*bounds, **({} if dtype is None else {"dtype": dtype}))  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy's stubs say less than NumPy does
     check_dtype(value.dtype, "arange")
     first, _, by = bounds
     if value.dtype.kind in "iu" and value.size and by in (None, 1) and isinstance(first, int | np.integer):
@@ -276,7 +276,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retste
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if _all_known(start, stop):
-        value, step = np.linspace(_number(start), _number(stop), num, endpoint, True, dtype, axis)
+        value, step = np.linspace(_number(start), _number(stop), num, endpoint, True, dtype, axis)  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy's stubs say less than NumPy does
         return (constant(value), step) if retstep else constant(value)
     n_steps = num - 1 if endpoint else num
     start, stop = operand(start), operand(stop)
@@ -393,9 +393,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         )
     if not shape:
         return filled((0,), dtype.type(0))
-    grids = [
-        reshape_to(bind("iota", dtype=dtype, shape=shape, dimension=i), (1, *shape)) for i in range(len(shape))
-    ]
+    grids = [reshape_to(bind("iota", dtype=dtype, shape=shape, dimension=i), (1, *shape)) for i in range(len(shape))]
     return bind("concatenate", *grids, dimension=0) if len(grids) > 1 else grids[0]
 
 

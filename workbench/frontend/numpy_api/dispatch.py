@@ -58,9 +58,7 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
     return call_ufunc(ufunc, a, b, **kwargs)
 
 
-def reduceat(
-    ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
-) -> Any:
+def reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.reduceat`, run by NumPy between kernels."""
     x, indices = array(x), array(indices)
     kwargs: dict[str, Any] = {} if dtype is None else {"dtype": np.dtype(dtype)}

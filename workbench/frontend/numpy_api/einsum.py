@@ -51,9 +51,7 @@ def parse(operands: Sequence[Any]) -> tuple[tuple[list[str], str], list[Any]]:
     terms = given.split(",")
     if len(terms) != len(arrays):
         amount = "fewer" if len(terms) > len(arrays) else "more"
-        raise ValueError(
-            f"{amount} operands provided to einstein sum function than specified in the subscripts string"
-        )
+        raise ValueError(f"{amount} operands provided to einstein sum function than specified in the subscripts string")
     spare = [c for c in LETTERS if c not in text]
     hidden = max(
         (x.ndim - len(t.replace("...", "")) for x, t in zip(arrays, terms, strict=True) if "..." in t), default=0

@@ -49,7 +49,7 @@ def _one_axis(kind: str) -> Callable[..., Any]:
         axis = normalize_axis_index(axis, a.ndim)
         if n is None:
             n = (a.shape[axis] - 1) * 2 if kind == "IRFFT" else a.shape[axis]
-        return transform(kind, a, (operator.index(n),), (axis,), norm, out)
+        return transform(kind, a, (operator.index(n),), (axis,), norm, out)  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
 
     return along_axis
 

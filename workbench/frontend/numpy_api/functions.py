@@ -48,7 +48,7 @@ FUNCTIONS.update({
     np.iscomplexobj: lambda x: array(x).dtype.kind == "c",
     np.isrealobj: lambda x: array(x).dtype.kind != "c",
     np.result_type: lambda *xs: np.result_type(*map(_dtype_of_argument, xs)),
-    np.can_cast: lambda from_, to, casting="safe": np.can_cast(_dtype_of_argument(from_), to, casting),
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(_dtype_of_argument(from_), to, casting),  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
     np.common_type: lambda *xs: np.common_type(*map(_stand_in, xs)),
     np.min_scalar_type: lambda a: np.min_scalar_type(_stand_in(a)),
     np.may_share_memory: lambda a, b, max_work=None: shares_memory(a, b),

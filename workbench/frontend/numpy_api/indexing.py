@@ -95,9 +95,7 @@ def as_index_array(item: Any) -> Any:
         return item
     item = np.asarray(item)
     if item.dtype.kind not in "biu":
-        raise IndexError(
-            "arrays used as indices must be of integer (or boolean) type" if item.ndim else INVALID_INDEX
-        )
+        raise IndexError("arrays used as indices must be of integer (or boolean) type" if item.ndim else INVALID_INDEX)
     if isinstance(item, np.ndarray) and item.ndim:
         lifted = core.lift(item)  # an array of the user's is an input, which may change between calls
         return item if known(lifted) is not None else lifted
@@ -110,7 +108,7 @@ def consumes(item: Any) -> int:
         return 0
     if isinstance(item, int | slice) and not is_tracer(item):
         return 1
-    return item.ndim if item.dtype == BOOL else 1
+    return item.ndim if item.dtype == BOOL else 1  # pyright: ignore[reportAttributeAccessIssue]  # NumPy's stubs say less than NumPy does
 
 
 def is_advanced(item: Any) -> bool:
@@ -124,9 +122,7 @@ def expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
         raise IndexError("an index can only have a single ellipsis ('...')")
     used = sum(map(consumes, entries))
     if used > ndim:
-        raise IndexError(
-            f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
     at = next((i for i, item in enumerate(entries) if item is Ellipsis), len(entries))
     return [*entries[:at], *[slice(None)] * (ndim - used), *entries[at + 1 :]]
 
@@ -238,8 +234,7 @@ def _joined(indices: list[Any]) -> list[Any]:
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {spelled} "
         ) from None
     return [
-        broadcast_operand(i, shape) if is_tracer(i) else np.array(np.broadcast_to(i, shape), order="C")
-        for i in indices
+        broadcast_operand(i, shape) if is_tracer(i) else np.array(np.broadcast_to(i, shape), order="C") for i in indices
     ]
 
 
@@ -391,9 +386,7 @@ def as_assigned(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(
-            f"could not broadcast input array from shape {spell(have)} into shape {spell(shape)}"
-        )
+        raise ValueError(f"could not broadcast input array from shape {spell(have)} into shape {spell(shape)}")
     return broadcast_operand(value, shape)
 
 

@@ -63,9 +63,7 @@ def between_kernels(function: Callable[..., Any], *traced: str, name: str = "") 
             default = signature.parameters[key].default
             if key in traced and value is not default:
                 if len(operands) != traced.index(key):
-                    raise unsupported(
-                        f"{called}: {key}= cannot be compiled without {traced[len(operands)]}="
-                    )
+                    raise unsupported(f"{called}: {key}= cannot be compiled without {traced[len(operands)]}=")
                 operands.append(operand(value))
             elif value is not default:
                 settings[key] = static_setting(value, f"{called}: {key}=")
@@ -89,18 +87,14 @@ def static_setting(value: Any, what: str) -> Any:
     return known.item() if known.ndim == 0 else known.tolist()
 
 
-def refused(
-    function: Callable[..., Any], why: str, *, fix: str = "", code: str = DATA_DEPENDENT
-) -> Callable[..., Any]:
+def refused(function: Callable[..., Any], why: str, *, fix: str = "", code: str = DATA_DEPENDENT) -> Callable[..., Any]:
     """`function`, which cannot be compiled because of `why`; run at once where its operands are known."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         known = _known_arguments((args, kwargs))
         if known is not None:
             return _lift_all(function(*known[0], **known[1]))
-        raise unsupported(
-            f"{function.__name__}: {why}", code=code, fixes=(fix,) if fix else ()
-        )
+        raise unsupported(f"{function.__name__}: {why}", code=code, fixes=(fix,) if fix else ())
 
     call.__name__ = function.__name__
     call.reason = why  # type: ignore[attr-defined]

@@ -221,7 +221,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) == 1:
         return _vector_norm(x, ord, axes, keepdims)
     if len(axes) == 2:
-        return _matrix_norm(x, ord, normalize_axis_tuple(axes, x.ndim), keepdims)
+        return _matrix_norm(x, ord, normalize_axis_tuple(axes, x.ndim), keepdims)  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
     raise ValueError("Improper number of dimensions to norm.")
 
 

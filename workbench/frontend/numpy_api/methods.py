@@ -220,8 +220,6 @@ def needs_numbers(name: str) -> Callable[..., Any]:
     return method
 
 
-
-
 METHODS.update({
     "all": reductions.all_, "any": reductions.any_, "argmax": reductions.argmax, "argmin": reductions.argmin,
     "argpartition": sorting.argpartition, "argsort": sorting.argsort, "astype": astype, "byteswap": byteswap,

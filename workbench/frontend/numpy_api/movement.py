@@ -238,7 +238,7 @@ def fliplr(m: Any) -> Any:
 
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     m = array(m)
-    axes = tuple(axes)
+    axes = tuple(axes)  # pyright: ignore[reportAssignmentType]  # NumPy's stubs say less than NumPy does
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:

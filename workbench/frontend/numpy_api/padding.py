@@ -122,7 +122,7 @@ def _pad_gathered(x: Any, widths: list[tuple[int, int]], mode: str) -> Any:
         n = x.shape[axis]
         if n == 0:
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
-        source = np.pad(np.arange(n), (before, after), mode=mode)
+        source = np.pad(np.arange(n), (before, after), mode=mode)  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy's stubs say less than NumPy does
         result = _taken(result, source, axis, before, after, n)
     return bind("copy", x) if result is x else result
 

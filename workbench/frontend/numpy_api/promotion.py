@@ -61,7 +61,7 @@ def _resolve(
     given = {} if signature is None else {"signature": signature}
     if ufunc in COMPARISONS and keys[:2] == (int, int):
         keys = (INT64, INT64, *keys[2:])  # by their types alone they could be ints of any size
-    return ufunc.resolve_dtypes(keys, casting=casting, reduction=reduction, **given)
+    return ufunc.resolve_dtypes(keys, casting=casting, reduction=reduction, **given)  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
 
 
 def resolve_ufunc(
@@ -109,7 +109,7 @@ def reduction_dtype(ufunc: np.ufunc, dtype: np.dtype, requested: Any = None) -> 
 def as_dtype(dtype: Any) -> np.dtype:
     """`np.dtype(dtype)`, where the DTypes' own classes (`np.dtypes.Float64DType`) are also understood."""
     if isinstance(dtype, type) and issubclass(dtype, np.dtype):
-        return dtype()
+        return dtype()  # pyright: ignore[reportCallIssue]  # NumPy's stubs say less than NumPy does
     return np.dtype(dtype)
 
 
@@ -132,12 +132,12 @@ def inexact_dtype(dtype: np.dtype) -> np.dtype:
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of the real part."""
-    return np.empty(0, dtype).real.dtype
+    return np.empty(0, dtype).real.dtype  # pyright: ignore[reportAttributeAccessIssue]  # NumPy's stubs say less than NumPy does
 
 
 def check_cast(source: np.dtype, target: np.dtype, casting: str, what: str) -> None:
     """Raise NumPy's TypeError unless `source` may be cast to `target`."""
-    if not np.can_cast(source, target, casting):
+    if not np.can_cast(source, target, casting):  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
         raise TypeError(f"Cannot cast {what} from {source!r} to {target!r} according to the rule '{casting}'")
 
 
@@ -152,7 +152,7 @@ def typed_scalar(value: Any, dtype: np.dtype) -> np.generic:
 def wrapped_scalar(value: Any, dtype: np.dtype) -> np.generic:
     """A Python scalar as an element of `dtype`, modulo its size: what `np.where` and `np.select` do with it."""
     with np.errstate(all="ignore"):
-        return np.asarray(value).astype(dtype)[()]
+        return np.asarray(value).astype(dtype)[()]  # pyright: ignore[reportReturnType]  # NumPy's stubs say less than NumPy does
 
 
 def assigned_scalar(value: Any, dtype: np.dtype) -> np.generic:

@@ -138,9 +138,7 @@ def mask_with_identity(ufunc: np.ufunc, values: Any, where: Any, initial: Any, n
     shape = np.broadcast_shapes(np.shape(np.broadcast_to(0, mask.shape)), values.shape)
     if shape != values.shape:
         raise ValueError(f"where: shape {mask.shape} does not broadcast to that of the array, {values.shape}")
-    return bind(
-        "select_n", broadcast_operand(mask, shape), neutral, broadcast_operand(values, shape)
-    )
+    return bind("select_n", broadcast_operand(mask, shape), neutral, broadcast_operand(values, shape))
 
 
 def _by_numpy(
@@ -169,7 +167,7 @@ def accumulate_ufunc(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, 
         dtype = ufuncs.normalize_out(out, 1)[0].dtype
     if ufunc not in SCANS or reduction_dtype(ufunc, x.dtype, dtype) == BOOL:
         kwargs = {"axis": axis} if dtype is None else {"axis": axis, "dtype": as_dtype(dtype)}
-        return finish(library.numpy_call(f"{ufunc.__name__}.accumulate", x, **kwargs), out, ufunc.__name__)
+        return finish(library.numpy_call(f"{ufunc.__name__}.accumulate", x, **kwargs), out, ufunc.__name__)  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
     loop = reduction_dtype(ufunc, x.dtype, dtype)
     return finish(scan(SCANS[ufunc], cast(x, loop), axis), out, ufunc.__name__)
 
@@ -184,7 +182,7 @@ def scan(name: str, x: Any, axis: int) -> Any:
 def _reducer(ufunc: np.ufunc, with_dtype: bool) -> Callable[..., Any]:
     if with_dtype:
 
-        def reduce_function(
+        def reduce_function(  # pyright: ignore[reportRedeclaration]  # NumPy's stubs say less than NumPy does
             a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
             initial: Any = NOVALUE, where: Any = True,
         ) -> Any:  # fmt: skip

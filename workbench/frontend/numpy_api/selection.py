@@ -183,7 +183,7 @@ def clip(a: Any, a_min: Any = NOVALUE, a_max: Any = NOVALUE, out: Any = None, *,
     if high is None:
         return call(np.maximum, a, low, **keywords)
     low, high = operand(low), operand(high)
-    in_dtypes, _ = resolve_ufunc(np._core.umath.clip, (a, low, high), dtype=dtype, casting=casting)
+    in_dtypes, _ = resolve_ufunc(np._core.umath.clip, (a, low, high), dtype=dtype, casting=casting)  # pyright: ignore[reportAssignmentType, reportAttributeAccessIssue]  # NumPy's stubs say less than NumPy does
     values = [cast(v, d) for v, d in zip((a, low, high), in_dtypes, strict=True)]
     shape = np.broadcast_shapes(*(shape_of(v) for v in values))
     x, low, high = broadcast_scalars(values, shape)

@@ -143,7 +143,7 @@ def isin(
     tests = array(test_elements)
     tests = reshape_to(tests, (tests.size,))
     settings = {"invert": bool(invert)} | ({"kind": kind} if kind is not None else {})
-    return as_array(library.numpy_call("isin", element, tests, **settings))
+    return as_array(library.numpy_call("isin", element, tests, **settings))  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:

@@ -171,9 +171,7 @@ def _axes_last(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return reshape_to(moved, (*(a.shape[i] for i in kept), length)), axes
 
 
-def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
-) -> Any:
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     """Sorted, then the mean of the middle; a NaN, which sorts last, is the median of its row."""
     a = array(a)
     shape = a.shape
@@ -388,7 +386,7 @@ def cov(
     else:
         weighted = reductions.sum_(call(np.multiply, w, cast(array(aweights), FLOAT64)))
         factor = call(np.subtract, w_sum, call(np.divide, call(np.multiply, float(ddof), weighted), w_sum))
-    factor = call(np.maximum, factor, 0.0) if not isinstance(factor, np.generic) else np.float64(max(factor, 0.0))
+    factor = call(np.maximum, factor, 0.0) if not isinstance(factor, np.generic) else np.float64(max(factor, 0.0))  # pyright: ignore[reportArgumentType]  # NumPy's stubs say less than NumPy does
     X = call(np.subtract, X, reshape_to(avg, (avg.shape[0], 1)))  # noqa: N806
     right = X if w is None else call(np.multiply, X, w)
     right = bind("transpose", right, permutation=(1, 0))

@@ -90,9 +90,7 @@ def call_ufunc(
     if weak:
         results = tuple(strong(r) for r in results)
     if where is not True or any(o is not None for o in outs):
-        results = tuple(
-            store(r, o, where, casting, ufunc.__name__, shape) for r, o in zip(results, outs, strict=True)
-        )
+        results = tuple(store(r, o, where, casting, ufunc.__name__, shape) for r, o in zip(results, outs, strict=True))
     return results if ufunc.nout > 1 else results[0]
 
 
