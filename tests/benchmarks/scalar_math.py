@@ -1,6 +1,6 @@
 """ns per element and largest error of the scalar functions, beside NumPy and numba's calls of the C library.
 
-    python -m tests.benchmarks.scalar_math [names ...] [--exhaustive]
+    python -m tests.benchmarks.scalar_math [names ...] [--exhaustive [--stride N]]
 
 Arrays of 4096 elements stay in the first cache, so that this is arithmetic and not memory. The error is the largest
 found over random and special arguments; with --exhaustive over all 2**32 float32 numbers, about a minute a function.
@@ -115,8 +115,8 @@ def _worst(got, wanted):
     return worst, where
 
 
-def exhaustive_error(name: str, begin: int = 0, end: int = 1 << 32) -> tuple[float, float]:
-    """The largest error over the float32 numbers with these bit patterns, against float64, and where it is."""
+def exhaustive_error(name: str, stride: int = 1) -> tuple[float, float]:
+    """The largest error over every `stride`-th float32 number, against float64, and where it is."""
     ours = compiled(f"{name}_f32", 1)
     reference = numpy_function(name)
     if reference is None:  # erf, erfc, logistic: our float64 function, 2**28 times as exact as is needed
@@ -129,8 +129,12 @@ def exhaustive_error(name: str, begin: int = 0, end: int = 1 << 32) -> tuple[flo
 
     worst, where = 0.0, 0.0
     chunk = 1 << 22
-    for start in range(begin, end, chunk):
-        x = np.arange(start, min(start + chunk, end), dtype=np.uint64).astype(np.uint32).view(np.float32)
+    for start in range(0, 1 << 32, chunk * stride):
+        x = (
+            np.arange(start, min(start + chunk * stride, 1 << 32), stride, dtype=np.uint64)
+            .astype(np.uint32)
+            .view(np.float32)
+        )
         out = np.empty_like(x)
         ours(1, x, out)
         with np.errstate(all="ignore"):
@@ -144,11 +148,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=[*UNARY, *BINARY])
     parser.add_argument("--exhaustive", action="store_true", help="all 2**32 float32 numbers")
+    parser.add_argument("--stride", type=int, default=1, help="with --exhaustive, every N-th of them")
     options = parser.parse_args()
     if options.exhaustive:
         for name in options.names:
             if name in UNARY:
-                worst, where = exhaustive_error(name)
+                worst, where = exhaustive_error(name, options.stride)
                 bound = scalar_function(name, np.dtype(np.float32)).max_ulp
                 print(f"{name}_f32: {worst:.3f} ULP at {where!r}, stated {bound}", flush=True)
         return

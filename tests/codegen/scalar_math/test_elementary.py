@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workbench.codegen.scalar_math import scalar_function
 
-from .ulps import BINARY, UNARY, apply, edges, exact, spread, ulp_errors
+from .ulps import BINARY, UNARY, apply, edges, exact, numpy_reference, spread, ulp_errors
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -53,6 +53,17 @@ def test_pow_near_the_ends_of_the_range(dtype):
     x = np.exp2(rng.uniform(-60, 60, 2000)).astype(dtype)
     y = (rng.uniform(-bits, bits, 2000) / np.log2(x.astype(np.float64))).astype(dtype)
     check("pow", x, y)
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name not in ("erf", "erfc", "logistic")])
+def test_a_sweep_of_all_float32(name):
+    """Every 16381st bit pattern, against NumPy in float64 (`tests.benchmarks.scalar_math --exhaustive` tries all)."""
+    x = np.arange(0, 1 << 32, 16381, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        wanted = numpy_reference(name)(x.astype(np.float64))
+    errors = ulp_errors(apply(name, x), wanted)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= scalar_function(name, F32).max_ulp, (x[worst], errors[worst])
 
 
 @settings(max_examples=60, deadline=None)

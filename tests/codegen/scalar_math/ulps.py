@@ -85,7 +85,7 @@ def exact(name: str, *arguments: np.ndarray) -> np.ndarray:
 
 def _exact_one(name: str, *values: float) -> tuple[float, float]:
     with np.errstate(all="ignore"):
-        reference = float(_numpy_reference(name)(*map(np.float64, values)))
+        reference = float(numpy_reference(name)(*map(np.float64, values)))
         size = abs(values[1] * np.log2(abs(values[0]))) if name == "pow" else abs(values[0])
     # NumPy settles special arguments, errors, poles, and what is far out of range: mpmath has other rules, or no end.
     special = not all(map(np.isfinite, values)) or np.isnan(reference) or (0.0 in values and "logadd" not in name)
@@ -103,7 +103,7 @@ def _c_pow(x: np.float64, y: np.float64) -> float:
     return np.power(np.array([x, x]), np.array([y, y]))[0]
 
 
-def _numpy_reference(name: str) -> Callable:
+def numpy_reference(name: str) -> Callable:
     table = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh}
     table |= {"atanh": np.arctanh, "atan2": np.arctan2, "pow": _c_pow, "erf": mpmath.fp.erf, "erfc": mpmath.fp.erfc}
     table |= {"logistic": lambda x: 1 / (1 + np.exp(-x))}

@@ -168,7 +168,7 @@ def cbrt_T(x):
 
 
 def hypot_T(x, y):
-    """sqrt(x**2 + y**2), without overflow on the way. At most 1 ULP."""
+    """sqrt(x**2 + y**2), without overflow on the way. At most 1.25 ULP."""
     a = fabs_T(x)
     b = fabs_T(y)
     larger = select_T(a > b, a, b)

@@ -13,6 +13,23 @@ from .logarithm import VALUES
 from .registry import FLOATS, library
 
 
+# LLVM's own rotation. Written as two shifts, 20 of them in a row take its analysis of loops exponential time.
+library(
+    '''
+@intrinsic
+def rotate_left_u32(typingctx, x, places):
+    """The bits of x moved up, those beyond the top coming in below."""
+
+    def codegen(context, builder, signature, args):
+        kind = args[0].type
+        rotate = builder.module.declare_intrinsic("llvm.fshl", [kind], ir.FunctionType(kind, [kind] * 3))
+        return builder.call(rotate, [args[0], args[0], args[1]])
+
+    return types.uint32(types.uint32, types.uint32), codegen
+'''
+)
+
+
 def _rounds() -> str:
     keys = ("k0", "k1", "k2")
     lines = ["x0 = add_T(x0, k0)", "x1 = add_T(x1, k1)"]
@@ -20,7 +37,7 @@ def _rounds() -> str:
         for rotation in ROTATIONS[group % 2]:
             lines += [
                 "x0 = add_T(x0, x1)",
-                f"x1 = xor_T(x0, or_T(raw_shl_T(x1, T_type({rotation})), raw_lshr_T(x1, T_type({32 - rotation}))))",
+                f"x1 = xor_T(x0, rotate_left_T(x1, T_type({rotation})))",
             ]
         first, second = keys[(group + 1) % 3], keys[(group + 2) % 3]
         lines += [f"x0 = add_T(x0, {first})", f"x1 = add_T(x1, add_T({second}, T_type({group + 1})))"]
