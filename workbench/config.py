@@ -1,7 +1,7 @@
 """Settings: one `config` object, safe under threads, whose fields can be set or overridden for a `with` block.
 
-    config.strict = True                # for the process
-    with config(strict=True): ...       # for this block, in this thread (or task)
+config.strict = True                # for the process
+with config(strict=True): ...       # for this block, in this thread (or task)
 """
 
 from __future__ import annotations

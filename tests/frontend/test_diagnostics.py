@@ -120,7 +120,8 @@ def test_what_numpy_refuses_too_is_numpys_own_error(use):
 
 def test_long_lines_are_cut_around_the_caret():
     def f(x):
-        total_of_everything_that_is_in_the_array_and_more = x.sum(); other = 1 if total_of_everything_that_is_in_the_array_and_more > 0 else 2  # noqa: E501, E702
+        total_of_everything_that_is_in_the_array_and_more = x.sum()
+        other = 1 if total_of_everything_that_is_in_the_array_and_more > 0 else 2  # noqa: E501, E702
         return other
 
     with pytest.raises(TracerBoolConversionError) as caught:

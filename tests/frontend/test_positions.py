@@ -44,7 +44,8 @@ def test_deep_call_paths_are_cut():
 
 def test_columns_count_characters():
     def f(x):
-        ä = x + 1; return ä * ä  # noqa: E702
+        ä = x + 1
+        return ä * ä  # noqa: E702
 
     eqns = trace(f, (X,), {}).jaxpr.eqns
     assert [source_text(e.origin.span) for e in eqns] == ["x + 1", "ä * ä"]

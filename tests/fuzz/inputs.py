@@ -57,7 +57,9 @@ class Input:
             if self.wild:
                 extremes = rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
                 corners = rng.choice(np.array([info.min, info.max, info.max - 1], dtype), shape)
-                values = np.where(rng.random(shape) < self.wild, np.where(rng.random(shape) < 0.5, extremes, corners), values)
+                values = np.where(
+                    rng.random(shape) < self.wild, np.where(rng.random(shape) < 0.5, extremes, corners), values
+                )
             return np.asarray(values, dtype)
         values = np.asarray(rng.normal(size=shape) * 2)
         if rng.random() < 0.3:
@@ -99,7 +101,11 @@ def draw_inputs(rng: random.Random) -> tuple[list[Input], list[dict[str, int]]]:
     dims = ("n", "m", "k")[:rank]
     inputs: list[Input] = []
     for name in ("a", "b", "c", "d")[: rng.choice((1, 2, 2, 3, 3, 4))]:
-        kind = "array" if not inputs else rng.choice(("array",) * 12 + ("float", "float", "int", "numpy", "complex", "bool"))
+        kind = (
+            "array"
+            if not inputs
+            else rng.choice(("array",) * 12 + ("float", "float", "int", "numpy", "complex", "bool"))
+        )
         dtype = base if rng.random() < 0.6 else np.dtype(rng.choice(DTYPES))
         mine: tuple[str | int, ...] = dims
         match rng.choice(("full",) * 5 + ("less", "less", "ones", "square", "scalar")) if inputs else "full":

@@ -108,7 +108,10 @@ class Grower:
         self.inputs, self.sizes = draw_inputs(self.rng)
         self.statements: list[str] = []
         self.inexact: set[str] = set()
-        blank = Program(self.seed, tuple(self.inputs), tuple(self.sizes), ("pass",), (self.inputs[0].name,), frozenset())
+        self.grows = False
+        blank = Program(
+            self.seed, tuple(self.inputs), tuple(self.sizes), ("pass",), (self.inputs[0].name,), frozenset()
+        )
         self.env: dict[str, Any] = dict(zip((i.name for i in self.inputs), blank.arguments(0), strict=True))
         self.scope = {"np": np}
 
@@ -129,7 +132,11 @@ class Grower:
         made = [name for name in self.env if name.startswith("t")] or ["a"]
         results = dict.fromkeys([*self.rng.sample(made, self.rng.randint(1, min(3, len(made)))), made[-1]])
         inexact = frozenset(self.inexact)
-        return Program(self.seed, tuple(self.inputs), tuple(self.sizes), tuple(self.statements), tuple(results), inexact)
+        if self.grows:  # with these sizes nobody has tried it
+            self.sizes[1] = {d: min(n, 9) for d, n in self.sizes[1].items()}
+        return Program(
+            self.seed, tuple(self.inputs), tuple(self.sizes), tuple(self.statements), tuple(results), inexact
+        )
 
     # ---- statements ----
 
@@ -162,7 +169,9 @@ class Grower:
         discontinuous = operator in ("//=", "%=")
         if discontinuous and (target.inexact or other.inexact):
             raise NoSuchPhraseError
-        inexact = other.inexact or target.inexact or operator == "**=" or target.kind == "c" and operator in ("*=", "/=")
+        inexact = (
+            other.inexact or target.inexact or operator == "**=" or target.kind == "c" and operator in ("*=", "/=")
+        )
         self._write(f"{target.text} {operator} {other.text}", target, inexact)
 
     def _store(self) -> None:
@@ -176,9 +185,13 @@ class Grower:
         condition = self.condition(target)
         other = self.fitting(Value("", target.value.dtype.type(0)))
         operator = self.rng.choice(("=", "=", "+=", "*="))
-        text = self.rng.choice((f"{target.text}[{condition.text}] {operator} {other.text}",
-                                f"np.putmask({target.text}, {condition.text}, {other.text})",
-                                f"np.copyto({target.text}, {other.text}, where={condition.text}, casting='unsafe')"))
+        text = self.rng.choice(
+            (
+                f"{target.text}[{condition.text}] {operator} {other.text}",
+                f"np.putmask({target.text}, {condition.text}, {other.text})",
+                f"np.copyto({target.text}, {other.text}, where={condition.text}, casting='unsafe')",
+            )
+        )
         if other.ndim and "[" in text:
             raise NoSuchPhraseError
         self._write(text, target, other.inexact or target.inexact)
@@ -207,7 +220,9 @@ class Grower:
     def _write(self, text: str, target: Value, inexact: bool) -> None:
         name = target.text.split("[")[0].split(".")[0]
         memory = self.env[name]
-        saved = {n: v.copy() for n, v in self.env.items() if isinstance(v, np.ndarray) and np.may_share_memory(v, memory)}
+        saved = {
+            n: v.copy() for n, v in self.env.items() if isinstance(v, np.ndarray) and np.may_share_memory(v, memory)
+        }
         try:
             exec(text, self.scope, self.env)
         except Exception:
@@ -253,7 +268,9 @@ class Grower:
             return self.variable()
         for _ in range(30):
             try:
-                family = self.rng.choice((UNARY,) * 3 + (BINARY,) * 5 + (PHRASES,) * 4 + (REDUCING,) * 2 + ("index",) * 2)
+                family = self.rng.choice(
+                    (UNARY,) * 3 + (BINARY,) * 5 + (PHRASES,) * 4 + (REDUCING,) * 2 + ("index",) * 2
+                )
                 if family == "index":
                     return self._checked(self.indexed(self.variable(lambda v: np.ndim(v) > 0)))
                 return self._phrase(self.rng.choice(family), depth)
@@ -284,6 +301,7 @@ class Grower:
             sizes = [float(max(np.size(o.value), 1)) for o in operands]
             if np.prod(sizes) * (sizes[0] if len(sizes) == 1 else 1) > MAX_SIZE:
                 raise NoSuchPhraseError
+            self.grows = True
         text = self._filled(phrase.text, x, parts)
         inexact = inexact or any(o.inexact for o in operands) or phrase.inexact_complex and any(
             o.kind == "c" for o in operands
@@ -378,7 +396,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _bracketed(x: Value) -> str:
-    return x.text if x.text.isidentifier() or x.text.endswith(")") and x.text.startswith("np.") and x.text.count("(") == 1 else f"({x.text})"
+    return (
+        x.text
+        if x.text.isidentifier() or x.text.endswith(")") and x.text.startswith("np.") and x.text.count("(") == 1
+        else f"({x.text})"
+    )
 
 
 def _broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:

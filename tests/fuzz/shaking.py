@@ -114,7 +114,7 @@ def shake(x: Any, scale: Any = None) -> Any:
         step = np.where(np.isfinite(step), step, 0)
         moved = array.real + _signs(array.shape) * step
         if array.dtype.kind == "c":
-            moved = moved + 0j
+            moved = np.asarray(moved + 0j)
             moved.imag = array.imag + _signs(array.shape) * step
     finite = np.isfinite(array)
     if not array.flags.writeable:

@@ -101,7 +101,9 @@ def test_a_nested_call_is_one_pjit_equation():
     program = wb.make_jaxpr(lambda a, b: inner(a, b) * 2)(A, B)
     assert [e.primitive.name for e in program.eqns] == ["pjit", "mul"]
     assert program.eqns[0].params["name"] == "sum_squared_error"
-    assert str(program) == """\
+    assert (
+        str(program)
+        == """\
 { lambda ; a:f32[3] b:f32[3]. let
     c:f32[] = pjit[
       name=sum_squared_error
@@ -113,6 +115,7 @@ def test_a_nested_call_is_one_pjit_equation():
     ] a b
     f:f32[] = mul c 2.0:f32[]
   in (f,) }"""
+    )
 
 
 @pytest.mark.parity("J3")

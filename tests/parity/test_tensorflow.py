@@ -191,6 +191,7 @@ def test_arrays_flow_between_kernels_library_calls_and_numpy_without_copies(monk
     monkeypatch.setitem(executable.run.__globals__, name, recording("sort", scope[name]))
     read = []
     for key in [k for k in scope if re.fullmatch(r"K\d+_run", k)]:
+
         def run(start, stop, *args, entry=scope[key]):
             read.append([a.__array_interface__["data"][0] for a in args if isinstance(a, np.ndarray)])
             return entry(start, stop, *args)

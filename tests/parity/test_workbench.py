@@ -245,10 +245,7 @@ def test_a_cell_reads_and_leaves_names_and_shows_its_last_expression(shell):
     photo = np.random.default_rng(0).random((30, 40, 3))
     shell.names["photo"] = photo
     result, shown = shell(
-        "%%jit\n"
-        "gray = photo @ np.array([0.2126, 0.7152, 0.0722])\n"
-        "edges = np.abs(gray[1:] - gray[:-1])\n"
-        "edges.max()"
+        "%%jit\ngray = photo @ np.array([0.2126, 0.7152, 0.0722])\nedges = np.abs(gray[1:] - gray[:-1])\nedges.max()"
     )
     gray = photo @ np.array([0.2126, 0.7152, 0.0722])
     edges = np.abs(gray[1:] - gray[:-1])

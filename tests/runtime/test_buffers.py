@@ -48,7 +48,7 @@ def test_a_view_keeps_its_block(pool):
         assert views[0][0] == 7 or len(views) < 4
         del other
         views.pop()
-    x = buffers.allocate((N,), np.dtype(np.float64), BYTES)
+    buffers.allocate((N,), np.dtype(np.float64), BYTES)
     assert pool.kept_bytes <= BYTES
 
 
@@ -161,3 +161,20 @@ def test_results_survive_pickling_copying_and_resizing():
     x = wb.jit(lambda x: x + 1)(np.ones(N))
     for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), np.resize(x, (2, N))[1]):
         assert np.all(y == 2)
+
+
+def test_without_memory_kept_blocks_are_given_back_and_then_it_is_a_memory_error(pool, monkeypatch):
+    pool.give(BYTES, pool.take(BYTES))
+    asked = []
+    real = buffers.mmap.mmap
+
+    def refusing(fd, n_bytes):
+        asked.append(pool.kept_bytes)
+        if len(asked) != 2:
+            raise OSError(12, "Cannot allocate memory")
+        return real(fd, n_bytes)
+
+    monkeypatch.setattr(buffers.mmap, "mmap", refusing)
+    assert pool.take(2 * BYTES) is not None and asked == [BYTES, 0]
+    with pytest.raises(MemoryError, match="allocate 1 MiB"):
+        buffers.allocate((N,), np.dtype(np.float64), BYTES)

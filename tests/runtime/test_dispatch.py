@@ -117,7 +117,11 @@ Point = namedtuple("Point", "x y")
 def test_pytrees_of_every_kind_go_in_and_come_out():
     @wb.jit
     def f(tree):
-        return {"d": [tree["a"] + 1, (tree["b"].x, None)], "p": Point(tree["b"].y * 2, 3), "o": OrderedDict(z=tree["a"])}
+        return {
+            "d": [tree["a"] + 1, (tree["b"].x, None)],
+            "p": Point(tree["b"].y * 2, 3),
+            "o": OrderedDict(z=tree["a"]),
+        }
 
     tree = {"b": Point(X, X * 2), "a": np.float32(2)}
     result = f(tree)
@@ -173,7 +177,7 @@ def test_a_global_array_is_read_at_every_call():
 def test_global_scalars_and_containers_are_guarded():
     global scale
     f = wb.jit(lambda x: x * scale + settings["shift"] + sum(p[0] for p in settings["parts"]))
-    for scale in (2.0, 3.0, 2, True):
+    for scale in (2.0, 3.0, 2, True):  # noqa: B007  (the function reads the global)
         np.testing.assert_array_equal(f(X), f.fn(X))
     settings["shift"] = -1.0
     np.testing.assert_array_equal(f(X), f.fn(X))

@@ -43,9 +43,9 @@ def element_counts(jaxpr: Jaxpr) -> frozenset[Literal]:
     """The literals of a program that count elements: kernels take them at run time, so that other shapes find them
     compiled.
 
-    Nothing says where a number came from. It is taken for a count if it is one (the length of an axis, how many elements
-    an array has or a reduction folds, or one less, for `ddof=1`) and either divides the result of a reduction or is too
-    large to be a coincidence.
+    Nothing says where a number came from. It is taken for a count if it is one (the length of an axis, how many
+    elements an array has or a reduction folds, or one less, for `ddof=1`) and either divides the result of a reduction
+    or is too large to be a coincidence.
     """
     counts: set[int] = set()
     for aval in (*jaxpr.in_avals, *(out.aval for eqn in jaxpr.eqns for out in eqn.outvars)):

@@ -107,7 +107,13 @@ class Values:
             if context is None:
                 context = self._contexts[eqn] = KernelIndexContext(eqn, self)
             context.block = home
-            return self._element(eqn, lowering.element(context, index), home)
+            text = self._element(eqn, lowering.element(context, index), home)
+            if home is block or "[" not in text:
+                return text
+            # A load outside of the loop that asked for it: LLVM may not know that the loop's stores don't change it.
+            name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
+            home.value_line(f"{name} = {text}", (self.number[eqn],))
+            return name
         if is_reduction(eqn) and not is_fold(eqn):
             if eqn.primitive.lowering.kind.startswith("arg"):
                 return literal(0, var.aval.dtype)

@@ -153,5 +153,3 @@ def _name_value(value: Any, name: str) -> None:
         var = value.buffer.value
         if isinstance(var, Var) and not var.hint:
             var.hint = name
-
-

@@ -285,7 +285,7 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
             fixes=("define the function outside the compiled code and pass the array as an argument",),
         )
     if isinstance(value, list | tuple | dict):
-        return optree.tree_map(lambda v: unlift_static(lifter, v), value, none_is_leaf=True)
+        return optree.tree_map(lambda v: unlift_static(lifter, v), value, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
     value = unwrap(value)
     original = lifter.originals.get(id(value))
     if original is not None:

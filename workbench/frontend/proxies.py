@@ -65,12 +65,39 @@ IMPURE_BUILTINS = {
 MATH_FUNCTIONS: dict[Any, np.ufunc] = {
     getattr(math, name): getattr(np, numpy_name)
     for name, numpy_name in {
-        "sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log2": "log2", "log10": "log10",
-        "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos",
-        "atan": "arctan", "atan2": "arctan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh",
-        "acosh": "arccosh", "atanh": "arctanh", "fabs": "fabs", "copysign": "copysign", "fmod": "fmod",
-        "hypot": "hypot", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "cbrt": "cbrt",
-        "degrees": "degrees", "radians": "radians", "nextafter": "nextafter", "pow": "power", "log": "log",
+        "sqrt": "sqrt",
+        "exp": "exp",
+        "exp2": "exp2",
+        "expm1": "expm1",
+        "log2": "log2",
+        "log10": "log10",
+        "log1p": "log1p",
+        "sin": "sin",
+        "cos": "cos",
+        "tan": "tan",
+        "asin": "arcsin",
+        "acos": "arccos",
+        "atan": "arctan",
+        "atan2": "arctan2",
+        "sinh": "sinh",
+        "cosh": "cosh",
+        "tanh": "tanh",
+        "asinh": "arcsinh",
+        "acosh": "arccosh",
+        "atanh": "arctanh",
+        "fabs": "fabs",
+        "copysign": "copysign",
+        "fmod": "fmod",
+        "hypot": "hypot",
+        "isnan": "isnan",
+        "isinf": "isinf",
+        "isfinite": "isfinite",
+        "cbrt": "cbrt",
+        "degrees": "degrees",
+        "radians": "radians",
+        "nextafter": "nextafter",
+        "pow": "power",
+        "log": "log",
     }.items()
     if hasattr(math, name)
 } | {getattr(cmath, name): getattr(np, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh")}
@@ -369,9 +396,7 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
             if name in names:
                 names[name] = _RefusedBuiltin(names[name], name, action)
 
-    def import_module(
-        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
-    ) -> Any:
+    def import_module(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         plain = dict.get(globals, "__builtins__") and {
             key: globals[key] for key in ("__name__", "__package__", "__spec__") if key in globals
         }  # fmt: skip

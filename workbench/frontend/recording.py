@@ -205,9 +205,7 @@ class Trace:
             arrays = [known[a] if isinstance(a, Var) else np.asarray(a.val, a.aval.dtype) for a in eqn.invars]
             with np.errstate(all="ignore"):
                 results = eqn.primitive.impl(*arrays, **eqn.params)
-            for out, result in zip(
-                eqn.outvars, results if eqn.primitive.multiple_results else (results,), strict=True
-            ):
+            for out, result in zip(eqn.outvars, results if eqn.primitive.multiple_results else (results,), strict=True):
                 value = np.array(result, out.aval.dtype).reshape(out.aval.shape)
                 value.flags.writeable = False
                 known[out] = value

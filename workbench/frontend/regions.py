@@ -262,7 +262,7 @@ def emit_scan(
 def as_index(pred: Tracer) -> Tracer:
     """A traced truth value as the index of a branch: 1 where it holds."""
     if pred.dtype.kind != "b":
-        pred = pred != 0
+        pred = pred != 0  # pyright: ignore[reportAssignmentType]  # a bool or a traced one
     return emit(REGISTRY["convert_element_type"], pred, new_dtype=np.dtype(np.int32), weak_type=False)
 
 

@@ -21,6 +21,7 @@ from .recording import Trace, current_trace
 if TYPE_CHECKING:
     from .views import ViewOp
 
+
 class Buffer:
     """Memory that traced arrays share: `value` is its content now, `version` counts the writes.
 

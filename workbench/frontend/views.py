@@ -93,7 +93,6 @@ class Rev:
 
 @dataclass(frozen=True, slots=True)
 class Transpose:
-
     applies = True
     permutation: tuple[int, ...]
 
@@ -109,7 +108,6 @@ class Transpose:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-
     applies = True
     shape: tuple[int, ...]
 

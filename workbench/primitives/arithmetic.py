@@ -22,6 +22,7 @@ from .signatures import (
     joint_aval,
     real_part,
     unary,
+    wrapping,
 )
 
 # A float power up to this is multiplied out: two roundings are the most that stays near the error bound of `pow`.
@@ -34,19 +35,19 @@ LARGEST_SHIFT = 5000
 add_p = Primitive("add")
 add_p.def_impl(as_array(np.add))
 add_p.def_abstract_eval(binary(add_p, ALL))
-add_p.def_lowering(Pointwise(lambda ctx, x, y: f"{x} | {y}" if ctx.dtype.kind == "b" else f"{x} + {y}"))
+add_p.def_lowering(Pointwise(lambda ctx, x, y: f"{x} | {y}" if ctx.dtype.kind == "b" else wrapping(ctx, "+", x, y)))
 
 # ---- sub ----
 sub_p = Primitive("sub")
 sub_p.def_impl(as_array(np.subtract))
 sub_p.def_abstract_eval(binary(sub_p, NUMBERS))
-sub_p.def_lowering(Pointwise(lambda ctx, x, y: f"{x} - {y}"))
+sub_p.def_lowering(Pointwise(lambda ctx, x, y: wrapping(ctx, "-", x, y)))
 
 # ---- mul ----
 mul_p = Primitive("mul")
 mul_p.def_impl(as_array(np.multiply))
 mul_p.def_abstract_eval(binary(mul_p, ALL))
-mul_p.def_lowering(Pointwise(lambda ctx, x, y: f"{x} & {y}" if ctx.dtype.kind == "b" else f"{x} * {y}"))
+mul_p.def_lowering(Pointwise(lambda ctx, x, y: f"{x} & {y}" if ctx.dtype.kind == "b" else wrapping(ctx, "*", x, y)))
 
 
 # ---- div: true division ----
@@ -131,8 +132,8 @@ def _multiply_out(ctx: ScalarContext, x: str) -> str:
     # NumPy's complex power starts at 1 + 0j from the fourth on, which makes a NaN of an infinite part.
     largest = 3 if ctx.dtype.kind == "c" else LARGEST_MULTIPLIED_POWER
     if 2 <= y <= largest:
-        square = f"({x} * {x})"  # of small integers: wider than the dtype, and cut to it at the end
-        return f"{square} * {square}" if y == 4 else f"{square} * {x}" if y == 3 else square
+        square = f"({wrapping(ctx, '*', x, x)})"  # of small integers: wider than the dtype, and cut to it at the end
+        return wrapping(ctx, "*", square, square) if y == 4 else wrapping(ctx, "*", square, x) if y == 3 else square
     match y:
         case 0:
             return ctx.const(1)
@@ -149,7 +150,7 @@ integer_pow_p.def_lowering(Pointwise(_multiply_out, flops=2))
 neg_p = Primitive("neg")
 neg_p.def_impl(as_array(np.negative))
 neg_p.def_abstract_eval(unary(neg_p, NUMBERS))
-neg_p.def_lowering(Pointwise(lambda ctx, x: f"-{x}"))
+neg_p.def_lowering(Pointwise(lambda ctx, x: f"-{x}" if ctx.dtype != np.int64 else wrapping(ctx, "-", "0", x)))
 
 # ---- abs ----
 abs_p = Primitive("abs")

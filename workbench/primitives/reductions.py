@@ -12,7 +12,7 @@ import numpy as np
 
 from ..ir import Aval, Primitive
 from .lowering import Reduction, ScalarContext
-from .signatures import ALL, BITS, INTS, NUMBERS, Dtypes, check_axes, check_dtype
+from .signatures import ALL, BITS, INTS, NUMBERS, Dtypes, check_axes, check_dtype, wrapping
 
 
 def folded_axes(params: Mapping[str, Any]) -> tuple[int, ...]:
@@ -87,13 +87,17 @@ def reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
 
 
 reduce_sum_p.def_abstract_eval(reduced(reduce_sum_p, NUMBERS))
-reduce_sum_p.def_lowering(Reduction("sum", lambda ctx, acc, x: f"{acc} + {x}", lambda dtype: 0, folded_axes))
+reduce_sum_p.def_lowering(
+    Reduction("sum", lambda ctx, acc, x: wrapping(ctx, "+", acc, x), lambda dtype: 0, folded_axes)
+)
 
 # ---- reduce_prod ----
 reduce_prod_p = Primitive("reduce_prod")
 reduce_prod_p.def_impl(fold(np.multiply, lambda dtype: 1))
 reduce_prod_p.def_abstract_eval(reduced(reduce_prod_p, NUMBERS))
-reduce_prod_p.def_lowering(Reduction("prod", lambda ctx, acc, x: f"{acc} * {x}", lambda dtype: 1, folded_axes))
+reduce_prod_p.def_lowering(
+    Reduction("prod", lambda ctx, acc, x: wrapping(ctx, "*", acc, x), lambda dtype: 1, folded_axes)
+)
 
 # ---- reduce_max ----
 reduce_max_p = Primitive("reduce_max")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Aval, Primitive, short_dtype_name
+from .lowering import ScalarContext
 
 Dtypes = frozenset[np.dtype]
 
@@ -128,3 +129,14 @@ def binary(primitive: Primitive, dtypes: Dtypes, result: ResultDtype = same) -> 
         return joint_aval(primitive.name, (x, y), result(check_same_dtype(primitive.name, (x, y))))
 
     return abstract_eval
+
+
+WRAPPING = {"+": "add", "-": "sub", "*": "mul"}
+
+
+def wrapping(ctx: ScalarContext, operator: str, x: str, y: str) -> str:
+    """`x operator y`, which wraps where 64-bit integers overflow: numba promises LLVM that signed ones never do, and
+    narrower ones are computed in 64 bits and cut."""
+    if ctx.dtype == np.int64:
+        return ctx.call(WRAPPING[operator], x, y, dtype=ctx.dtype)
+    return f"{x} {operator} {y}"

@@ -33,7 +33,11 @@ class Pool:
             if blocks:
                 self.kept_bytes -= n_bytes
                 return blocks.pop()
-        block = mmap.mmap(-1, n_bytes)
+        try:
+            block = mmap.mmap(-1, n_bytes)
+        except OSError:  # what waits for its next use may be in the way
+            self.clear()
+            block = _map(n_bytes)
         if n_bytes >= PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
             block.madvise(mmap.MADV_HUGEPAGE)
         return block
@@ -52,15 +56,22 @@ class Pool:
             return released
 
 
+def _map(n_bytes: int) -> mmap.mmap:
+    try:
+        return mmap.mmap(-1, n_bytes)
+    except OSError as error:
+        raise MemoryError(f"Unable to allocate {n_bytes / 2**20:.3g} MiB") from error
+
+
 class _Lease:
     """Owns a block on behalf of the arrays that lie on it."""
 
     __slots__ = ("__array_interface__", "_block", "_n_bytes", "_pool")
 
-    def __init__(self, pool: Pool, n_bytes: int, shape: tuple[int, ...], dtype: np.dtype):
+    def __init__(self, pool: Pool, n_bytes: int, block: mmap.mmap, shape: tuple[int, ...], dtype: np.dtype):
         self._pool = pool
         self._n_bytes = n_bytes
-        self._block = pool.take(n_bytes)
+        self._block = block
         address = np.frombuffer(self._block, np.uint8, 1).__array_interface__["data"][0]
         self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
 
@@ -76,4 +87,5 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype, n_bytes: int) -> np.ndarra
     if n_bytes < LARGE_BYTES:
         return np.empty(shape, dtype)
     rounding = PAGE if n_bytes >= PAGE else mmap.PAGESIZE
-    return np.asarray(_Lease(pool, -(-n_bytes // rounding) * rounding, shape, dtype))
+    n_bytes = -(-n_bytes // rounding) * rounding
+    return np.asarray(_Lease(pool, n_bytes, pool.take(n_bytes), shape, dtype))

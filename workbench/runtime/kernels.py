@@ -35,7 +35,7 @@ from numba.core.runtime.nrt import rtsys
 
 from .. import __version__
 from ..codegen.kernel import Kernel
-from ..codegen.scalar_math import namespace
+from ..codegen.scalar_math import definitions, namespace
 from ..config import config
 from ..errors import BackendError
 from .log import logger
@@ -112,7 +112,7 @@ def _environment_key() -> str:
 
 
 def _key(kernel: Kernel) -> str:
-    functions = "\n".join(f.source for f in kernel.functions)
+    functions = definitions([f.name for f in kernel.functions], imports=False)
     text = f"{_environment_key()}\n{kernel.signature}\n{kernel.source}\n{functions}"
     return hashlib.sha256(text.encode()).hexdigest()
 

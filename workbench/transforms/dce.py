@@ -88,7 +88,6 @@ class _Pruner:
             return inner, read
         return replace(inner, invars=tuple(var for var in inner.invars if var in used)), read
 
-
     def branch(self, eqn: Equation, needed: tuple[bool, ...]) -> Equation:
         branches = eqn.params["branches"]
         pruned = [self.program(_pick_results(branch, needed)) for branch in branches]

@@ -207,6 +207,7 @@ MOVEMENT: dict[str, tuple[Call, ...]] = {
     "argwhere": (lambda x: np.argwhere(np.eye(2)),),
 }  # fmt: skip
 
+
 def folds(f: Callable) -> tuple[Call, ...]:
     return (
         lambda x: f(x), lambda x: f(x, axis=0, keepdims=True), lambda x: f(x, axis=-1), lambda x: f(x, axis=(0, 1)),

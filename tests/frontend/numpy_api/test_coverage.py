@@ -45,9 +45,7 @@ def test_samples_give_numpys_values(sample):
     if "eig" in sample or "svd(" in sample or "qr(" in sample:
         return  # signs of vectors are free; see test_linear_algebra
     function = coverage.sample_function(sample)
-    check(
-        lambda *arrays: _comparable(function(*arrays)), *samples.inputs().values(), max_ulp=256, reduction_scale=100
-    )
+    check(lambda *arrays: _comparable(function(*arrays)), *samples.inputs().values(), max_ulp=256, reduction_scale=100)
 
 
 def _comparable(value: object) -> object:

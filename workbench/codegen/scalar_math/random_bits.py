@@ -12,8 +12,7 @@ from ...primitives.random import ERF_INV, LOG_TERMS, PARITY, ROTATIONS
 from .logarithm import VALUES
 from .registry import FLOATS, library
 
-
-# LLVM's own rotation. Written as two shifts, 20 of them in a row take its analysis of loops exponential time.
+# LLVM's own rotation: one instruction to look at, where two shifts would be three.
 library(
     '''
 @intrinsic
