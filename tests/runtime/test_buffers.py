@@ -48,8 +48,9 @@ def test_a_view_keeps_its_block(pool):
         assert views[0][0] == 7 or len(views) < 4
         del other
         views.pop()
-    buffers.allocate((N,), np.dtype(np.float64), BYTES)
+    held = buffers.allocate((N,), np.dtype(np.float64), BYTES)
     assert pool.kept_bytes <= BYTES
+    assert held.nbytes == BYTES
 
 
 def test_the_pool_keeps_no_more_than_its_limit():
