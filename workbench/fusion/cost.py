@@ -10,6 +10,9 @@ FLOPS_PER_BYTE = 1.0
 # LLVM's time grows faster than linearly with the length of a loop body.
 MAX_KERNEL_EQNS = 200
 MAX_KERNEL_ARRAYS = 40
+# Loops over fewer columns (colours, coordinates) neither fill a vector nor feed several threads. A higher bound would
+# change the plan, and so compile anew, for shapes that people do vary.
+MIN_COLUMNS = 5
 
 
 def flops(eqn: Equation) -> float:

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from ..ir import Equation, Var
 from .access import AxisMap, Reader, is_fold, reduced_axes
-from .cost import FLOPS_PER_BYTE, MAX_KERNEL_ARRAYS, MAX_KERNEL_EQNS, flops_per_element, is_expensive
+from .cost import (
+    FLOPS_PER_BYTE,
+    MAX_KERNEL_ARRAYS,
+    MAX_KERNEL_EQNS,
+    MIN_COLUMNS,
+    flops_per_element,
+    is_expensive,
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -231,7 +238,19 @@ class Fitter:
         moved = frozenset(mapping[axis] for axis in other.reduced if axis in mapping)
         if base.reduced and other.reduced and base.real_reduced != moved:
             return Refusal("WB315")
-        return Fit(code, base, other, mapping, base.reduced or moved)
+        fit = Fit(code, base, other, mapping, base.reduced or moved)
+        return Refusal("WB319") if self._has_few_columns(fit) else fit
+
+    @staticmethod
+    def _has_few_columns(fit: Fit) -> bool:
+        """Whether a reduction along leading axes would drag whole-array computation into loops over a few columns."""
+        base = fit.base
+        real = base.real_axes
+        if not fit.reduced or not real or real[-1] in fit.reduced:
+            return False
+        n_columns = math.prod(base.shape[axis] for axis in real if axis not in fit.reduced)
+        per_row = not fit.other.reduced and not any(a in fit.reduced for a in (fit.mapping or {}).values())
+        return n_columns < MIN_COLUMNS and not per_row
 
     def _check_outputs(self, fit: Fit, up: Group, down: Group) -> Refusal | None:
         """What `fit.other` must write to memory has to be a whole of the loops, or one value a row."""
