@@ -55,6 +55,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 UINT32, UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 MODES = ("low", "high")
+FEW_KEYS = 8  # up to here, compiled code makes the keys of a split as single numbers, in the kernel that uses them
 
 
 def _sampler(function: Function) -> Function:
@@ -118,8 +119,14 @@ def split(key: Array, num: Shape = 2) -> Array:
 
     >>> a, b = split(key(0))
     """
-    words = _key_words("split", key)
-    return np.stack(_blocks(words, _shape(num)), axis=-1)
+    words, sizes = _key_words("split", key), _shape(num)
+    if not _traced(*words):
+        return np.stack(_blocks(words, sizes), axis=-1)
+    if 0 < math.prod(sizes) <= FEW_KEYS:
+        rows = [np.stack(block) for block in _split(words, math.prod(sizes))]
+        return np.stack(rows).reshape(*sizes, 2)
+    first, second = (word[..., None] for word in _blocks(words, sizes))
+    return np.where(_bind(iota_p, dtype=UINT32, shape=(*sizes, 2), dimension=len(sizes)) == 0, first, second)
 
 
 @_sampler

@@ -51,10 +51,10 @@ class Block:
             self.items[self.open_loop : self.open_loop] = items
             self.open_loop += len(items)
 
-    def home(self, axes: frozenset[int]) -> Block:
+    def home(self, axes: frozenset[int], *, past_branches: bool = False) -> Block:
         """The outermost block in which a value that depends on `axes` can be computed, seen from here."""
         block = self
-        while not block.is_branch and block.parent is not None and axes <= block.parent.axes:
+        while block.parent is not None and axes <= block.parent.axes and (past_branches or not block.is_branch):
             block = block.parent
         return block
 

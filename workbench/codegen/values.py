@@ -68,10 +68,22 @@ class Values:
         if known is not None:
             return known
         axes = frozenset().union(*(e.axes() for e in index)) if index else frozenset()
-        home = block.home(axes)
+        home = block.home(axes, past_branches=axes < block.axes and self._is_valid_everywhere(atom, index))
         text = self._compute(atom, index, home, block)
         home.memo[key] = text
         return text
+
+    def _is_valid_everywhere(self, var: Var, index: IndexTuple) -> bool:
+        """Whether `index` is inside of an input, whatever condition it is read under. LLVM moves the arithmetic of such
+        values out of a loop, but not their loads; and it takes exponential time for long chains that it finds constant
+        only after it has vectorised the loop (the rounds of `threefry2x32`)."""
+        if var in self.producer or var in self.totals or var in self.stored:
+            return False
+        space = self.cluster.space.shape
+        return all(
+            (e.is_axis and space[e.axis or 0] == n) or (e.op == "const" and 0 <= e.args[0] < n)
+            for e, n in zip(index, var.aval.shape, strict=True)
+        )
 
     def _literal(self, atom: Literal, block: Block) -> str:
         """A constant; one that counts elements (the divisor of a mean) is a run-time argument, as sizes are."""
