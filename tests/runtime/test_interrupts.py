@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-
 import numpy as np
 import pytest
 
@@ -65,37 +59,3 @@ def test_an_interrupt_inside_the_users_function_leaves_no_trace_open():
         pass
     stop = False
     np.testing.assert_array_equal(compiled(X), X * 2)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_ctrl_c_at_random_moments(tmp_path):
-    code = """
-        import os, random, signal, sys, threading, time
-        import numpy as np, workbench as wb
-        x = np.linspace(0, 1, 30)
-        done = 0
-        random.seed(1)
-        for i in range(6):
-            f = wb.jit(lambda x: np.tanh(x) * (i + 0.5) + np.sort(x)[::-1] + x.sum())
-            timer = threading.Timer(random.uniform(0.0, 0.25), os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
-            try:
-                try:
-                    f(x)
-                    timer.join()
-                    time.sleep(0.01)
-                finally:
-                    timer.join()
-                    time.sleep(0.01)
-            except KeyboardInterrupt:
-                done += 1
-            expected = np.tanh(x) * (i + 0.5) + np.sort(x)[::-1] + x.sum()
-            assert np.allclose(f(x), expected)
-        print("interrupted", done)
-    """
-    environment = {**os.environ, "WORKBENCH_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=180, env=environment
-    )
-    assert done.returncode == 0 and "interrupted" in done.stdout, done.stderr[-2000:]
-    assert signal.getsignal(signal.SIGINT) is not None
