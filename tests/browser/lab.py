@@ -10,11 +10,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import quote
 
 import pytest
@@ -26,6 +26,9 @@ LABEXTENSION = PACKAGE / "labextension"
 EXTENSION_NAME = "jit-workbench"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
+SETTLE_TIMEOUT_S = 15
+
+T = TypeVar("T")
 
 Theme = Literal["light", "dark"]
 THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
@@ -35,6 +38,22 @@ def chromium() -> str | None:
     """The browser: WORKBENCH_CHROMIUM, or the first on the PATH."""
     candidates = [os.environ.get("WORKBENCH_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"]
     return next((found for name in candidates if name and (found := shutil.which(name))), None)
+
+
+def eventually(read: Callable[[], T], expected: T | Callable[[T], bool], within_s: float = SETTLE_TIMEOUT_S) -> None:
+    """Assert that what `read` returns becomes `expected` (a value, or a condition on it): a page draws when it can."""
+    from playwright.sync_api import Error
+
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            value: T | Error = read()
+            if expected(value) if callable(expected) else value == expected:
+                return
+        except Error as error:  # an element that the page is just replacing
+            value = error
+        assert time.monotonic() < deadline, f"{value!r} did not become {expected!r}"
+        time.sleep(0.05)
 
 
 def why_not() -> str:

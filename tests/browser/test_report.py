@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 
-from tests.browser.lab import browser_page, needs_browser, open_notebook, running_lab
+from tests.browser.lab import browser_page, eventually, needs_browser, open_notebook, running_lab
 from tests.report.sample_reports import edge_detection, hostile
 from workbench.report.compact import compact
 from workbench.report.schema import MIME_TYPE
@@ -100,8 +100,8 @@ def test_hovering_a_line_lights_its_equations(report, page, theme):
     line = line_of("edges")
     report.locator(f'.wb-source [data-line="{line}"] .wb-lineno').hover()
     report.locator(".wb-listing .wb-linked").first.wait_for()
-    assert linked(report) == equations_of(line)
-    assert page.evaluate(CONTRAST, LEAST_CONTRAST) == {}
+    eventually(lambda: linked(report), equations_of(line))
+    eventually(lambda: page.evaluate(CONTRAST, LEAST_CONTRAST), {})
     screenshot(page, theme, "code")
     report.locator(".wb-strip").hover()
     report.locator(".wb-listing .wb-linked").first.wait_for(state="detached")
@@ -111,6 +111,7 @@ def test_hovering_a_sub_expression_lights_only_its_own(report):
     line = report.locator(f'.wb-source [data-line="{line_of("tone")}"]')
     line.get_by_text("edges.max()", exact=True).hover()
     report.locator(".wb-listing .wb-linked").first.wait_for()
+    eventually(lambda: len(linked(report)), 1)
     (only,) = linked(report)
     row = report.locator(f'.wb-listing [data-equation="{only}"]')
     assert "reduce_max" in row.inner_text()
@@ -121,15 +122,17 @@ def test_hovering_an_equation_lights_the_source(report):
     row.scroll_into_view_if_needed()
     row.hover()
     report.locator(".wb-source .wb-expression.wb-linked").first.wait_for()
-    words = "".join(report.locator(".wb-source .wb-expression.wb-linked").all_inner_texts())
-    assert words.startswith("np.sqrt(")
+    words = report.locator(".wb-source .wb-expression.wb-linked")
+    eventually(lambda: "".join(words.all_inner_texts()), lambda text: text.startswith("np.sqrt("))
 
 
 def test_a_click_keeps_the_link_and_shows_its_kernel(report, page, theme):
     report.locator(f'.wb-source [data-line="{line_of("edges")}"]').get_by_text("np.sqrt(").click()
     report.get_by_role("button", name="Kernel", exact=True).click()
     report.locator(".wb-listing .wb-pinned").first.wait_for()
-    assert "sqrt" in " ".join(report.locator(".wb-listing .wb-pinned").all_inner_texts())
+    eventually(
+        lambda: " ".join(report.locator(".wb-listing .wb-pinned").all_inner_texts()), lambda text: "sqrt" in text
+    )
     screenshot(page, theme, "kernel")
 
 
@@ -139,7 +142,7 @@ def test_keys_work_inside_and_leave_the_notebook_alone(report, page):
     page.keyboard.press("Enter")
     page.wait_for_selector('.wb-report[data-lm-suppress-shortcuts="true"]')
     page.keyboard.press("2")
-    assert report.get_by_role("tab", name="Graph").get_attribute("aria-selected") == "true"
+    eventually(lambda: report.get_by_role("tab", name="Graph").get_attribute("aria-selected"), "true")
     page.keyboard.press("1")
     report.locator(".wb-source").focus()
     for _ in range(line_of("edges")):
@@ -152,11 +155,11 @@ def test_keys_work_inside_and_leave_the_notebook_alone(report, page):
     page.keyboard.press("/")
     page.wait_for_function("document.activeElement.type === 'search'")
     page.keyboard.type("sqrt")
-    assert "1 of" in report.locator(".wb-search-found").inner_text()
+    eventually(report.locator(".wb-search-found").inner_text, lambda text: "1 of" in text)
     for _ in range(2):
         page.keyboard.press("Escape")
     page.wait_for_selector('.wb-report[data-lm-suppress-shortcuts="true"]', state="detached")
-    assert report.evaluate("element => element === document.activeElement")
+    eventually(lambda: report.evaluate("element => element === document.activeElement"), True)
 
 
 @pytest.mark.parametrize("tab", ["Graph", "Kernels", "Timings", "Why"])
@@ -164,10 +167,10 @@ def test_every_view_is_drawn_whole(report, page, theme, tab):
     report.get_by_role("tab", name=tab).click()
     panel = report.get_by_role("tabpanel")
     panel.wait_for()
-    assert panel.bounding_box()["height"] > 100
-    assert page.evaluate(CONTRAST, LEAST_CONTRAST) == {}
+    eventually(panel.bounding_box, lambda box: box["height"] > 100)
+    eventually(lambda: page.evaluate(CONTRAST, LEAST_CONTRAST), {})
     # Nothing reaches over the report's right edge.
-    assert report.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+    eventually(lambda: report.evaluate("element => element.scrollWidth <= element.clientWidth + 1"), True)
     screenshot(page, theme, tab.lower())
 
 
@@ -175,7 +178,7 @@ def test_a_box_of_the_graph_opens_to_its_equations(report):
     report.get_by_role("tab", name="Graph").click()
     report.locator('.wb-node[data-node="K1"] .wb-node-toggle').click()
     n_equations = next(len(node.equations) for node in edge_detection().graph.nodes if node.id == "K1")
-    assert report.locator('.wb-node[data-node="K1"] .wb-node-equation').count() == n_equations
+    eventually(report.locator('.wb-node[data-node="K1"] .wb-node-equation').count, n_equations)
 
 
 def test_hostile_names_stay_text(page):
@@ -184,5 +187,5 @@ def test_hostile_names_stay_text(page):
     for tab in ("Code", "Graph", "Kernels", "Timings", "Why"):
         report.get_by_role("tab", name=tab).click()
         assert report.locator("img, script, iframe, object").count() == 0
-    assert "<" in report.inner_text()
+    eventually(report.inner_text, lambda text: "<" in text)
     report.locator(".wb-details").click()

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.browser.lab import browser_page, needs_browser, open_notebook, run_all_cells, running_lab
+from tests.browser.lab import browser_page, eventually, needs_browser, open_notebook, run_all_cells, running_lab
 from tests.report.sample_reports import edge_detection
 
 pytestmark = [*needs_browser, pytest.mark.xdist_group("browser")]
@@ -46,21 +46,21 @@ def test_what_is_pinned_in_one_view_is_pinned_in_the_linked_one(page):
     code, graph = page.locator(".wb-report").nth(1), page.locator(".wb-report").nth(2)
     code.get_by_text("np.sqrt(").first.click()
     graph.locator(".wb-node.wb-pinned").wait_for()
-    assert graph.locator(".wb-node.wb-pinned").get_attribute("data-node") == "K1"
+    eventually(lambda: graph.locator(".wb-node.wb-pinned").get_attribute("data-node"), "K1")
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "widgets.png")
     graph.locator('.wb-node[data-node="K2"] .wb-node-title').click()
     k2 = next(node for node in edge_detection().graph.nodes if node.id == "K2")
     code.locator(f'.wb-listing .wb-pinned[data-equation="{k2.equations[0]}"]').wait_for()
-    pinned = code.locator(".wb-listing .wb-pinned[data-equation]").all()
-    assert {row.get_attribute("data-equation") for row in pinned} == set(k2.equations)
+    pinned = code.locator(".wb-listing .wb-pinned[data-equation]")
+    eventually(lambda: {row.get_attribute("data-equation") for row in pinned.all()}, set(k2.equations))
 
 
 def test_the_rest_of_a_long_text_comes_from_the_kernel(page):
     report = page.locator(".wb-report").first
     report.locator(".wb-details").click()
     report.get_by_role("button", name="LLVM").click()
-    assert report.locator(".wb-listing .wb-text").all_inner_texts() == ["define void"]
+    eventually(report.locator(".wb-listing .wb-text").all_inner_texts, ["define void"])
     report.get_by_role("button", name="fetch the rest").click()
     report.get_by_text("to its end").wait_for()
-    assert report.locator(".wb-rest").count() == 0
+    eventually(report.locator(".wb-rest").count, 0)
