@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from workbench.errors import SideEffectError, TracerBoolConversionError, TracingError
+from workbench.errors import SideEffectError, TracingError
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_mistakes_raise_numpys_own_error_at_the_users_line(source, error, messag
         ("print(x)", SideEffectError),
         ("y = x + np.random.rand()", SideEffectError),
         ("names.append('b')", SideEffectError),
-        ("y = 1 if x.sum() > 0 else 2", TracerBoolConversionError),
+        ("y = 1 if x.sum() > 0 else 'two'", TracingError),
         ("import os\nos.getcwd()", SideEffectError),
         ("exec('y = 1')", SideEffectError),
         ("o = object()", TracingError),

@@ -29,7 +29,7 @@ def solve(A, x, b):
 
 def test_a_branch_names_the_line_the_value_and_its_history():
     with pytest.raises(TracerBoolConversionError) as caught:
-        trace(solve, (np.eye(3), X, X), {})
+        trace(solve, (np.eye(3), X, X), {}, strict=True)
     error = caught.value
     line = solve.__code__.co_firstlineno + 3
     assert str(error) == (
@@ -55,7 +55,7 @@ def test_cells_are_called_by_their_label():
     linecache.cache["<input 7>"] = (len(source), None, source.splitlines(True), "<input 7>")
     set_label("<input 7>", "In[7]")
     with pytest.raises(TracerBoolConversionError, match=r"from y = x.sum\(\) \(line 1\) ← x") as caught:
-        trace_cell(source, {"np": np, "x": X}, filename="<input 7>")
+        trace_cell(source, {"np": np, "x": X}, filename="<input 7>", strict=True)
     assert "   In[7]:2      if y > 0: z = 1" in str(caught.value)
     assert str(caught.value).splitlines()[-1].startswith("   TracerBoolConversionError WB101 at In[7]:2")
 
@@ -79,7 +79,7 @@ def test_cells_are_called_by_their_label():
 )
 def test_python_asking_for_a_value(use, error, code):
     with pytest.raises(error) as caught:
-        trace(use, (X,), {})
+        trace(use, (X,), {}, strict=code == "WB101")  # branches are converted otherwise
     assert caught.value.code == code
     assert caught.value.fixes
     assert f"{error.__name__} {code} at test_diagnostics.py:" in str(caught.value).splitlines()[-1]
@@ -125,7 +125,7 @@ def test_long_lines_are_cut_around_the_caret():
         return other
 
     with pytest.raises(TracerBoolConversionError) as caught:
-        trace(f, (X,), {})
+        trace(f, (X,), {}, strict=True)
     lines = str(caught.value).splitlines()
     start = lines[3].index("~")
     assert lines[2][start:].startswith("total_of_everything")

@@ -106,6 +106,11 @@ def trace_cell(
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     has_last = _name_last_expression(tree)
     code = compile(tree, filename, "exec", flags, dont_inherit=True)
+    if not strict:
+        from .convert import compile_cell, converted_module
+
+        converted = converted_module(tree)
+        code = code if converted is tree else compile_cell(converted, code, filename, flags)
     record = Trace(name, strict=strict)
     lifter = record.lifter = Lifter(record, trace_floats=True)
     with recording(record):

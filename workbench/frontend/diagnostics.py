@@ -491,6 +491,19 @@ outside, draws random numbers without a seed, reads a file, or calls code whose 
 A compiled branch has one type on both sides, and a loop carries the type that it began with.
   cond(p, lambda: 0, lambda: x)            ->  cond(p, lambda: np.zeros_like(x), lambda: x)
   fori_loop(0, 9, body, 0)  # adds floats  ->  fori_loop(0, 9, body, 0.0)""",
+    "WB181": """A variable has one type on one path through a branch or loop, and another one elsewhere.
+Which path is taken is only known when the kernel runs; types and shapes are fixed before. Such code runs in NumPy.
+  if c: y = x[1:]                          ->  y = np.where(c, ..., ...), of one shape
+  best = None; for ...: best = x           ->  best = np.zeros_like(x)""",
+    "WB182": """A list, dict, set or object changes inside a branch or loop on traced values.
+The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy.
+  while err > tol: errors.append(err)      ->  errors[k] = err, an array made before the loop""",
+    "WB183": """A branch or loop on traced values reaches code that raises.
+Whether it does is only known when the kernel runs. Such code runs in NumPy.
+  if x.max() > 9: raise ValueError         ->  check before you call the compiled function""",
+    "WB184": """A loop writes into an array and also gives its name to another array, or the array another name.
+Which array the write changes then differs from one iteration to the next. Such code runs in NumPy.
+  x[0] = 1; x = x + y                      ->  x[0] = 1; x[...] = x + y""",
     "WB170": """The code writes into an array while another of its inputs is a view of the same memory.
 What is read before and after the write is for NumPy to keep in order, and so it runs there.
   x[1:] += y  # y is a view of x           ->  x[1:] += y.copy()""",

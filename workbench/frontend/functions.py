@@ -25,20 +25,25 @@ NOT_CALLABLE = object()
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 
 
-def rebuild_code(code: types.CodeType) -> types.CodeType:
-    """The code that runs in place of the user's `code` while tracing.
+def rebuild_code(code: types.CodeType, *, convert: bool) -> types.CodeType:
+    """The code that runs in place of the user's `code` while tracing; with `convert`, its control flow is converted.
 
     A copy: the interpreter specialises code objects in place, and the user's own must stay tuned to plain globals.
     """
-    found = _copies.get(id(code))
+    from .convert import converted_code
+
+    key = (id(code), convert)
+    found = _copies.get(key)
     if found is None:
         if len(_copies) > 10_000:
             _copies.clear()
-        found = _copies[id(code)] = (code, code.replace())
+        new = converted_code(code) if convert else None
+        found = _copies[key] = (code, new or code.replace())
     return found[1]
 
 
-_copies: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by id: equal codes may stand in different files
+# By id: equal codes may stand in different files.
+_copies: dict[tuple[int, bool], tuple[types.CodeType, types.CodeType]] = {}
 
 
 def class_body_names(code: types.CodeType) -> set[str]:
@@ -110,7 +115,8 @@ def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Re
     originals = fn.__closure__ or ()
     # The cells are made first and filled later: a function may be in its own closure.
     cells = tuple([_new_cell(lifter, cell) for cell in originals])
-    code, overlay = rebuild_code(fn.__code__), lifter.overlay(fn.__globals__)
+    code = rebuild_code(fn.__code__, convert=not lifter.trace.strict)
+    overlay = lifter.overlay(fn.__globals__)
     overlay.place(class_body_names(code))
     new = types.FunctionType(code, overlay, fn.__name__, None, cells or None)
     new.__qualname__ = fn.__qualname__

@@ -252,12 +252,13 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
     if original is not None:
         return original[1]
     from .captures import Overlay
+    from .convert import plain_code
 
     space: Any = value.__globals__
     while isinstance(space, Overlay):
         space = space.source
     cells = tuple([types.CellType() for _ in value.__closure__ or ()])
-    new = types.FunctionType(value.__code__, space, value.__name__, None, cells or None)
+    new = types.FunctionType(plain_code(value.__code__), space, value.__name__, None, cells or None)
     lifter.originals[id(value)] = (value, new)
     for cell, traced_cell in zip(cells, value.__closure__ or (), strict=True):
         try:

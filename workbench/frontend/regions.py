@@ -86,6 +86,12 @@ class Region:
             return var, var
         return entry.var, entry.tracer.buffer.value
 
+    def pass_on_ambiguity(self) -> None:
+        """What a branch or loop inside makes ambiguous is so outside, too."""
+        for entry in self.captured:
+            if entry.tracer is not None and entry.tracer.buffer.ambiguous:
+                entry.value.buffer.ambiguous = True
+
     def close(self, invars: Sequence[Var], outvars: Sequence[Atom]) -> Jaxpr:
         record = self.record
         read = {a for eqn in record.eqns for a in eqn.invars} | set(outvars)
@@ -118,6 +124,7 @@ def _input(record: Trace, prototype: Any) -> Tracer:
     var = Var(prototype.aval if is_tracer else prototype, getattr(prototype.current, "hint", "") if is_tracer else "")
     record.invars.append(var)
     tracer = input_tracer(record, var, prototype)
+    tracer.buffer.ambiguous = is_tracer and prototype.buffer.ambiguous
     if not is_tracer:
         tracer.scalar = not var.aval.shape  # a row of a vector is a scalar
     if tracer.scalar is False and is_tracer:
@@ -154,6 +161,7 @@ def adopt_buffer(trace: Trace, x: Tracer) -> Tracer:
         entry.var = Var(buffer.aval, entry.name if entry.name.isidentifier() else "")
         entry.tracer = input_tracer(trace, entry.var, root)
         entry.tracer.buffer.writeable = buffer.writeable
+        entry.tracer.buffer.ambiguous = buffer.ambiguous
         if id(buffer) not in trace.forget:
             trace.borrow(entry.var, parent, buffer.value)
     node = entry.tracer

@@ -29,7 +29,7 @@ class Buffer:
     a write; var_in: the program's input that this memory is, if it came from outside; given: the array it was then.
     """
 
-    __slots__ = ("aval", "given", "strides", "trace", "value", "var_in", "version", "whole", "writeable")
+    __slots__ = ("ambiguous", "aval", "given", "strides", "trace", "value", "var_in", "version", "whole", "writeable")
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
         self.trace = trace
@@ -37,6 +37,7 @@ class Buffer:
         self.aval = value.aval
         self.strides = strides
         self.writeable = writeable
+        self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
         self.version = 0
         self.var_in: Var | None = None
         self.given: Any = None

@@ -252,6 +252,10 @@ def write(target: Tracer, value: Tracer) -> None:
         target, value = lift(target), lift(value)
     if same_memory(target, value):
         return
+    if target.buffer.ambiguous:
+        from .diagnostics import unsupported
+
+        raise unsupported("a write to an array of which a traced branch or loop decides what else shares its memory")
     if value.aval.shape != target.aval.shape or value.aval.dtype != target.aval.dtype:
         raise AssertionError(f"write of {value.aval} to {target.aval}")
     buffer, trace = target.buffer, target.buffer.trace

@@ -1,0 +1,319 @@
+"""Converted control flow does what Python does, on values that are known and on values that are not."""
+
+from __future__ import annotations
+
+import copy
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optree
+import pytest
+
+import workbench as wb
+from workbench.errors import TracerBoolConversionError, TracingError
+from workbench.frontend.cells import trace_cell
+from workbench.frontend.convert import plain_code
+from workbench.frontend.trace import trace
+from workbench.ir import check_jaxpr
+from workbench.ir.evaluate import eval_jaxpr
+from workbench.transforms.pipeline import run_pipeline
+
+from .control_flow_programs import control_flow_program
+
+X = np.linspace(-1.0, 2.0, 7)
+
+
+def run_traced(fn: Callable, args: tuple) -> Any:
+    """`fn(*args)` by its program, optimised, in the reference evaluator."""
+    traced = trace(fn, args, {})
+    check_jaxpr(traced.jaxpr)
+    inputs = [*traced.flatten(args, {}), *(c.read() for c in traced.captures)]
+    with np.errstate(all="ignore"):
+        results = eval_jaxpr(run_pipeline(traced.jaxpr, check=True), *map(np.asarray, inputs))
+    return traced.rebuild(results, inputs)
+
+
+def assert_same(fn: Callable, *args: Any) -> None:
+    """The results, and what became of the arguments."""
+    expected_args, found_args = copy.deepcopy(args), copy.deepcopy(args)
+    with np.errstate(all="ignore"):
+        expected = fn(*expected_args)
+    found = run_traced(fn, found_args)
+    a, b = optree.tree_leaves((expected, expected_args)), optree.tree_leaves((found, found_args))
+    assert len(a) == len(b)
+    for x, y in zip(a, b, strict=True):
+        np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=1e-9, atol=1e-11)
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+
+
+def primitives(fn: Callable, *args: Any) -> list[str]:
+    return [eqn.primitive.name for eqn in trace(fn, args, {}).jaxpr.eqns]
+
+
+def helper(v: Any) -> Any:
+    if v > 1:
+        return v * 2
+    return v / 2
+
+
+def branch(x):
+    if x.sum() > 0:
+        y = x * 2
+    elif x[0] > 0:
+        y = x - 1
+    else:
+        y = -x
+    return y + 1
+
+
+def early_return(x):
+    if x[0] > 0:
+        return x
+    if x[1] < 0:
+        return x * 3
+    return x - 1
+
+
+def converge(x):
+    err, k = 1.0, 0
+    while err > 1e-3:
+        new = (x + 1) / 2
+        err = np.abs(new - x).max()
+        x = new
+        k += 1
+    return x, err, k
+
+
+def stencil(u):
+    for _ in range(100):
+        u[1:-1] = u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return u
+
+
+def two_buffers(u):
+    v = u.copy()
+    for _ in range(33):
+        v[1:-1] = 0.5 * (u[2:] + u[:-2])
+        u, v = v, u
+    return u, v
+
+
+def jumps(x):
+    s = 0
+    for i in range(70):
+        if x[i % 7] > 0.5:
+            continue
+        s += x[i % 7]
+        if s < -8:
+            break
+    return s, i
+
+
+def return_from_a_loop(x):
+    for i in range(50):
+        if x[i % 7] > 1:
+            return i, x[i % 7]
+    return -1, 0.0
+
+
+def calls(x):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        out[i] = helper(x[i])
+    return out
+
+
+def plain_numbers_in_while(x):
+    total, i = 0.0, 0
+    while i < 1000:
+        total += np.sin(x).sum() * i
+        i += 1
+    return total
+
+
+def loop_else(x):
+    for i in range(20):
+        for j in range(30):
+            x = x + i * j
+            if x[0] > 1000:
+                break
+        else:
+            x = x - 1
+    return x
+
+
+def expressions(x):
+    return (x[0] if x.sum() > 3 else x[1]), (x[0] > 0 and x[1] > 0), (x[0] < 0 or x[1] > 0), not x[0] > 0, 0 < x[1] < 1
+
+
+def best(x):
+    value, at = x[0], 0
+    for i in range(1, len(x)):
+        if x[i] > value:
+            value, at = x[i], i
+    return value, at
+
+
+def writes_in_branches(x):
+    if x[0] > 0:
+        x[1] = 5
+    else:
+        x[2:4] += 1
+    x[0] = 9
+
+
+def lists(x):
+    terms = []
+    for i in range(10):
+        terms.append(x * i)
+    return sum(terms)
+
+
+def plain_python(x):
+    s = 0
+    for k in range(10):
+        s += k
+    return x + np.zeros(s // 45 * 7)
+
+
+PROGRAMS = [
+    branch, early_return, converge, stencil, two_buffers, jumps, return_from_a_loop, calls, plain_numbers_in_while,
+    loop_else, expressions, best, writes_in_branches, lists, plain_python,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_does_what_python_does(program: Callable) -> None:
+    assert_same(program, X.copy())
+    assert_same(program, -X)
+
+
+@pytest.mark.parametrize("program", [branch, converge, two_buffers, jumps], ids=lambda f: f.__name__)
+def test_compiles_to_the_same(program: Callable) -> None:
+    a, b = X.copy(), X.copy()
+    compiled = wb.jit(program)
+    expected, found = program(a), compiled(b)
+    assert not compiled.fallbacks
+    for x, y in zip(optree.tree_leaves((expected, a)), optree.tree_leaves((found, b)), strict=True):
+        np.testing.assert_allclose(y, x, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_programs(seed: int) -> None:
+    source = control_flow_program(seed)
+    filename = f"<program {seed}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(source, filename, "exec"), namespace)
+    rng = np.random.default_rng(seed)
+    try:
+        assert_same(namespace["f"], rng.normal(size=5), rng.normal(size=5), float(rng.normal()))
+    except TracingError:  # it runs in NumPy: right by definition
+        pass
+
+
+def test_loops_are_one_equation_whatever_their_length() -> None:
+    def power(x, n):
+        for _ in range(n):
+            x = x * 0.5 + 1
+        return x
+
+    assert primitives(power, X, 20) == primitives(power, X, 10_000) == ["scan"]
+    assert primitives(power, X, np.int64(7))[-1] == "while"
+    assert primitives(power, X, 3) == ["mul", "add"] * 3
+
+
+def test_strict_tracing_converts_nothing() -> None:
+    with pytest.raises(TracerBoolConversionError):
+        trace(branch, (X,), {}, strict=True)
+
+
+def test_positions_are_the_users() -> None:
+    traced = trace(branch, (X,), {})
+    (cond,) = [eqn for eqn in traced.jaxpr.eqns if eqn.primitive.name == "cond"]
+    first = branch.__code__.co_firstlineno
+    assert (cond.origin.span.line, cond.origin.span.function) == (first + 1, "branch")
+    (double,) = cond.params["branches"][1].eqns
+    assert (double.origin.span.line, double.origin.span.function) == (first + 2, "branch")
+
+
+def test_cells_convert_too() -> None:
+    source = "for i in range(30):\n    x = x * 0.5 + i\nif x[0] > 3:\n    y = x\nelse:\n    y = -x\ny"
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(True), "<cell>")
+    namespace = {"x": X.copy(), "np": np}
+    cell = trace_cell(source, namespace, filename="<cell>")
+    assert [e.primitive.name for e in cell.jaxpr.eqns if e.primitive.name in ("scan", "cond")] == ["scan", "cond"]
+    assert set(cell.outputs) == {"i", "x", "y"}
+    results = eval_jaxpr(cell.jaxpr, *[c.read() for c in cell.captures])
+    values, _ = cell.rebuild(results, [c.read() for c in cell.captures])
+    expected: dict[str, Any] = {"x": X.copy(), "np": np}
+    exec(source, expected)
+    assert values["i"] == 29
+    np.testing.assert_allclose(values["y"], expected["y"])
+
+
+def test_functions_that_a_cell_keeps_are_the_users_own() -> None:
+    source = "def g(v):\n    if v > 0:\n        return v\n    return -v\ny = g(x[0])"
+    linecache.cache["<cell g>"] = (len(source), None, source.splitlines(True), "<cell g>")
+    cell = trace_cell(source, {"x": X.copy()}, filename="<cell g>")
+    values, _ = cell.rebuild(eval_jaxpr(cell.jaxpr, *[c.read() for c in cell.captures]), [X])
+    assert "<workbench.frontend.branching>" not in values["g"].__code__.co_names
+    assert values["g"].__code__ is plain_code(values["g"].__code__)
+    assert not any(hasattr(c, "if_") for c in values["g"].__code__.co_consts)
+    assert values["g"](-2) == 2
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        (lambda x: x if x.sum() > 0 else x[1:], "WB181"),
+        (lambda x: "positive" if x.sum() > 0 else "negative", "WB181"),
+    ],
+)
+def test_types_that_differ_are_refused(program: Callable, code: str) -> None:
+    with pytest.raises(TracingError) as caught:
+        trace(program, (X,), {})
+    assert caught.value.code == code
+
+
+def test_lists_in_traced_loops_are_refused_and_left_alone() -> None:
+    def record(x):
+        steps = []
+        while x.sum() < 100:
+            x = x * 1.5
+            steps.append(1)
+        return x, len(steps)
+
+    with pytest.raises(TracingError, match="WB182"):
+        trace(record, (X,), {})
+    assert wb.jit(record)(X)[1] == record(X)[1]
+
+
+def test_errors_in_branches_are_left_to_numpy() -> None:
+    def checked(x):
+        if x.sum() > 100:
+            raise ValueError("too big")
+        return x + 1
+
+    compiled = wb.jit(checked)
+    np.testing.assert_array_equal(compiled(X), X + 1)
+    assert compiled.fallbacks[0].code == "WB183"
+    with pytest.raises(ValueError, match="too big"):
+        compiled(X + 100)
+
+
+def test_writes_through_another_name_are_not_lost() -> None:
+    def aliased(x):
+        y = x + 1
+        z = y
+        if x[0] > 0:
+            z = x + 2
+        z[0] = 50
+        return y, z
+
+    for x in (X, -X):
+        expected, found = aliased(x), wb.jit(aliased)(x)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])

@@ -1,0 +1,370 @@
+"""What converted control flow calls: Python's own behaviour where the test is known, one equation where it is traced.
+
+Bodies are functions without parameters that share their variables with the function around them through closure cells
+(in a cell of a notebook, through the globals). To trace a body, its variables are set, it is run in a region, and its
+variables are read: `Variables` does both.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Sequence
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ..ir import REGISTRY
+from .diagnostics import bool_value
+from .merging import UNDEFINED, Outcome, branch_outcome, merge_results, refuse
+from .recording import current_trace
+from .regions import as_index, emit_cond
+from .staging import Stage, TracedRange
+from .tracer import Tracer, emit, known_value
+
+MAX_UNROLL = 4  # iterations that are always written out
+MAX_UNROLLED_EQNS = 24  # short loops are written out up to here
+MAX_UNROLL_IF_MUST = 64  # iterations of a loop whose body cannot be traced with an unknown index
+_FIRST_STATIC = 8  # iterations of a `while` on plain numbers before it is tried as a loop
+
+
+def unknown(value: Any) -> bool:
+    """Whether the truth of `value` is only known when the kernel runs. Arrays of other sizes have none, as in NumPy."""
+    return type(value) is Tracer and value.size == 1 and known_value(value) is None
+
+
+class Variables:
+    """The variables that bodies share, by name."""
+
+    def __init__(self, *functions: FunctionType):
+        self.cells: dict[str, CellType] = {}
+        for function in functions:
+            self.cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        self.space: Any = functions[0].__globals__
+
+    def get(self, name: str) -> Any:
+        cell = self.cells.get(name)
+        try:
+            return self.space[name] if cell is None else cell.cell_contents
+        except (KeyError, ValueError):
+            return UNDEFINED
+
+    def set(self, name: str, value: Any) -> None:
+        cell = self.cells.get(name)
+        if cell is None:
+            if value is UNDEFINED:
+                dict.pop(self.space, name, None)
+            else:
+                self.space[name] = value
+        elif value is not UNDEFINED:
+            cell.cell_contents = value
+        elif self.get(name) is not UNDEFINED:
+            del cell.cell_contents
+
+    def state(self, names: Sequence[str]) -> dict[str, Any]:
+        return {name: self.get(name) for name in names}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            self.set(name, value)
+
+    def roots(self, names: Sequence[str]) -> list[tuple[str, Any]]:
+        """What the statement can reach by these names, besides what the lifter watches."""
+        found = []
+        for name in names:
+            cell = self.cells.get(name)
+            value = dict.get(self.space, name, UNDEFINED) if cell is None else self.get(name)
+            if value is not UNDEFINED:
+                found.append((name, value))
+        return found
+
+
+class Watched:
+    """The containers and objects that a body can reach. Tracing runs it once, so that it must not change them."""
+
+    def __init__(self, roots: Sequence[tuple[str, Any]]):
+        self.contents: list[tuple[str, Any, Any]] = []
+        seen: set[int] = set()
+        pending = list(roots)
+        while pending:
+            name, value = pending.pop()
+            kind = type(value)
+            if kind is Tracer or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, list | tuple | dict | set | frozenset | deque | bytearray):
+                if not isinstance(value, tuple | frozenset):
+                    self.contents.append((name, value, _copied(value)))
+                if not isinstance(value, bytearray):
+                    pending += [(name, v) for v in (value.values() if isinstance(value, dict) else value)]
+            elif isinstance(value, FunctionType):
+                for cell in value.__closure__ or ():
+                    self.contents.append((name, cell, _content(cell)))
+                    pending.append((name, _content(cell)))
+            elif isinstance(value, MethodType):
+                pending.append((name, value.__self__))
+            elif isinstance(value, np.ndarray):
+                self.contents.append((name, value, value.copy()))
+            elif hasattr(kind, "__next__") and not isinstance(value, type):
+                raise refuse("uses", name, "an iterator, which a traced branch or loop would advance only once")
+            elif hasattr(value, "__dict__") and not isinstance(value, type) and kind.__module__ != "builtins":
+                if type(value.__dict__) is dict:
+                    self.contents.append((name, value.__dict__, dict(value.__dict__)))
+                    pending += [(name, v) for v in value.__dict__.values()]
+
+    def undo(self, own_cells: frozenset[int]) -> str:
+        """Put everything back; the name by which something was changed, or ""."""
+        changed = ""
+        for name, value, before in self.contents:
+            if not self._same(value, before, own_cells):
+                changed = changed or name
+                _put_back(value, before)
+        return changed
+
+    def check(self, own_cells: frozenset[int]) -> None:
+        """TracingError if the body changed something, which is undone."""
+        changed = self.undo(own_cells)
+        if changed:
+            raise refuse("changes", changed, "a container, inside a branch or loop on traced values")
+
+    @staticmethod
+    def _same(value: Any, before: Any, own_cells: frozenset[int]) -> bool:
+        if isinstance(value, CellType):
+            return id(value) in own_cells or _content(value) is before
+        if isinstance(value, np.ndarray):
+            return value.tobytes() == before.tobytes()
+        if isinstance(value, dict):
+            return list(value) == list(before) and all(map(operator.is_, value.values(), before.values()))
+        if isinstance(value, set | bytearray):
+            return value == before
+        return len(value) == len(before) and all(map(operator.is_, value, before))
+
+
+def _put_back(value: Any, before: Any) -> None:
+    if isinstance(value, CellType):
+        if before is not UNDEFINED:
+            value.cell_contents = before
+        else:
+            del value.cell_contents
+    elif isinstance(value, np.ndarray):
+        value[...] = before
+    elif isinstance(value, dict | set):
+        value.clear()
+        value.update(before)
+    elif isinstance(value, deque):
+        value.clear()
+        value.extend(before)
+    else:
+        value[:] = before
+
+
+def _copied(value: Any) -> Any:
+    return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list | deque) else value.copy()
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNDEFINED
+
+
+# ---- branches ----
+
+
+def if_(
+    test: Any, then: FunctionType, other: FunctionType, names: tuple[str, ...], live: tuple[str, ...],
+    reads: tuple[str, ...],
+) -> Any:  # fmt: skip
+    """`if test: then() else: other()`. names: the variables that they bind; live: those read later; reads: those that
+    they read."""
+    if not unknown(test):
+        return then() if test else other()
+    variables = Variables(then, other)
+    return _staged_if(test, (other, then), variables, names, live, reads)
+
+
+def _staged_if(
+    test: Tracer, sides: Sequence[Callable[[], Any]], variables: Variables, names: Sequence[str], live: Sequence[str],
+    reads: Sequence[str],
+) -> Any:  # fmt: skip
+    before = variables.state(names)
+    watched = Watched(variables.roots(reads))
+    cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
+    outcomes: list[Outcome] = []
+    for side in sides:
+
+        def run(side: Callable[[], Any] = side) -> tuple[Any, dict[str, Any]]:
+            result = side()
+            return result, variables.state(live)
+
+        try:
+            outcomes.append(branch_outcome(run))
+        except BaseException:
+            watched.undo(cells)
+            raise
+        finally:
+            variables.restore(before)
+        watched.check(cells)
+    merged = merge_results(outcomes)
+    outs = emit_cond(as_index(_scalar(test)), [o.region for o in outcomes], merged.columns, op="if")
+    result, state = merged.rebuild(outs)
+    variables.restore({name: state.get(name, UNDEFINED) for name in names})
+    return result
+
+
+def _scalar(test: Tracer) -> Tracer:
+    return test.reshape(()) if test.shape else test
+
+
+def choose(test: Any, then: FunctionType, other: FunctionType) -> Any:
+    """`then() if test else other()`."""
+    if not unknown(test):
+        return then() if test else other()
+    return _staged_if(test, (other, then), Variables(then, other), (), (), _closure_names(then, other))
+
+
+def _closure_names(*functions: FunctionType) -> list[str]:
+    return sorted({name for f in functions for name in (*f.__code__.co_freevars, *f.__code__.co_names)})
+
+
+def and_(value: Any, *operands: FunctionType) -> Any:
+    """`value and operands[0]() and ...`."""
+    for position, operand in enumerate(operands):
+        if unknown(value):
+            rest = operands[position + 1 :]
+            return _logical(value, lambda operand=operand, rest=rest: and_(operand(), *rest), operand, rest, True)
+        if not value:
+            return value
+        value = operand()
+    return value
+
+
+def or_(value: Any, *operands: FunctionType) -> Any:
+    """`value or operands[0]() or ...`."""
+    for position, operand in enumerate(operands):
+        if unknown(value):
+            rest = operands[position + 1 :]
+            return _logical(value, lambda operand=operand, rest=rest: or_(operand(), *rest), operand, rest, False)
+        if value:
+            return value
+        value = operand()
+    return value
+
+
+def _logical(value: Tracer, more: Callable, operand: FunctionType, rest: Sequence[FunctionType], goes_on: bool) -> Any:
+    variables = Variables(operand, *rest)
+    sides = (lambda: value, more) if goes_on else (more, lambda: value)
+    return _staged_if(value, sides, variables, (), (), _closure_names(operand, *rest))
+
+
+def not_(value: Any) -> Any:
+    if not unknown(value):
+        return not value
+    value = _scalar(value)
+    return emit(REGISTRY["not"], value if value.dtype.kind == "b" else value != 0)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
+    "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not, "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+}  # fmt: skip
+
+
+def compare(left: Any, symbols: tuple[str, ...], *operands: FunctionType) -> Any:
+    """`left < operands[0]() < ...`: each operand is computed once, and only as far as the comparisons hold."""
+    right = operands[0]()
+    value = _COMPARISONS[symbols[0]](left, right)
+    if len(operands) == 1:
+        return value
+    rest, more = operands[1:], symbols[1:]
+    if unknown(value):
+        return _logical(value, lambda: compare(right, more, *rest), rest[0], rest[1:], True)
+    return compare(right, more, *rest) if value else value
+
+
+# ---- loops ----
+
+
+def range_(function: Any, *bounds: Any) -> Any:
+    """`range(*bounds)`, also of traced integers."""
+    if function is range and any(type(b) is Tracer for b in bounds):
+        known = [known_value(b) if type(b) is Tracer else b for b in bounds]
+        if any(v is None for v in known) and all(type(b) is not Tracer or b.dtype.kind in "iu" for b in bounds):
+            return TracedRange.of(bounds)
+    return function(*bounds)
+
+
+def while_(
+    test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...]
+) -> None:
+    """`while test(): body()`."""
+    variables = Variables(test, body)
+    trace = current_trace()
+    stage: Stage | None = None
+    n, n_eqns = 0, len(trace.eqns) if trace is not None else 0
+    while True:
+        value = test()
+        if unknown(value):
+            _stage(variables, body, names, live, reads).run_while(test)
+            return
+        if not value:
+            return
+        n += 1
+        if n == _FIRST_STATIC and trace is not None and len(trace.eqns) > n_eqns and stage is None:
+            # A loop on plain numbers that computes with arrays: as a loop it compiles in a time that does not grow.
+            stage = _stage(variables, body, names, live, reads)
+            if stage.attempt(lambda stage=stage: stage.run_while(test)):
+                return
+        body()
+
+
+def for_(
+    iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
+    stop: str | None, target: str = "",
+) -> None:  # fmt: skip
+    """`for item in iterable: body(item)`, until the variable `stop` is true."""
+    variables = Variables(body)
+    if current_trace() is None:
+        rows: Any = None
+    elif type(iterable) is TracedRange:
+        _stage(variables, body, names, live, reads, stop, target).run_range(iterable)
+        return
+    else:
+        rows = iterable if type(iterable) is range else None
+    if rows is not None and len(rows) > MAX_UNROLL:
+        stage = _stage(variables, body, names, live, reads, stop, target)
+        done = stage.run_or_unroll(rows, MAX_UNROLLED_EQNS, MAX_UNROLL_IF_MUST)
+        if done is None:
+            return
+        iterable = rows = rows[done:]
+    position = 0
+    for item in iterable:
+        body(item)
+        position += 1
+        if stop is not None:
+            stopped = variables.get(stop)
+            if unknown(stopped):
+                if rows is None:
+                    bool_value(stopped)  # which raises: what comes after a number of items is not a loop of the program
+                elif position < len(rows):
+                    _stage(variables, body, names, live, reads, stop, target).run_range(rows[position:])
+                return
+            if stopped:
+                return
+
+
+def _stage(
+    variables: Variables, body: FunctionType, names: Sequence[str], live: Sequence[str], reads: Sequence[str],
+    stop: str | None = None, target: str = "",
+) -> Stage:  # fmt: skip
+    carried = [name for name in names if name in live or name == stop]
+    cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
+    return Stage(variables, body, names, carried, lambda: Watched(variables.roots(reads)), cells, stop, target)
+
+
+__all__ = [
+    "and_", "choose", "compare", "for_", "if_", "not_", "or_", "range_", "while_",
+]  # fmt: skip

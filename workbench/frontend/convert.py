@@ -1,0 +1,444 @@
+"""Conversion: Python's own `if`, `while`, `for`, `and`, `or`, `not` and conditional expressions, over traced values.
+
+The user's source is parsed, branches and bodies become functions of their own (over the same variables), and the
+statement a call of `frontend.branching`, which runs them exactly as Python would as long as the test is known, and else
+traces them into a `cond`, `while` or `scan`. Positions stay the user's. (The method is AutoGraph's: Moldovan et al.,
+AutoGraph: Imperative-style Coding with Graph-based Performance, 2019.)
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+import operator
+import re
+from functools import reduce
+from types import CodeType
+
+from . import branching
+from .jumps import Jumps, NotConvertibleError, located
+from .liveness import Names, bound, captured, live_at_head, live_before, read, walk_scope
+
+_OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
+# These look at their caller's frame, which conversion changes.
+_FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
+_FUTURE = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+_MAX_FILES = 500
+_CO_NESTED = 0x10
+
+_modules: dict[str, tuple[list[str], dict[tuple[str, int], list[tuple[CodeType, ast.AST]]]]] = {}
+_plain: dict[int, tuple[CodeType, CodeType]] = {}  # converted code -> it, the user's
+
+
+def converted_code(code: CodeType) -> CodeType | None:
+    """What runs in place of the user's `code` while tracing; None if there is nothing to convert, or no way to."""
+    node = _find(code)
+    if node is None or isinstance(node, ast.AsyncFunctionDef) or not _worth_it(node):
+        return None
+    try:
+        new = _compile(_Function(node).converted(), code)
+    except (NotConvertibleError, SyntaxError, RecursionError):
+        return None
+    if new is not None:
+        _remember(new, code)
+        _plain[id(new)] = (new, code)
+    return new
+
+
+def converted_module(tree: ast.Module) -> ast.Module:
+    """A cell with its control flow converted; compile it with `compile_cell`."""
+    if not _worth_it(tree):
+        return tree
+    try:
+        return _Function(tree).converted()  # type: ignore[return-value]  # a module comes out of a module
+    except (NotConvertibleError, RecursionError):
+        return tree
+
+
+def compile_cell(tree: ast.Module, original: CodeType, filename: str, flags: int) -> CodeType:
+    """The code of a converted cell. original: what the cell's own code compiles to."""
+    code = _with_operations(compile(tree, filename, "exec", flags, dont_inherit=True))
+    _remember(code, original)
+    return code
+
+
+def plain_code(code: CodeType) -> CodeType:
+    """The user's code for a converted one: for functions that outlive the trace."""
+    found = _plain.get(id(code))
+    return code if found is None else found[1]
+
+
+def _remember(new: CodeType, code: CodeType) -> None:
+    originals: dict[tuple, CodeType | None] = {}
+    for each in _nested(code):
+        key = (each.co_name, each.co_firstlineno, each.co_freevars, each.co_varnames[: each.co_argcount])
+        originals[key] = None if key in originals else each
+    for each in _nested(new):
+        key = (each.co_name, each.co_firstlineno, each.co_freevars, each.co_varnames[: each.co_argcount])
+        original = originals.get(key)
+        if original is not None:
+            _plain[id(each)] = (each, original)
+
+
+def _nested(code: CodeType) -> list[CodeType]:
+    found = [code]
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            found += _nested(const)
+    return found
+
+
+# ---- from code to its syntax ----
+
+
+def _find(code: CodeType) -> ast.AST | None:
+    """The syntax of `code`, if its file still says what was compiled."""
+    lines = linecache.getlines(code.co_filename)
+    if not lines or code.co_name.startswith("<") and code.co_name != "<lambda>":
+        return None
+    entry = _modules.get(code.co_filename)
+    if entry is None or entry[0] is not lines and entry[0] != lines:
+        if len(_modules) > _MAX_FILES:
+            _modules.clear()
+        entry = _modules[code.co_filename] = (lines, _functions("".join(lines), code))
+    candidates = [node for found, node in entry[1].get((code.co_name, code.co_firstlineno), ()) if found == code]
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[CodeType, ast.AST]]]:
+    """Every function in a file: its code and its syntax, by name and first line."""
+    flags = like.co_flags & _FUTURE
+    try:
+        tree = ast.parse(source)
+        module = compile(source, like.co_filename, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    nodes: dict[tuple[str, int], list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            nodes.setdefault((node.name, first), []).append(node)
+        elif isinstance(node, ast.Lambda):
+            nodes.setdefault(("<lambda>", node.lineno), []).append(node)
+    found: dict[tuple[str, int], list[tuple[CodeType, ast.AST]]] = {}
+    codes: dict[tuple[str, int], list[CodeType]] = {}
+    for code in _nested(module):
+        codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+    for key, group in codes.items():
+        matching = nodes.get(key, [])
+        if len(group) == len(matching) == 1:
+            found[key] = [(group[0], matching[0])]
+    return found
+
+
+def _worth_it(node: ast.AST) -> bool:
+    kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
+    return any(
+        isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
+        or isinstance(n, ast.Compare) and len(n.ops) > 1
+        for n in ast.walk(node)
+    )  # fmt: skip
+
+
+# ---- from syntax to code ----
+
+
+def _compile(node: ast.AST, code: CodeType) -> CodeType | None:
+    """The code of a converted function, with the closure of the original."""
+    if isinstance(node, ast.Lambda):
+        inner: ast.stmt = ast.Expr(node)
+    else:
+        assert isinstance(node, ast.FunctionDef)
+        inner = node
+    free = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars]
+    empty = ast.arguments([], [], None, [], [], None, [])
+    outer = ast.FunctionDef("_wb_outer", empty, [*free, inner], [], None, None)
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, node)], []))
+    compiled = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+    (outer_code,) = [c for c in compiled.co_consts if isinstance(c, CodeType)]
+    (new,) = [c for c in outer_code.co_consts if isinstance(c, CodeType)]
+    if new.co_freevars != code.co_freevars or (new.co_flags ^ code.co_flags) & ~_CO_NESTED:
+        return None
+    n = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    if new.co_varnames[:n] != code.co_varnames[:n]:
+        return None
+    return _with_operations(new, (f"_wb_outer.<locals>.{new.co_name}", code.co_qualname))
+
+
+def _with_operations(code: CodeType, renamed: tuple[str, str] = ("", ""), around: str = "") -> CodeType:
+    """`code` with the operations in place of their name, and made-up functions called as the one around them."""
+    qualname = code.co_qualname
+    if renamed[0] and qualname.startswith(renamed[0]):
+        qualname = renamed[1] + qualname[len(renamed[0]) :]
+    qualname = re.sub(r"(\.<locals>\.|^)_wb_[a-z]+_\d+", "", qualname).removeprefix(".<locals>.") or "<module>"
+    name = around if code.co_name.startswith("_wb_") else code.co_name
+    consts = []
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            const = _with_operations(const, renamed, name)
+        elif type(const) is str and const == _OPS:
+            const = branching
+        consts.append(const)
+    return code.replace(co_consts=tuple(consts), co_name=name, co_qualname=qualname)
+
+
+class _Function:
+    """One function, lambda or module being converted."""
+
+    def __init__(self, node: ast.AST):
+        self.node = node
+        self.is_module = isinstance(node, ast.Module)
+        self.n_helpers = 0
+
+    def converted(self) -> ast.AST:
+        node = self.node
+        if isinstance(node, ast.Lambda):
+            self._check([node.body])
+            return ast.copy_location(ast.Lambda(_bare(node.args), _Expressions().visit(node.body)), node)
+        body = list(node.body)  # type: ignore[attr-defined]  # functions and modules have one
+        self._check(body)
+        own = list(walk_scope(body))
+        declared = [n for n in own if isinstance(n, ast.Global | ast.Nonlocal)]
+        self.globals = {name for n in declared if isinstance(n, ast.Global) for name in n.names}
+        self.outer = {name for n in declared if isinstance(n, ast.Nonlocal) for name in n.names}
+        if self.is_module and any(isinstance(n, ast.Delete) for n in own):
+            raise NotConvertibleError("a cell that deletes names")
+        jumps = Jumps()
+        lowered = jumps.function([_Nested().visit(stmt) for stmt in body])
+        self.stop_of, self.tails = jumps.stop_of, jumps.tails
+        self.always = captured(body) | self.globals | self.outer | frozenset(jumps.flags)
+        everything = bound(lowered)
+        if self.is_module:
+            self.always |= everything
+        new, _ = self._block(lowered, self.always)
+        if self.is_module:
+            return ast.copy_location(ast.fix_missing_locations(ast.Module(new, [])), node)
+        assert isinstance(node, ast.FunctionDef)
+        a = node.args
+        parameters = [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))]
+        variables = sorted(everything - set(parameters) - self.globals - self.outer)
+        head: list[ast.stmt] = [n for n in lowered[:1] if _is_docstring(n)]
+        new = new[len(head) :]
+        if variables:  # bodies that moved into functions of their own still bind the variables of this one
+            targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in variables]
+            never = ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], [])
+            head.append(located(never, body[0]))
+        # Declarations come first: what they name must not be mentioned before.
+        declarations = [n for n in new if isinstance(n, ast.Global | ast.Nonlocal)]
+        new = [*head, *declarations, *(n for n in new if n not in declarations)]
+        return ast.copy_location(ast.FunctionDef(node.name, _bare(a), new, [], None, None), node)
+
+    def _check(self, body: list) -> None:
+        for n in walk_scope(body):
+            if isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith):
+                raise NotConvertibleError("a generator or coroutine")
+        for stmt in body:
+            for n in ast.walk(stmt):
+                if isinstance(n, ast.Name) and n.id in _FRAME_READERS:
+                    raise NotConvertibleError(n.id)
+                name = getattr(n, "id", getattr(n, "attr", ""))
+                if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
+                    raise NotConvertibleError("a private name, which its class changes")
+
+    # ---- statements ----
+
+    def _block(self, stmts: list[ast.stmt], after: Names) -> tuple[list[ast.stmt], Names]:
+        """The converted statements, and what is live before them."""
+        groups: list[list[ast.stmt]] = []
+        for stmt in reversed(stmts):
+            groups.append(self._statement(stmt, after))
+            after = live_before(stmt, after) | self.always
+        return [new for group in reversed(groups) for new in group], after
+
+    def _statement(self, stmt: ast.stmt, after: Names) -> list[ast.stmt]:
+        match stmt:
+            case ast.If(test=test, body=body, orelse=orelse):
+                return self._if(stmt, test, body, orelse, after)
+            case ast.While(test=test):
+                head = live_at_head(stmt, after) | self.always
+                body = self._block(stmt.body, head)[0]
+                names = bound(stmt.body) | bound([test])
+                check = self._helper("test", [ast.Return(_Expressions().visit(test))], bound([test]), test)
+                loop = self._helper("body", body, names, stmt)
+                operands = [_name(check.name), _name(loop.name), _strings(names), _strings(names & head),
+                            self._reads(stmt)]  # fmt: skip
+                return [check, loop, self._call("while_", operands, test, stmt)]
+            case ast.For(target=target, iter=iterable):
+                head = live_at_head(stmt, after) | self.always
+                body = self._block(stmt.body, head)[0]
+                names = bound(stmt.body) | bound([target])
+                take = located(ast.Assign([target], _name("_wb_item")), target)
+                loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
+                stop = ast.Constant(self.stop_of.get(stmt))
+                operands = [self._iterable(iterable), _name(loop.name), _strings(names), _strings(names & head),
+                            self._reads(stmt), stop]  # fmt: skip
+                if isinstance(target, ast.Name):
+                    operands.append(ast.Constant(target.id))
+                return [loop, self._call("for_", operands, iterable, stmt)]
+            case ast.With():
+                body = self._block(stmt.body, after)[0]
+                return [ast.copy_location(ast.With([_Expressions().visit(i) for i in stmt.items], body), stmt)]
+            case ast.Try() | ast.TryStar():
+                inside = after | read(stmt) | bound([stmt])
+                handlers = [
+                    ast.copy_location(ast.ExceptHandler(h.type, h.name, self._block(h.body, inside)[0]), h)
+                    for h in stmt.handlers
+                ]
+                blocks = [self._block(b, inside)[0] for b in (stmt.body, stmt.orelse, stmt.finalbody)]
+                return [ast.copy_location(type(stmt)(blocks[0], handlers, blocks[1], blocks[2]), stmt)]
+            case ast.Match():
+                cases = [
+                    ast.match_case(c.pattern, c.guard, self._block(c.body, after | read(stmt))[0]) for c in stmt.cases
+                ]
+                return [ast.copy_location(ast.Match(_Expressions().visit(stmt.subject), cases), stmt)]
+            case ast.FunctionDef() | ast.ClassDef():
+                return [stmt]
+        return [_Expressions().visit(stmt)]
+
+    def _if(
+        self, stmt: ast.stmt, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], after: Names
+    ) -> list[ast.stmt]:
+        is_tail = stmt in self.tails
+        live = self.always if is_tail else after
+        names = bound(body) | bound(orelse)
+        then = self._helper("then", self._block(body, live)[0], names, stmt)
+        other = self._helper("else", self._block(orelse, live)[0], names, stmt)
+        operands = [
+            _Expressions().visit(test), _name(then.name), _name(other.name), _strings(names), _strings(names & live),
+            self._reads(stmt),
+        ]  # fmt: skip
+        return [then, other, self._call("if_", operands, test, stmt, returns=is_tail)]
+
+    def _iterable(self, node: ast.expr) -> ast.expr:
+        """`range(n)` may be of a traced number."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+            if not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
+                new = ast.Call(_operation("range_"), [node.func, *map(_Expressions().visit, node.args)], [])
+                return located(new, node)
+        return _Expressions().visit(node)
+
+    def _reads(self, stmt: ast.stmt) -> ast.expr:
+        """The names that the statement reads: what they hold must not change while it is traced."""
+        return _strings(read(stmt))
+
+    def _helper(
+        self, kind: str, body: list[ast.stmt], names: Names, like: ast.AST, parameters: list[str] | None = None
+    ) -> ast.FunctionDef:
+        self.n_helpers += 1
+        shared = sorted(names if self.is_module else names - self.globals)
+        head: list[ast.stmt] = []
+        if shared:
+            head = [ast.Global(shared) if self.is_module else ast.Nonlocal(shared)]
+        if not self.is_module and names & self.globals:
+            head.append(ast.Global(sorted(names & self.globals)))
+        args = ast.arguments([], [ast.arg(p) for p in parameters or ()], None, [], [], None, [])
+        new = ast.FunctionDef(f"_wb_{kind}_{self.n_helpers}", args, [*head, *(body or [ast.Pass()])], [], None, None)
+        return located(new, like)
+
+    def _call(
+        self, operation: str, operands: list[ast.expr], at: ast.AST, stmt: ast.AST, *, returns: bool = False
+    ) -> ast.stmt:
+        call = located(ast.Call(_operation(operation), operands, []), at)
+        new = ast.Return(call) if returns else ast.Expr(call)
+        return located(new, stmt)
+
+
+def _bare(args: ast.arguments) -> ast.arguments:
+    """The parameters without annotations, and defaults that are known: both belong to the function, not to its code."""
+
+    def plain(arg: ast.arg | None) -> ast.arg | None:
+        return None if arg is None else ast.copy_location(ast.arg(arg.arg), arg)
+
+    def plains(group: list[ast.arg]) -> list[ast.arg]:
+        return [p for p in map(plain, group) if p is not None]
+
+    return ast.arguments(
+        plains(args.posonlyargs), plains(args.args), plain(args.vararg), plains(args.kwonlyargs),
+        [None if d is None else ast.Constant(None) for d in args.kw_defaults], plain(args.kwarg),
+        [ast.Constant(None) for _ in args.defaults],
+    )  # fmt: skip
+
+
+def _is_docstring(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
+
+
+def _name(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _strings(names: Names) -> ast.expr:
+    return ast.Tuple([ast.Constant(name) for name in sorted(names)], ast.Load())
+
+
+def _operation(name: str) -> ast.expr:
+    return ast.Attribute(ast.Constant(_OPS), name, ast.Load())
+
+
+class _Nested(ast.NodeTransformer):
+    """Converts the functions defined inside; classes keep their statements, and their methods are converted."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        try:
+            new = _Function(node).converted() if _worth_it(node) else node
+        except NotConvertibleError:
+            return node
+        if new is not node:
+            assert isinstance(new, ast.FunctionDef)
+            new.args, new.decorator_list, new.returns = node.args, node.decorator_list, node.returns
+        return new
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802 (ast's name)
+        return node  # with the expressions
+
+
+class _Expressions(ast.NodeTransformer):
+    """`and`, `or`, `not`, conditional expressions and chains of comparisons of one scope."""
+
+    def _leave(self, node: ast.AST) -> ast.AST:
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _leave  # noqa: N815 (ast's names)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802 (ast's name)
+        if not _movable(node.values[1:]):
+            return node
+        first, *rest = map(self.visit, node.values)
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return self._made(name, [first, *map(_delayed, rest)], node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: N802 (ast's name)
+        if not _movable([node.body, node.orelse]):
+            return node
+        sides = [_delayed(self.visit(side)) for side in (node.body, node.orelse)]
+        return self._made("choose", [self.visit(node.test), *sides], node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        return self._made("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)
+        if len(node.ops) == 1 or not _movable(node.comparators):
+            self.generic_visit(node)
+            return node
+        symbols: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]
+        operands = [_delayed(self.visit(operand)) for operand in node.comparators]
+        return self._made("compare", [self.visit(node.left), ast.Tuple(symbols, ast.Load()), *operands], node)
+
+    def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.AST:
+        return located(ast.Call(_operation(name), operands, []), node)
+
+
+def _movable(nodes: list[ast.expr]) -> bool:
+    """Whether the expressions may stand in a function of their own: nothing in them binds a name."""
+    return not any(isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
+                   for node in nodes for n in ast.walk(node))  # fmt: skip
+
+
+def _delayed(node: ast.expr) -> ast.expr:
+    empty = ast.arguments([], [], None, [], [], None, [])
+    return located(ast.Lambda(empty, node), node)

@@ -1,0 +1,205 @@
+"""`break`, `continue` and early `return` written out, so that branches and loops can be functions of their own.
+
+    for i in r:                       stop = False
+        if c: break                   for i in r:
+        A                     ->          if c: stop = True
+                                          else: A
+
+What follows a branch that jumps moves into the other one. A `return` inside a loop also keeps its value for after the
+loop; elsewhere it ends up at the end of its branch. `NotConvertibleError` where that would not be faithful.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable
+from itertools import count
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=ast.AST)
+MAX_COPIED_NODES = 3000  # syntax nodes that may be duplicated, when both sides of branches go on
+
+
+class NotConvertibleError(Exception):
+    """The function stays as it is."""
+
+
+class Jumps:
+    """Rewrites one function (or the statements of a module, which never return)."""
+
+    def __init__(self) -> None:
+        self.numbers = count(1)
+        self.flags: list[str] = []  # the names that were made up
+        self.copied = 0
+        self.stop_of: dict[ast.stmt, str] = {}  # a loop -> the flag that ends it
+        self.tails: set[ast.stmt] = set()  # branches at the end of the function, both of whose sides return
+
+    def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        return self._block(body, None)
+
+    def _name(self, kind: str) -> str:
+        name = f"_wb_{kind}_{next(self.numbers)}"
+        self.flags.append(name)
+        return name
+
+    def _block(self, stmts: list[ast.stmt], loop: _Loop | None) -> list[ast.stmt]:
+        done: list[ast.stmt] = []
+        for position, stmt in enumerate(stmts):
+            rest = stmts[position + 1 :]
+            match stmt:
+                case ast.Return():
+                    if loop is None:
+                        return [*done, stmt]
+                    value = stmt.value or ast.copy_location(ast.Constant(None), stmt)
+                    loop.keeps = loop.keeps or (self._name("ret"), self._name("val"))
+                    done.append(assign(loop.keeps[1], value, stmt))
+                    done.append(assign(loop.keeps[0], ast.Constant(True), stmt))
+                    return [*done, assign(self._stop(loop), ast.Constant(True), stmt)]
+                case ast.Break():
+                    assert loop is not None
+                    return [*done, assign(self._stop(loop), ast.Constant(True), stmt)]
+                case ast.Continue():
+                    return done
+                case ast.If() if jumps([stmt], loop is not None):
+                    return [*done, self._branch(stmt, rest, loop)]
+                case ast.If():
+                    body, orelse = self._block(stmt.body, loop), self._block(stmt.orelse, loop)
+                    done.append(ast.copy_location(ast.If(stmt.test, body, orelse), stmt))
+                case ast.While() | ast.For():
+                    made, after = self._loop(stmt)
+                    done.extend(made)
+                    if after:
+                        return [*done, *self._block([*after, *rest], loop)]
+                case ast.With() | ast.Try() | ast.Match() | ast.TryStar():
+                    if jumps([stmt], loop is not None):
+                        raise NotConvertibleError("a jump out of with, try or match")
+                    done.append(self._inner_blocks(stmt))
+                case _:
+                    done.append(stmt)
+        return done
+
+    def _inner_blocks(self, stmt: ast.stmt) -> ast.stmt:
+        new = copy.copy(stmt)
+        for field in ("body", "orelse", "finalbody"):
+            if getattr(new, field, None):
+                setattr(new, field, self._block(getattr(new, field), None))
+        for field in ("handlers", "cases"):
+            if hasattr(new, field):
+                parts = [copy.copy(part) for part in getattr(new, field)]
+                for part in parts:
+                    part.body = self._block(part.body, None)
+                setattr(new, field, parts)
+        return new
+
+    def _stop(self, loop: _Loop) -> str:
+        loop.stop = loop.stop or self._name("stop")
+        return loop.stop
+
+    def _branch(self, stmt: ast.If, rest: list[ast.stmt], loop: _Loop | None) -> ast.If:
+        """A branch that jumps, with what follows it inside."""
+        sides = []
+        n_copies = sum(not ends(side) for side in (stmt.body, stmt.orelse))
+        for side in (stmt.body, stmt.orelse):
+            if not ends(side):
+                if n_copies > 1:
+                    self.copied += sum(1 for s in rest for _ in ast.walk(s))
+                    if self.copied > MAX_COPIED_NODES:
+                        raise NotConvertibleError("too many ways through the function")
+                side = [*side, *(copy.deepcopy(rest) if n_copies > 1 else rest)]
+            side = self._block(side, loop)
+            if loop is None and not returns(side, self.tails):
+                side = [*side, ast.copy_location(ast.Return(ast.copy_location(ast.Constant(None), stmt)), stmt)]
+            sides.append(side)
+        new = ast.copy_location(ast.If(stmt.test, *sides), stmt)
+        if loop is None:
+            self.tails.add(new)
+        return new
+
+    def _loop(self, stmt: ast.While | ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """The loop with what must stand before it, and what must follow it."""
+        state = _Loop()
+        body = self._block(stmt.body, state)
+        before: list[ast.stmt] = []
+        after: list[ast.stmt] = []
+        test: ast.expr | None = getattr(stmt, "test", None)
+        if state.stop is not None:
+            before.append(assign(state.stop, ast.Constant(False), stmt))
+            if test is not None:
+                going = ast.UnaryOp(ast.Not(), ast.Name(state.stop, ast.Load()))
+                test = located(ast.BoolOp(ast.And(), [located(going, test), test]), test)
+        if state.keeps is not None:
+            before.append(assign(state.keeps[0], ast.Constant(False), stmt))
+            kept = ast.Return(ast.Name(state.keeps[1], ast.Load()))
+            after.append(located(ast.If(ast.Name(state.keeps[0], ast.Load()), [kept], []), stmt))
+        if stmt.orelse:
+            if state.stop is None:
+                after = [*after, *stmt.orelse]
+            else:
+                going = ast.UnaryOp(ast.Not(), ast.Name(state.stop, ast.Load()))
+                after.append(located(ast.If(going, stmt.orelse, []), stmt, deep=False))
+        if test is not None:
+            new: ast.stmt = ast.While(test, body, [])
+        else:
+            assert isinstance(stmt, ast.For)
+            new = ast.For(stmt.target, stmt.iter, body, [])
+        ast.copy_location(new, stmt)
+        if state.stop is not None:
+            self.stop_of[new] = state.stop
+        return [*before, new], after
+
+
+class _Loop:
+    """A loop's flags: stop, and (has returned, value)."""
+
+    def __init__(self) -> None:
+        self.stop: str | None = None
+        self.keeps: tuple[str, str] | None = None
+
+
+def assign(name: str, value: ast.expr, like: ast.AST) -> ast.stmt:
+    return located(ast.Assign([ast.Name(name, ast.Store())], value), like)
+
+
+def located(node: Node, like: ast.AST, *, deep: bool = True) -> Node:
+    """`node` and the nodes made with it, at the place of `like`."""
+    for n in ast.walk(node) if deep else (node, *ast.iter_child_nodes(node)):
+        if not hasattr(n, "lineno") and "lineno" in n._attributes:
+            ast.copy_location(n, like)
+    return node
+
+
+def jumps(stmts: Iterable[ast.stmt], in_loop: bool) -> bool:
+    """Whether a `return`, or a `break` or `continue` of the loop around, is among the statements."""
+    for stmt in stmts:
+        match stmt:
+            case ast.Return():
+                return True
+            case ast.Break() | ast.Continue():
+                if in_loop:
+                    return True
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                continue
+            case ast.While() | ast.For():
+                if jumps(stmt.body, False) or jumps(stmt.orelse, in_loop):
+                    return True
+            case _:
+                blocks = [getattr(stmt, f, []) for f in ("body", "orelse", "finalbody")]
+                blocks += [part.body for f in ("handlers", "cases") for part in getattr(stmt, f, [])]
+                if any(jumps(block, in_loop) for block in blocks if isinstance(block, list)):
+                    return True
+    return False
+
+
+def ends(block: list[ast.stmt]) -> bool:
+    """Whether the block always ends with a jump."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ast.Return | ast.Break | ast.Continue | ast.Raise):
+        return True
+    return isinstance(last, ast.If) and ends(last.body) and ends(last.orelse)
+
+
+def returns(block: list[ast.stmt], tails: set[ast.stmt]) -> bool:
+    return bool(block) and (isinstance(block[-1], ast.Return | ast.Raise) or block[-1] in tails)

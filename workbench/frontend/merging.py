@@ -1,0 +1,250 @@
+"""Where branches meet: which values all sides agree on, and of which type the others are.
+
+Values are pytrees. A leaf that every side leaves as it is stays what it is, also if it is no array; numbers and arrays
+that differ become results of the equation, if their types agree. An array that may or may not share memory with another
+one, depending on the branch taken, must not be written to from there on. What cannot be told apart faithfully is
+refused with a reason, and runs in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..errors import TracingError
+from ..ir import REGISTRY, Literal, aval_of
+from .captures import CONSTANT_TYPES, same_constant
+from .diagnostics import build
+from .regions import Region
+from .tracer import Tracer, emit, lift
+
+NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
+
+
+class _Undefined:
+    def __repr__(self) -> str:
+        return "an unbound variable"
+
+
+UNDEFINED = _Undefined()
+
+
+class UnstableLoopError(TracingError):
+    """A loop carries other types after an iteration than before it: its first iteration must be written out."""
+
+    code = "WB181"
+
+
+def refuse(verb: str, name: str, what: str) -> TracingError:
+    return build(
+        TracingError, f"{{line}} {verb} `{name}`, {what}.", f"`{name}` in traced control flow", code="WB182",
+        fixes=("keep lists and objects out of branches and loops on traced values, or fill an array instead",),
+    )  # fmt: skip
+
+
+def not_traceable(error: Exception) -> TracingError:
+    """A body that raises: whether it would be reached is only known when the kernel runs."""
+    return build(
+        TracingError,
+        f"{{line}} reaches code that raises {type(error).__name__} ({error}), on a path that is chosen when the kernel "
+        "runs.",
+        f"{type(error).__name__} in a traced branch or loop", code="WB183",
+        fixes=("check arguments outside of the compiled code",),
+    )  # fmt: skip
+
+
+def disagree(name: str, found: str, other: str) -> TracingError:
+    what = f"`{name}`" if name else "the value"
+    return build(  # in the body of a loop, the first iteration may settle it
+        UnstableLoopError, f"{{line}}: {what} is {found} on one path and {other} on another.",
+        f"{what} has no one type", code="WB181",
+        fixes=("give it one type on every path: np.float64(...), .astype(...), a value before the branch",),
+    )  # fmt: skip
+
+
+def region_of(run: Callable[..., Any], prototypes: Sequence[Any], forget: frozenset[int] = frozenset()) -> Region:
+    try:
+        return Region(run, prototypes, forget)
+    except TracingError:
+        raise
+    except Exception as error:
+        raise not_traceable(error) from error
+
+
+def described(value: Any) -> str:
+    if type(value) is Tracer:
+        return str(value.aval) if value.shape else value.dtype.name
+    return "unbound" if value is UNDEFINED else f"a {type(value).__name__}"
+
+
+# ---- branches ----
+
+
+@dataclass(eq=False)
+class Outcome:
+    """One side of a branch: its region, what it returned, and the variables that live on."""
+
+    region: Region
+    result: Any
+    state: dict[str, Any]
+
+
+def branch_outcome(run: Callable[[], tuple[Any, dict[str, Any]]]) -> Outcome:
+    region = region_of(run, ())
+    result, state = region.result
+    return Outcome(region, result, state)
+
+
+@dataclass(eq=False)
+class Merged:
+    """columns: for each region, its results in order; slots: how a name's value is put together from them."""
+
+    columns: list[list[Tracer]]
+    slots: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
+    aliases: list[tuple[int, list[Any]]] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+
+    def rebuild(self, outs: Sequence[Tracer]) -> tuple[Any, dict[str, Any]]:
+        for out, model in zip(outs, self.columns[0], strict=True):
+            out.scalar = model.scalar
+        for region in self.regions:
+            region.pass_on_ambiguity()
+        for column in self.columns:
+            for out, inner in zip(outs, column, strict=True):
+                out.buffer.ambiguous = out.buffer.ambiguous or inner.buffer.ambiguous
+        for k, buffers in self.aliases:
+            outs[k].buffer.ambiguous = True
+            for buffer in buffers:
+                buffer.ambiguous = True
+        values = {}
+        for name, (tree, leaves) in self.slots.items():
+            filled = [outs[leaf.k] if type(leaf) is _Result else leaf for leaf in leaves]
+            values[name] = filled[0] if tree is None else optree.tree_unflatten(tree, filled)
+        return values.pop(""), values
+
+
+@dataclass(frozen=True)
+class _Result:
+    k: int
+
+
+def merge_results(outcomes: Sequence[Outcome]) -> Merged:
+    """The values that branches agree on, and the types of those that they choose between. "" is the result."""
+    merged = Merged([[] for _ in outcomes], regions=[o.region for o in outcomes])
+    seen: list[set[int]] = [set() for _ in outcomes]
+    for name in ("", *outcomes[0].state):
+        values = [o.state[name] if name else o.result for o in outcomes]
+        if all(v is values[0] for v in values):
+            merged.slots[name] = (None, [values[0]])
+            continue
+        if name.startswith("_wb_"):  # a value to return, where nothing is returned yet: nobody will look at it
+            given = next((v for v in values if v is not UNDEFINED), None)
+            sides = zip(outcomes, values, strict=True)
+            values = [o.region.run(lambda: zeros_like(given)) if v is UNDEFINED else v for o, v in sides]  # noqa: B023
+        flat = [optree.tree_flatten(v, none_is_leaf=True) for v in values]
+        if any(tree != flat[0][1] for _, tree in flat):
+            raise disagree(name, described(values[0]), described(values[1]))
+        leaves: list[Any] = []
+        for column in zip(*[f[0] for f in flat], strict=True):
+            if is_static(column):
+                leaves.append(column[0])
+                continue
+            tracers = _unified(name, column, [o.region for o in outcomes])
+            k = len(merged.columns[0])
+            for into, tracer in zip(merged.columns, tracers, strict=True):
+                into.append(tracer)
+            outer = _shared_buffers(tracers, [o.region for o in outcomes], seen)
+            if outer is not None:
+                merged.aliases.append((k, outer))
+            leaves.append(_Result(k))
+        merged.slots[name] = (flat[0][1], leaves)
+    return merged
+
+
+def zeros_like(value: Any) -> Any:
+    """A value of the same types, for a place that is not read."""
+    return optree.tree_map(zero_like, value, none_is_leaf=True)
+
+
+def zero_like(leaf: Any) -> Any:
+    if not is_number(leaf):
+        return leaf
+    aval = leaf.aval if type(leaf) is Tracer else aval_of(leaf)
+    if aval.weak_type:
+        return {"f": 0.0, "c": 0j}.get(aval.dtype.kind, 0)
+    zero = lift(aval.dtype.type(0))
+    if aval.shape:
+        zero = emit(REGISTRY["broadcast_in_dim"], zero, shape=aval.shape, broadcast_dimensions=())
+        zero._strides = leaf._strides if type(leaf) is Tracer else None
+    zero.scalar = leaf.scalar if type(leaf) is Tracer else not isinstance(leaf, np.ndarray)
+    return zero
+
+
+def is_static(column: Sequence[Any]) -> bool:
+    """Whether all sides hold the same object, or equal constants."""
+    first = column[0]
+    if all(v is first for v in column):
+        return type(first) is not Tracer or first.buffer.trace.live
+    if any(type(v) is Tracer for v in column) or not isinstance(first, CONSTANT_TYPES):
+        return False
+    return all(same_constant(v, first) for v in column)
+
+
+def _shared_buffers(tracers: Sequence[Tracer], regions: Sequence[Region], seen: list[set[int]]) -> list[Any] | None:
+    """The outer buffers that a merged array may be a view of, or [] if it may be one of another result; None if it is
+    an array of its own."""
+    outer: list[Any] = []
+    shared = False
+    for tracer, region, known in zip(tracers, regions, seen, strict=True):
+        if tracer.scalar:
+            continue
+        shared = shared or id(tracer.buffer) in known
+        known.add(id(tracer.buffer))
+        for entry in region.captured:
+            if entry.tracer is not None and entry.tracer.buffer is tracer.buffer:
+                outer.append(entry.value.buffer)
+    return outer if outer or shared else None
+
+
+def _unified(name: str, column: Sequence[Any], regions: Sequence[Region]) -> list[Tracer]:
+    """One value for each region, of one type."""
+    for value in column:
+        if type(value) is not Tracer and not isinstance(value, NUMBERS):
+            raise disagree(name, described(column[0]), described(column[1]))
+    tracers = [region.leaf(value) for region, value in zip(regions, column, strict=True)]
+    first = tracers[0]
+    for other in tracers[1:]:
+        if other.shape != first.shape or other.scalar != first.scalar or other._strides != first._strides:
+            raise disagree(name, described(first), described(other))
+    strong = {t.dtype for t in tracers if not t.weak_type}
+    dtypes = {t.dtype for t in tracers}
+    if len(strong) > 1 or not strong and len(dtypes) > 1:
+        raise disagree(name, described(first), described(tracers[1]))
+    if strong and any(t.weak_type for t in tracers):
+        (dtype,) = strong
+        tracers = [region.run(lambda t=t: promoted(t, dtype)) for region, t in zip(regions, tracers, strict=True)]
+        if any(t is None for t in tracers):
+            raise disagree(name, described(column[0]), described(column[1]))
+    return tracers
+
+
+def promoted(value: Tracer, dtype: np.dtype) -> Tracer | None:
+    """A Python number as an array's number of `dtype`, if that changes nothing; None if it might."""
+    if not value.weak_type or value.dtype == dtype and not value.weak_type:
+        return value if value.dtype == dtype else None
+    atom = value.current
+    if value.dtype != dtype:
+        if not isinstance(atom, Literal) or "biufc".index(dtype.kind) < "biufc".index(value.dtype.kind):
+            return None
+        with np.errstate(all="ignore"):
+            if dtype.type(atom.val) != atom.val:
+                return None
+    return emit(REGISTRY["convert_element_type"], value, new_dtype=dtype, weak_type=False)
+
+
+def is_number(value: Any) -> bool:
+    return type(value) is Tracer or isinstance(value, NUMBERS)

@@ -1,0 +1,465 @@
+"""Loops of Python that become one equation: what an iteration takes in, carries, and gives back.
+
+A body is traced again until the types of what it changes settle. Variables that it leaves alone, or only writes into,
+are not carried: the region writes to their buffers (`frontend.regions`). Arrays that it exchanges while writing into
+them (`u, v = v, u`) are in their places again after a few iterations, which then make one iteration of the equation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..errors import TracingError
+from ..ir import REGISTRY
+from .diagnostics import build
+from .merging import (
+    NUMBERS,
+    UNDEFINED,
+    UnstableLoopError,
+    described,
+    is_number,
+    is_static,
+    promoted,
+    region_of,
+    zero_like,
+)
+from .regions import emit_scan, emit_while
+from .tracer import Tracer, emit, lift, require_trace
+
+MAX_ATTEMPTS = 8  # traces of one body, until the types of what it carries settle
+MAX_SWAP_ORDER = 4  # iterations after which arrays that a loop exchanges must be in their places again
+
+
+@dataclass(frozen=True)
+class TracedRange:
+    """`range(start, stop, step)` of integers of which some are traced; the step is known."""
+
+    start: Any
+    stop: Any
+    step: int
+
+    @staticmethod
+    def of(bounds: Sequence[Any]) -> TracedRange | range:
+        start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        if type(step) is Tracer:
+            return range(*bounds)  # which asks for the number, and says why it cannot be had
+        return TracedRange(_as_int(start), _as_int(stop), int(step))
+
+
+def _as_int(value: Any) -> Any:
+    """A bound as the Python int that the loop's variable is."""
+    if type(value) is not Tracer:
+        return int(value)
+    if value.weak_type and value.dtype == np.int64:
+        return value
+    return emit(REGISTRY["convert_element_type"], value, new_dtype=np.dtype(np.int64), weak_type=True)
+
+
+class SwappedError(TracingError):
+    """The body exchanges arrays that it writes into: after `order` iterations each is in its place again."""
+
+    def __init__(self, order: int, error: TracingError):
+        super().__init__(str(error), code=error.code, span=error.span, fixes=error.fixes)
+        self.order = order
+
+
+class Stage:
+    """One loop on the way to an equation.
+
+    body, names, carried: its function, the variables that it binds, those that live on; watch: gives what must not
+    change; stop: the variable that ends the loop; target: the loop's own variable.
+    """
+
+    def __init__(
+        self, variables: Any, body: Callable[..., Any], names: Sequence[str], carried: Sequence[str],
+        watch: Callable[[], Any], cells: frozenset[int], stop: str | None, target: str,
+    ):  # fmt: skip
+        self.variables = variables
+        self.body = body
+        self.names = names
+        self.carried = [name for name in carried if name != target]
+        self.keeps_target = target in carried
+        self.watch = watch
+        self.cells = cells
+        self.stop = stop
+        self.target = target
+
+    def attempt(self, run: Callable[[], None]) -> bool:
+        """Whether `run` succeeded; otherwise everything is as before."""
+        trace = require_trace()
+        failure, before = trace.failure, self.variables.state(self.names)
+        try:
+            run()
+        except TracingError:
+            trace.failure = failure
+            self.variables.restore(before)
+            return False
+        return True
+
+    def run_or_unroll(self, rows: range, max_eqns: int, max_must: int) -> int | None:
+        """Make an equation of the loop: None if that is done, else the iteration from which on Python is to run it."""
+        trace = require_trace()
+        failure, before = trace.failure, self.variables.state(self.names)
+        try:
+            prepared = self._prepare(_item(rows.start))
+            touches = prepared.region.captured or any(
+                type(leaf) is Tracer for _, leaves in prepared.start.values() for leaf in leaves
+            )
+            size = len(prepared.region.record.eqns)
+            if not touches or len(rows) * size <= max_eqns:
+                return 0
+            try:
+                self._emit_range(prepared, rows)
+            except UnstableLoopError:
+                pass
+            else:
+                return None
+        except UnstableLoopError:
+            pass
+        except SwappedError as swapped:
+            trace.failure = failure
+            self.variables.restore(before)
+            if self.stop is None:
+                self._run_swapped(rows, swapped.order)
+                return None
+            if len(rows) > max_must:
+                raise
+            return 0
+        except TracingError:
+            if len(rows) > max_must:
+                raise
+            trace.failure = failure
+            self.variables.restore(before)
+            return 0
+        trace.failure = failure
+        self.variables.restore(before)
+        self.body(rows[0])
+        stopped = self.variables.get(self.stop) if self.stop is not None else False
+        if type(stopped) is not Tracer and stopped:
+            return None
+        before = self.variables.state(self.names)
+        try:
+            self.run_range(rows[1:])
+        except TracingError:
+            if len(rows) > max_must or type(stopped) is Tracer:
+                raise
+            trace.failure = failure
+            self.variables.restore(before)
+            return 1
+        return None
+
+    def run_range(self, rows: range | TracedRange) -> None:
+        try:
+            prepared = self._prepare(_item(rows.start))
+        except SwappedError as swapped:
+            if type(rows) is not range or self.stop is not None:
+                raise
+            self._run_swapped(rows, swapped.order)
+        else:
+            self._emit_range(prepared, rows)
+
+    def _run_swapped(self, rows: range, order: int) -> None:
+        """A loop of `order` iterations at a time, and the rest of them after it."""
+        failure = require_trace().failure
+        n_whole = len(rows) // order * order
+        if n_whole:
+            prepared = self._prepare(_item(rows.start), items=(order, rows.step))
+            self._emit_range(prepared, rows[:n_whole:order])
+            if self.keeps_target:
+                self.variables.set(self.target, rows[n_whole - 1])
+        require_trace().failure = failure
+        for item in rows[n_whole:]:
+            self.body(item)
+
+    # ---- the body ----
+
+    def _prepare(self, item: Tracer | None, items: tuple[int, int] = (1, 0)) -> _Prepared:
+        """Trace the body until what it carries has the same types before and after. items: how many iterations are one
+        of the equation, and the step between them."""
+        start = {name: _flat(self.variables.get(name)) for name in self.carried}
+        before = self.variables.state(self.names)
+        changed: dict[tuple[str, int], Tracer] = {}  # the leaves that the loop carries, with their values at first
+        forget: frozenset[int] = frozenset()
+        order = 0
+        for _ in range(MAX_ATTEMPTS):
+            watched = self.watch()
+            keys = list(changed)
+            prepared = _Prepared(start, keys, dict(changed))
+            try:
+                prepared.region = region = region_of(
+                    lambda *inputs: self._run_body(prepared, inputs, item is not None, items),  # noqa: B023
+                    [*([item] if item is not None else []), *[changed[key] for key in keys]], forget,
+                )  # fmt: skip
+            except BaseException:
+                watched.undo(self.cells)
+                raise
+            finally:
+                self.variables.restore(before)
+            watched.check(self.cells)
+            if region.relies_on_written - forget:
+                forget |= region.relies_on_written
+                continue
+            order = order or _order(prepared)
+            if not self._grow(prepared, changed):
+                try:
+                    self._check_writes(prepared)
+                except TracingError as error:
+                    if 1 < order <= MAX_SWAP_ORDER:
+                        raise SwappedError(order, error) from None
+                    raise
+                return prepared
+        raise UnstableLoopError("the types of what the loop carries do not settle")
+
+    def _run_body(self, prepared: _Prepared, inputs: Sequence[Tracer], has_item: bool, items: tuple[int, int]) -> None:
+        item, values = (inputs[0], inputs[1:]) if has_item else (None, inputs)
+        prepared.inputs = dict(zip(prepared.keys, values, strict=True))
+        self._set_state(prepared, prepared.inputs)
+        prepared.item = item
+        if has_item:
+            self.body(item)
+            for k in range(1, items[0]):
+                self.body(item + k * items[1])  # type: ignore[operator]  # a traced int
+        else:
+            self.body()
+        prepared.final = {name: _flat(self.variables.get(name)) for name in self.carried}
+        prepared.target = self.variables.get(self.target) if self.target else None
+
+    def _set_state(self, prepared: _Prepared, values: dict[tuple[str, int], Tracer]) -> None:
+        for name, (tree, leaves) in prepared.start.items():
+            filled = [values.get((name, k), leaf) for k, leaf in enumerate(leaves)]
+            self.variables.set(name, optree.tree_unflatten(tree, filled))
+
+    def _grow(self, prepared: _Prepared, changed: dict[tuple[str, int], Tracer]) -> bool:
+        """Note which leaves are carried, and as what; whether that is news."""
+        news = False
+        region = prepared.region
+        for name, (tree, leaves) in prepared.start.items():
+            final_tree, final = prepared.final[name]
+            if leaves == [UNDEFINED] and final != [UNDEFINED] and name.startswith("_wb_"):
+                # The value to return, which is not read before it is set.
+                blank = [zero_like(leaf) for leaf in final]
+                prepared.start[name] = (final_tree, blank)
+                changed.update({(name, k): lift(zero) for k, zero in enumerate(blank) if is_number(zero)})
+                news = True
+                continue
+            if final_tree != tree:
+                raise self._unstable(name, leaves, final)
+            for k, (old, new) in enumerate(zip(leaves, final, strict=True)):
+                key = (name, k)
+                if key not in changed:
+                    if is_static((old, new)):
+                        continue
+                    if type(old) is not Tracer and not isinstance(old, NUMBERS):
+                        raise self._unstable(name, leaves, final)
+                    if not is_number(new):
+                        raise self._unstable(name, leaves, final)
+                    changed[key], news = lift(old), True
+                    continue
+                before = changed[key]
+                if not is_number(new):
+                    raise self._unstable(name, leaves, final)
+                after = region.leaf(new)
+                if (after.shape, after.scalar, after._strides) != (before.shape, before.scalar, before._strides):
+                    raise self._unstable(name, [before], [after])
+                if after.dtype == before.dtype and after.weak_type == before.weak_type:
+                    continue
+                if before.weak_type and not after.weak_type:
+                    better = promoted(before, after.dtype)
+                    if better is None:
+                        raise self._unstable(name, [before], [after])
+                    changed[key], news = better, True
+                elif after.dtype != before.dtype:
+                    if not after.weak_type or region.run(lambda a=after, b=before: promoted(a, b.dtype)) is None:
+                        raise self._unstable(name, [before], [after])
+        return news
+
+    def _unstable(self, name: str, old: Sequence[Any], new: Sequence[Any]) -> TracingError:
+        pair = next(((a, b) for a, b in zip(old, new, strict=False) if a is not b), (None, None))
+        error = build(
+            UnstableLoopError,
+            f"{{line}}: `{name}` is {described(pair[0])} before an iteration and {described(pair[1])} after it.",
+            f"`{name}` changes its type in a loop", code="WB181",
+            fixes=(f"give {name} its final type before the loop: np.float64(...), .astype(...)",),
+        )  # fmt: skip
+        return error
+
+    def _check_writes(self, prepared: _Prepared) -> None:
+        """Carried arrays are copies, which the body must not write to: what else shares their memory would not see it.
+        Results that are each other, or arrays outside, may be read but not written to from here on."""
+        region = prepared.region
+        finals = [region.leaf(prepared.final[name][1][k]) for name, k in prepared.keys]
+        held = {id(x.buffer) for x in finals if not x.scalar}
+        for entry in region.captured:
+            buffer = entry.tracer.buffer
+            if buffer.version and buffer.value is not entry.var and (buffer.ambiguous or id(buffer) in held):
+                raise build(
+                    TracingError,
+                    "{line} writes into an array that a variable of the loop also holds: the next iteration sees the "
+                    "write through both.",
+                    "an array is written into and carried under another name", code="WB184",
+                    fixes=("copy the array where it gets its second name",),
+                )  # fmt: skip
+        for (name, _), inner in prepared.inputs.items():
+            if not inner.scalar and inner.buffer.version:
+                raise build(
+                    TracingError,
+                    f"{{line}} writes into `{name}` and also gives it another array, so that the array that is written "
+                    "differs from one iteration to the next.",
+                    f"`{name}` is both written into and replaced", code="WB184",
+                    fixes=(f"write {name}[...] = new instead of {name} = new, or copy it first",),
+                )  # fmt: skip
+
+    # ---- the equation ----
+
+    def _results(self, prepared: _Prepared) -> list[Tracer]:
+        """What the body gives for each carried leaf."""
+        region = prepared.region
+        results = []
+        for key in prepared.keys:
+            name, k = key
+            value = region.leaf(prepared.final[name][1][k])
+            model = prepared.first[key]
+            if value.dtype != model.dtype:
+                value = region.run(lambda v=value, m=model: promoted(v, m.dtype))
+            results.append(value)
+        return results
+
+    def _emit_range(self, prepared: _Prepared, rows: range | TracedRange) -> None:
+        region = prepared.region
+        if self.keeps_target and (prepared.target is not prepared.item or type(rows) is not range or not len(rows)):
+            raise self._unstable(self.target, [None], [prepared.target])
+        results = self._results(prepared)
+        step = rows.step
+        item = region.inputs[0]
+        following = region.run(lambda: item + step)  # type: ignore[operator]  # a traced int
+        init = [_item(rows.start), *[prepared.first[key] for key in prepared.keys]]
+        if type(rows) is range and (self.stop is None or not self._stops(prepared)):
+            outs, _ = emit_scan(region, [following, *results], [], init, [], length=len(rows), op="for")
+        else:
+            end = rows.stop
+            keys = prepared.keys
+
+            def test(*inputs: Tracer) -> Any:
+                going = inputs[0] < end if step > 0 else inputs[0] > end  # type: ignore[operator]
+                if self.stop is not None and (self.stop, 0) in keys:
+                    stopped = inputs[1 + keys.index((self.stop, 0))]
+                    going = emit(REGISTRY["and"], going, emit(REGISTRY["not"], stopped))
+                return going
+
+            condition = region_of(test, init)
+            outs = emit_while(condition, region, condition.result, [following, *results], init, op="for")
+        self._finish(prepared, outs[1:], may_be_empty=type(rows) is not range)
+        if self.keeps_target and type(rows) is range:  # the loop's variable after the loop
+            self.variables.set(self.target, outs[0] - step if self._stops(prepared) else rows[-1])  # type: ignore[operator]
+
+    def _stops(self, prepared: _Prepared) -> bool:
+        return any(name == self.stop for name, _ in prepared.keys)
+
+    def _finish(self, prepared: _Prepared, outs: Sequence[Tracer], *, may_be_empty: bool) -> None:
+        """Set the variables. may_be_empty: if there is no iteration, they are the arrays that they were."""
+        prepared.region.pass_on_ambiguity()
+        values = {}
+        seen: dict[int, Tracer] = {}
+        for key, out in zip(prepared.keys, outs, strict=True):
+            out.scalar = prepared.first[key].scalar
+            values[key] = out
+            name, k = key
+            inner = prepared.final[name][1][k]
+            if out.scalar:
+                continue
+            inner = prepared.region.leaf(inner)
+            before = prepared.start[name][1][k]
+            if inner.buffer.ambiguous or prepared.inputs[key].buffer.ambiguous or may_be_empty:
+                out.buffer.ambiguous = True
+                if type(before) is Tracer:
+                    before.buffer.ambiguous = True
+            if id(inner.buffer) in seen:
+                out.buffer.ambiguous = seen[id(inner.buffer)].buffer.ambiguous = True
+            seen[id(inner.buffer)] = out
+            for entry in prepared.region.captured:
+                if entry.tracer is not None and entry.tracer.buffer is inner.buffer:
+                    out.buffer.ambiguous = entry.value.buffer.ambiguous = True
+            for other, model in prepared.inputs.items():
+                if model.buffer is inner.buffer and other != key:
+                    out.buffer.ambiguous = True
+        for name in self.names:
+            if name not in self.carried and name != self.target:
+                self.variables.set(name, UNDEFINED)
+        self._set_state(prepared, values)
+
+    def run_while(self, test: Callable[[], Any]) -> None:
+        """`while test(): body()` as an equation."""
+        prepared = self._prepare(None)
+        results = self._results(prepared)
+        init = [prepared.first[key] for key in prepared.keys]
+        before = self.variables.state(self.names)
+
+        def run(*inputs: Tracer) -> Any:
+            self._set_state(prepared, dict(zip(prepared.keys, inputs, strict=True)))
+            return test()
+
+        written = frozenset(id(x.buffer) for x in prepared.region.written)
+        try:
+            condition = region_of(run, init, written)
+        finally:
+            self.variables.restore(before)
+        value = condition.leaf(condition.result)
+        if value.dtype.kind != "b":
+            value = condition.run(lambda: value != 0)
+        if value.shape:
+            value = condition.run(lambda: value.reshape(()))
+        outs = emit_while(condition, prepared.region, value, results, init, op="while")
+        self._finish(prepared, outs, may_be_empty=True)
+
+
+class _Prepared:
+    """A traced body. start, final: the carried variables' values before and after, as (tree, leaves); keys, first: the
+    leaves that change, and their values before the loop; inputs: what stands for them in the region."""
+
+    def __init__(self, start: dict, keys: list[tuple[str, int]], first: dict[tuple[str, int], Tracer]):
+        self.start = start
+        self.keys = keys
+        self.first = first
+        self.final: dict[str, tuple[Any, list[Any]]] = {}
+        self.inputs: dict[tuple[str, int], Tracer] = {}
+        self.item: Tracer | None = None
+        self.target: Any = None
+        self.region: Any = None
+
+
+def _order(prepared: _Prepared) -> int:
+    """After how many iterations the arrays that the body exchanges are in their places again; 0 if it does not."""
+    old = {(name, k): leaf for name, (_, leaves) in prepared.start.items() for k, leaf in enumerate(leaves)}
+    place = {id(leaf): key for key, leaf in old.items() if type(leaf) is Tracer and not leaf.scalar}
+    goes: dict[tuple[str, int], tuple[str, int]] = {}
+    for name, (_, leaves) in prepared.final.items():
+        for k, leaf in enumerate(leaves):
+            if (name, k) in old and id(old[name, k]) in place and leaf is not old[name, k]:
+                if id(leaf) not in place:
+                    continue
+                goes[name, k] = place[id(leaf)]
+    if not goes or set(goes) != set(goes.values()):
+        return 0
+    order = 1
+    for key in goes:
+        length, at = 1, goes[key]
+        while at != key:
+            length, at = length + 1, goes[at]
+        order = math.lcm(order, length)
+    return order
+
+
+def _flat(value: Any) -> tuple[Any, list[Any]]:
+    leaves, tree = optree.tree_flatten(value, none_is_leaf=True)
+    return tree, leaves
+
+
+def _item(start: Any) -> Tracer:
+    """The loop's variable at first, as a traced Python int."""
+    return lift(start)
