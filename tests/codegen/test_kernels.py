@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -58,11 +60,20 @@ def test_new_shape_has_the_same_source(name):
         assert texts[0] == texts[1]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("shape", ["f64[300,400]", "f32[33,1]", "f64[1,9]", "f64[3,3]"])
+SHAPES = ["f64[300,400]", "f32[33,1]", "f64[1,9]", "f64[3,3]"]
+NEEDS_THREE_POINTS = {"stencil"}  # along each axis
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        (name, shape)
+        for name in PROGRAMS
+        for shape in SHAPES
+        if name not in NEEDS_THREE_POINTS or "1" not in re.findall(r"\d+", shape)
+    ],
+)
 def test_kernel_computes_the_program(name, shape):
-    if name == "stencil" and "1" in shape.split("[")[1].rstrip("]").split(","):
-        pytest.skip("a stencil needs three points along each axis")
     jaxpr = PROGRAMS[name](shape)
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=v.aval.shape).astype(v.aval.dtype) for v in jaxpr.invars]
