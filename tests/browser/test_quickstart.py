@@ -15,6 +15,10 @@ pytestmark = [*needs_browser, pytest.mark.xdist_group("browser")]
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 QUICKSTART = Path(__file__).parents[2] / "notebooks" / "01-quickstart.ipynb"
+IN_SIGHT = """row => {
+  const list = row.closest('.wb-listing').getBoundingClientRect(), place = row.getBoundingClientRect();
+  return list.top <= place.top && place.bottom <= list.bottom;
+}"""
 N_COMPILED = 6  # five cells under %%jit, and the explained function
 
 
@@ -78,6 +82,7 @@ def test_a_line_lights_its_equations(page, theme):
     report.locator(".wb-source [data-line]", has_text="tone = ").locator(".wb-lineno").hover()
     lit = report.locator(".wb-listing .wb-linked[data-equation]")
     eventually(lambda: " ".join(lit.all_inner_texts()), lambda text: "exp" in text and "reduce_max" in text)
+    eventually(lambda: lit.first.evaluate(IN_SIGHT), True)  # a pointer that rests scrolls to what it lit
     screenshot(page, theme, "code")
     for tab in ("Graph", "Kernels", "Timings", "Why"):
         report.get_by_role("tab", name=tab).click()

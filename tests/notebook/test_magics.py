@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import workbench as wb
+
 PHOTO_CELL = """%%jit
 gray = photo @ np.array([0.2126, 0.7152, 0.0722])
 blur = (gray[:-2, 1:-1] + gray[2:, 1:-1] + gray[1:-1, :-2] + gray[1:-1, 2:] + 4 * gray[1:-1, 1:-1]) / 8
@@ -19,7 +21,13 @@ def in_numpy(cell: str, **names):
     return names
 
 
-def test_a_cell_leaves_numpy_arrays_equal_to_numpys(shell):
+@pytest.fixture
+def nothing_compiled_yet(tmp_path):
+    with wb.config(cache_dir=str(tmp_path)):
+        yield
+
+
+def test_a_cell_leaves_numpy_arrays_equal_to_numpys(shell, nothing_compiled_yet):
     photo = np.random.default_rng(0).random((40, 50, 3))
     shell.ip.push({"photo": photo})
     shell(PHOTO_CELL)
@@ -33,7 +41,7 @@ def test_a_cell_leaves_numpy_arrays_equal_to_numpys(shell):
     assert shell.report.cell.source.startswith("%%jit\ngray")
 
 
-def test_the_last_expression_is_shown_before_the_report(shell):
+def test_the_last_expression_is_shown_before_the_report(shell, nothing_compiled_yet):
     shell("x = np.arange(4.0)")
     shell("%%jit\ny = x * 2\ny.sum()")
     assert shell.result == 12.0

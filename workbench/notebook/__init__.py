@@ -7,6 +7,7 @@ from typing import Any
 
 def load_ipython_extension(shell: Any) -> None:
     """Called by `%load_ext workbench`."""
+    from ..frontend import numpy_api  # noqa: F401  (here, so that the first cell's trace does not wait for it)
     from ..runtime.hooks import on_show_graph
     from .display import show_graph
     from .magics import WorkbenchMagics

@@ -225,9 +225,7 @@ def _summary(report: CompileReport, compilation: Any) -> Summary:
     runs, numpy_runs = report.timings.runs_ms, report.timings.numpy_ms
     time_ms = statistics.median(runs) if runs else None
     numpy_ms = statistics.median(numpy_runs) if numpy_runs else None
-    boundaries = {
-        (e.source, e.target) for e in report.graph.edges if e.refused and "library" not in _kinds_of(report, e)
-    }
+    boundaries = [edge for edge in report.graph.edges if edge.refused and "library" not in _kinds_of(report, edge)]
     # A cell that is found compiled in this session pays nothing; kernels from the disk took time to load.
     reused = compilation.status == "cached" and not all(info.cached for info in compilation.kernel_infos.values())
     compile_ms = 0.0 if reused else sum(time_ms for _, time_ms in compilation.phases)
