@@ -16,6 +16,7 @@ class Block:
     items: list[tuple[str, tuple[int, ...]] | Block] = field(default_factory=list)
     memo: dict[tuple, str] = field(default_factory=dict)
     open_loop: int | None = None  # where in `items` the loop that is being written begins
+    open_choice: int | None = None  # and the if-else
 
     def line(self, text: str, eqns: tuple[int, ...] = ()) -> None:
         """Append a line, after any loop in this block."""
@@ -35,20 +36,31 @@ class Block:
         self.open_loop = None
 
     def value_line(self, text: str, eqns: tuple[int, ...] = ()) -> None:
-        """Add a line that computes a value, in front of the loop that is being written."""
-        self._insert((text, eqns))
+        """Add a line that computes a value, in front of the loop or the if-else that is being written."""
+        at = self.open_loop if self.open_choice is None else self.open_choice
+        self._insert(at, (text, eqns))
+        if self.open_choice is not None:
+            self.open_choice += 1
 
-    def branch(self, header: str) -> Block:
-        """Add one side of an if-else that computes a value."""
-        body = Block(self, self.axes, is_branch=True)
-        self._insert((header, ()), body)
-        return body
+    def choice(self, condition: str) -> tuple[Block, Block]:
+        """Add an if-else that computes a value: its two sides, to be written before `close_choice`."""
+        assert self.open_choice is None, "the sides of an if-else are blocks of their own"
+        then, otherwise = (Block(self, self.axes, is_branch=True) for _ in range(2))
+        at = len(self.items) if self.open_loop is None else self.open_loop
+        self._insert(self.open_loop, (f"if {condition}:", ()), then, ("else:", ()), otherwise)
+        self.open_choice = at
+        return then, otherwise
 
-    def _insert(self, *items: tuple[str, tuple[int, ...]] | Block) -> None:
-        if self.open_loop is None:
+    def close_choice(self) -> None:
+        """Values that are asked for from now on come after the if-else."""
+        self.open_choice = None
+
+    def _insert(self, at: int | None, *items: tuple[str, tuple[int, ...]] | Block) -> None:
+        if at is None:
             self.items.extend(items)
-        else:
-            self.items[self.open_loop : self.open_loop] = items
+            return
+        self.items[at:at] = items
+        if self.open_loop is not None:
             self.open_loop += len(items)
 
     def home(self, axes: frozenset[int], *, past_branches: bool = False) -> Block:

@@ -163,10 +163,10 @@ class Values:
         if isinstance(condition, bool):
             self._choose(eqn, element.then if condition else element.otherwise, name, block)
             return
-        then = block.branch(f"if {condition}:")
+        then, otherwise = block.choice(str(condition))
         self._choose(eqn, element.then, name, then)
-        otherwise = block.branch("else:")
         self._choose(eqn, element.otherwise, name, otherwise)
+        block.close_choice()
 
     def load(self, array: str, var: Var, index: IndexTuple) -> str:
         """An element of an array argument. An index that is not plainly non-negative is cast to unsigned, which spares

@@ -1,0 +1,73 @@
+"""`python -m tests.numpy_programs [--field F] [--names A,B] [--small]`: what compiled, compile time, times against NumPy."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import statistics
+import time
+import traceback
+from typing import Any
+
+import workbench as wb
+
+from .all import PROGRAMS
+from .registry import NumpyProgram
+from .test_programs import assert_like, outcome
+
+SECONDS = 1.5  # for the timed runs of one program
+RUNS = 7
+
+
+def timed(function: Any, arguments: tuple) -> float:
+    arguments = copy.deepcopy(arguments)
+    begin = time.perf_counter()
+    outcome(function, arguments)
+    return time.perf_counter() - begin
+
+
+def row(program: NumpyProgram, size: int) -> str:
+    arguments = program.make(size)
+    expected = outcome(program.function, copy.deepcopy(arguments))
+    compiled = wb.jit(program.function)
+    begin = time.perf_counter()
+    verdict, reason = "ok", ""
+    try:
+        actual = outcome(compiled, copy.deepcopy(arguments))
+        first = time.perf_counter() - begin
+        assert_like(actual[0], expected[0], program.rtol, "result")
+        assert_like(actual[1], expected[1], program.rtol, "arguments")
+    except AssertionError as error:
+        verdict, reason = "WRONG", " ".join(str(error).split())[:200]
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        return (f"{program.field:14s} {program.name:26s} CRASH  {type(error).__name__}: {str(error)[:140]!r} "
+                f"({frame.filename.rpartition('/')[2]}:{frame.lineno})")  # fmt: skip
+    ours: list[float] = []
+    numpys: list[float] = []
+    while len(ours) < RUNS and (len(ours) < 2 or sum(ours) + sum(numpys) < SECONDS):
+        numpys.append(timed(program.function, arguments))
+        ours.append(timed(compiled, arguments))
+    mine, theirs = statistics.median(ours), statistics.median(numpys)
+    if compiled.fallbacks:
+        verdict = "numpy" if verdict == "ok" else verdict
+        reason = reason or " ".join(str(compiled.fallbacks[-1]).split())[:110]
+    kernels = sum(len(c.plan.steps) for c in compiled.compilations)
+    return (f"{program.field:14s} {program.name:26s} {verdict:6s} first {first:6.2f} s  {mine * 1e3:9.2f} ms "
+            f"{theirs / mine:6.2f}x  steps {kernels:4d}  {reason}")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--field", default="")
+    parser.add_argument("--names", default="")
+    parser.add_argument("--small", action="store_true", help="the sizes of the tests")
+    options = parser.parse_args()
+    for program in PROGRAMS.values():
+        wanted = not options.names or program.name in options.names.split(",")
+        if wanted and options.field in ("", program.field):
+            print(row(program, program.small if options.small else program.large), flush=True)
+
+
+if __name__ == "__main__":
+    main()
