@@ -54,3 +54,14 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     name = re.sub(r"\W+", "-", request.node.name).strip("-")
     path = request.path.parent / "golden" / f"{request.path.stem}.{name}.txt"
     return Golden(path, request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(autouse=True)
+def failures_of_the_compiler_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of tests, what the compiler cannot do is done by NumPy."""
+    from workbench.runtime.dispatch import CompiledFunction
+
+    def blame(self: CompiledFunction, failure: Exception, *call: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(CompiledFunction, "_blame", blame)

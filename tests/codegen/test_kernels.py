@@ -114,3 +114,16 @@ def test_result_does_not_depend_on_the_number_of_threads():
     kernels = plan_kernels(plan, ["C", "C"])
     results = {build(plan, kernels, n).run(x, y)[0].tobytes() for n in (1, 2, 3, 4)}
     assert len(results) == 1
+
+
+def test_what_leaves_a_branch_is_computed_in_front_of_it():
+    import workbench as wb
+
+    def scaled_differences(x, widths):
+        out = np.zeros_like(x)
+        out[:, :-1] = (x[:, 1:] - x[:, :-1]) / widths[:-1]
+        out[:, 1:] += x[:, :-1] * widths[1:]
+        return out
+
+    x, widths = np.random.default_rng(0).random((5, 7)), np.arange(1.0, 8.0)
+    np.testing.assert_array_equal(wb.jit(scaled_differences)(x, widths), scaled_differences(x, widths))

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import argparse
 import copy
+import signal
 import statistics
 import time
 import traceback
 from typing import Any
 
 import workbench as wb
+from workbench.runtime.dispatch import CompiledFunction
 
 from .all import PROGRAMS
 from .registry import NumpyProgram
 from .test_programs import assert_like, outcome
 
+CompiledFunction._blame = lambda self, failure, *call: _raise(failure)  # type: ignore[method-assign]
 SECONDS = 1.5  # for the timed runs of one program
 RUNS = 7
+
+
+def _raise(failure: Exception) -> None:
+    raise failure
 
 
 def timed(function: Any, arguments: tuple) -> float:
@@ -39,6 +46,8 @@ def row(program: NumpyProgram, size: int) -> str:
         assert_like(actual[1], expected[1], program.rtol, "arguments")
     except AssertionError as error:
         verdict, reason = "WRONG", " ".join(str(error).split())[:200]
+    except TimeoutError:
+        raise
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         return (f"{program.field:14s} {program.name:26s} CRASH  {type(error).__name__}: {str(error)[:140]!r} "
@@ -61,12 +70,25 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--field", default="")
     parser.add_argument("--names", default="")
+    parser.add_argument("--skip", default="")
     parser.add_argument("--small", action="store_true", help="the sizes of the tests")
+    parser.add_argument("--timeout", type=int, default=60, help="seconds for one program")
     options = parser.parse_args()
+    signal.signal(signal.SIGALRM, _too_long)
     for program in PROGRAMS.values():
         wanted = not options.names or program.name in options.names.split(",")
-        if wanted and options.field in ("", program.field):
-            print(row(program, program.small if options.small else program.large), flush=True)
+        if wanted and options.field in ("", program.field) and program.name not in options.skip.split(","):
+            signal.alarm(options.timeout)
+            try:
+                print(row(program, program.small if options.small else program.large), flush=True)
+            except TimeoutError as error:
+                print(f"{program.field:14s} {program.name:26s} LONG   {error}", flush=True)
+            signal.alarm(0)
+
+
+def _too_long(*_: Any) -> None:
+    where = traceback.extract_stack()[-3]
+    raise TimeoutError(f"not done in time, at {where.filename.rpartition('/')[2]}:{where.lineno} {where.name}")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def edit_distance(a, b):
 @program(lambda rng, n: (rng.integers(1, 30, n), rng.integers(1, 100, n), 10 * n), 8, 200)
 def knapsack(weights, values, capacity):
     best = np.zeros(capacity + 1, dtype=np.int64)
-    for w, v in zip(weights, values):  # noqa: B905
+    for w, v in zip(weights, values):
         candidate = np.zeros_like(best)
         candidate[30:] = 0
         shifted = np.full_like(best, -1)

@@ -86,9 +86,9 @@ def periodic_channel(nit, u, v, dt, dx, dy, p, rho, nu):
         un = u.copy()
         for _ in range(nit):
             pn = p.copy()
-            p[1:-1, 1:-1] = (
-                (pn[1:-1, 2:] + pn[1:-1, 0:-2]) * dy**2 + (pn[2:, 1:-1] + pn[0:-2, 1:-1]) * dx**2
-            ) / (2 * (dx**2 + dy**2))
+            p[1:-1, 1:-1] = ((pn[1:-1, 2:] + pn[1:-1, 0:-2]) * dy**2 + (pn[2:, 1:-1] + pn[0:-2, 1:-1]) * dx**2) / (
+                2 * (dx**2 + dy**2)
+            )
             p[1:-1, -1] = (
                 (pn[1:-1, 0] + pn[1:-1, -2]) * dy**2 + (pn[2:, -1] + pn[0:-2, -1]) * dx**2
             ) / (2 * (dx**2 + dy**2))  # fmt: skip
@@ -120,7 +120,7 @@ def lattice_boltzmann(ny, nx, steps):
         F[:, :, i] *= 100 / rho
     cylinder = (X - nx / 4) ** 2 + (Y - ny / 2) ** 2 < (ny / 4) ** 2
     for _ in range(steps):
-        for i, cx, cy in zip(range(9), cxs, cys):  # noqa: B905
+        for i, cx, cy in zip(range(9), cxs, cys):
             F[:, :, i] = np.roll(F[:, :, i], cx, axis=1)
             F[:, :, i] = np.roll(F[:, :, i], cy, axis=0)
         bndry = F[cylinder, :]
@@ -129,7 +129,7 @@ def lattice_boltzmann(ny, nx, steps):
         ux = np.sum(F * cxs, 2) / rho
         uy = np.sum(F * cys, 2) / rho
         Feq = np.zeros(F.shape)
-        for i, cx, cy, w in zip(range(9), cxs, cys, weights):  # noqa: B905
+        for i, cx, cy, w in zip(range(9), cxs, cys, weights):
             Feq[:, :, i] = rho * w * (
                 1 + 3 * (cx * ux + cy * uy) + 9 * (cx * ux + cy * uy) ** 2 / 2 - 3 * (ux**2 + uy**2) / 2
             )  # fmt: skip

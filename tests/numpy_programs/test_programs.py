@@ -50,6 +50,11 @@ def check(program: NumpyProgram, size: int) -> Any:
     return compiled
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+TOO_LONG = {  # to compile; unrolled loops over chains of shifted reads
+    "lattice_boltzmann", "residual_block", "self_energies", "mandelbrot_shrinking", "logistic_regression",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted({*PROGRAMS} - TOO_LONG))
 def test_program_does_what_numpy_does(name: str) -> None:
     check(PROGRAMS[name], PROGRAMS[name].small)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.errors import BackendError
 
 X = np.arange(5.0)
 
@@ -448,3 +449,51 @@ def test_singular_matrices_raise_as_in_numpy():
     with pytest.raises(np.linalg.LinAlgError):
         f(np.zeros((3, 3)), np.ones(3))
     np.testing.assert_array_equal(f(np.eye(3), np.ones(3)), [2, 2, 2])
+
+
+def test_an_error_half_way_leaves_arguments_as_numpy_leaves_them():
+    def work(x, i):
+        x[0] = 7.0
+        y = x[i] * 2
+        x[1] = 9.0
+        return y
+
+    f, mine, theirs = wb.jit(work), np.arange(4.0), np.arange(4.0)
+    for function, x in ((f, mine), (work, theirs)):
+        function(x, np.array([1, 2]))
+        with pytest.raises(IndexError):
+            function(x, np.array([1, 99]))
+        with pytest.raises(IndexError):
+            function(x, np.array([-99, 1]))
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def test_read_only_arguments_are_refused_as_numpy_refuses_them():
+    @wb.jit
+    def work(x, y):
+        x += 1
+        y[0] = 5.0
+
+    x, y = np.zeros(3), np.zeros(3)
+    work(x, y)
+    y.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        work(x, y)
+    assert x.tolist() == [2, 2, 2]
+
+
+def test_what_the_compiler_cannot_do_numpy_does(monkeypatch):
+    from workbench.runtime import dispatch
+
+    def broken(*args, **kwargs):
+        raise BackendError("no")
+
+    monkeypatch.undo()  # the suite's own rule, that such failures are raised
+    monkeypatch.setattr(dispatch, "compile_traced", broken)
+    f = wb.jit(lambda x: x * 2)
+    assert f(np.arange(3.0)).tolist() == [0, 2, 4]
+    assert f(np.arange(3.0)).tolist() == [0, 2, 4]
+    (reason,) = f.fallbacks
+    assert reason.code == "WB903" and "a bug of ours" in str(reason)
+    with pytest.raises(BackendError):
+        wb.jit(lambda x: x * 3, strict=True)(np.arange(3.0))

@@ -19,7 +19,7 @@ import numpy as np
 import optree
 
 from ..config import config
-from ..errors import NonHashableStaticArgumentError, TracingError
+from ..errors import BackendError, NonHashableStaticArgumentError, TracingError, WorkbenchError
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
@@ -67,10 +67,14 @@ class Specialisation:
         """The program's inputs: the traced leaves of the arguments, then what it captured."""
         return [*leaves, *(capture.read() for capture in self.traced.captures)]
 
-    def has_overlap(self, leaves: list[Any]) -> bool:
-        """Whether an input that the program writes shares memory with another one: then only NumPy knows the order."""
+    def needs_numpy(self, leaves: list[Any]) -> bool:
+        """Whether an input that the program writes is read-only, or shares memory with another one: then only NumPy
+        knows the order of things."""
         written = [i for i, _ in self.traced.writes]
-        return bool(written) and overlapping(self.inputs(leaves), written) is not None
+        if not written:
+            return False
+        inputs = self.inputs(leaves)
+        return overlapping(inputs, written) is not None or not all(inputs[i].flags.writeable for i in written)
 
     def call(self, leaves: list[Any], run: Callable[..., tuple[np.ndarray, ...]] | None = None) -> Any:
         """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
@@ -168,20 +172,54 @@ class CompiledFunction:
                 found = self._state.specialisations.get(tuple(key))
                 if found is not None:
                     entry = found[-1]
-                    if type(entry) is Specialisation and entry.is_current() and not entry.has_overlap(leaves):
-                        if entry.direct is not None and only_arrays:
-                            return entry.compilation.executable.run(*leaves)[entry.direct]
-                        return entry.call(leaves)
+                    if type(entry) is Specialisation and entry.is_current() and not entry.needs_numpy(leaves):
+                        try:
+                            if entry.direct is not None and only_arrays:
+                                return entry.compilation.executable.run(*leaves)[entry.direct]
+                            return entry.call(leaves)
+                        except Exception:
+                            if self.is_strict:
+                                raise
         return self._call_slowly(args, kwargs)
 
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if current_trace() is not None:
             return self._inline(args, kwargs)
-        entry, leaves = self.specialise(args, kwargs)
-        if isinstance(entry, Fallback) or entry.has_overlap(leaves):
-            with running_in_numpy():
-                return self.fn(*args, **kwargs)
-        return entry.call(leaves)
+        try:
+            entry, leaves = self.specialise(args, kwargs)
+            if not isinstance(entry, Fallback) and not entry.needs_numpy(leaves):
+                return entry.call(leaves)
+        except (WorkbenchError, MemoryError, RecursionError) as error:
+            if self.is_strict or not isinstance(error, BackendError):
+                raise
+            failure: Exception | None = error
+        except Exception as error:
+            if self.is_strict:
+                raise
+            failure = error
+        else:
+            failure = None
+        # Outside of the `except` clauses, so that an error of the user's own is not chained to ours. Nothing has been
+        # written to the arguments yet: NumPy raises the user's errors, and leaves the arguments as it would have.
+        with running_in_numpy():
+            result = self.fn(*args, **kwargs)
+        if failure is not None:
+            self._blame(failure, args, kwargs)
+        return result
+
+    def _blame(self, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
+        """What raised in the compiler did not raise in NumPy: a bug of ours. Calls of this kind stay in NumPy."""
+        message = (
+            f"WB903  {self.name} runs in NumPy, because the workbench failed: a bug of ours, not of your code.\n"
+            f"   {type(failure).__name__}: {str(failure).strip()[:500]}"
+        )
+        logger.warning("%s", message)
+        reason = TracingError(message, code="WB903")
+        reason.__cause__ = failure
+        key, _ = self._key(args, kwargs)
+        with self._state.lock:
+            found = self._state.specialisations.get(key, [])
+            self._state.specialisations[key] = [*found[-3:], Fallback(reason)]
 
     def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         from ..frontend.trace import call_traced
