@@ -13,6 +13,7 @@ class Block:
     parent: Block | None = None
     axes: frozenset[int] = frozenset()
     is_branch: bool = False
+    is_section: bool = False  # lines of its parent's own level, kept together to be filled in later
     items: list[tuple[str, tuple[int, ...]] | Block] = field(default_factory=list)
     memo: dict[tuple, str] = field(default_factory=dict)
     open_loop: int | None = None  # where in `items` the loop that is being written begins
@@ -29,6 +30,13 @@ class Block:
         self.open_loop = len(self.items) - 1
         body = Block(self, self.axes | frozenset(axes))
         self.items.append(body)
+        return body
+
+    def section(self) -> Block:
+        """Reserve a place for lines that are only known when what follows has been written."""
+        self.line("")
+        body = Block(self, self.axes, is_section=True)
+        self.items[-1] = body
         return body
 
     def close_loop(self) -> None:
@@ -87,7 +95,9 @@ class Block:
         pad = "    " * indent
         lines: list[tuple[str, tuple[int, ...]]] = []
         for item in self.items:
-            if isinstance(item, Block):
+            if isinstance(item, Block) and item.is_section:
+                lines.extend(item.render(indent))
+            elif isinstance(item, Block):
                 lines.extend(item.render(indent + 1) or [(pad + "    pass", ())])
             else:
                 lines.append((pad + item[0], item[1]))

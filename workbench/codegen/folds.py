@@ -76,6 +76,19 @@ class Fold:
         """Move a finished block into the total."""
         return self._add_to_total(self.block.name) if self.blocked else []
 
+    @property
+    def lane(self) -> State:
+        """One of many plain accumulators that are merged in the end, with `add_lane`."""
+        return self.block if self.blocked else self.states[0]
+
+    def update_lane(self, value: str, lane: str) -> list[str]:
+        """Fold one element into a lane."""
+        return [f"{lane} = {lane} + {value}"] if self.blocked else self.update(value, "0", (lane,))
+
+    def add_lane(self, lane: str) -> list[str]:
+        """Fold a lane into the state."""
+        return self._add_to_total(lane) if self.blocked else self.merge(tuple(s.name for s in self.states), (lane,))
+
     def merge(self, names: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
         """Fold another state, of later elements, into this one."""
         if self.kind in ("argmax", "argmin"):

@@ -37,7 +37,7 @@ class Kernel:
 
     extent: the outer loop's length for this program; grain: the least range worth a thread of its own;
     finish: the kernel that combines the partial results that this one leaves in its scratch arguments (they have the
-    same names there), to be called once with (0, 1); functions: the scalar functions that the source calls.
+    same names there), with an outer loop of its own; functions: the scalar functions that the source calls.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
     """
 

@@ -1,13 +1,14 @@
 """Lowering: from a cluster to a kernel.
 
 The nest is written twice where that pays: a first time over all axes, and, if every array turned out to be read and
-written in memory order, again as one flat loop.
+written in memory order, again as one flat loop; or, if all others vary along the last axes only, in strips.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 
 from ..fusion.access import is_fold, is_index_map, reduced_axes
@@ -19,7 +20,8 @@ from .kernel import Kernel, KernelArg
 from .names import Namer
 from .nests import Nest, canonical_index
 from .scalar_math import ScalarFunction, by_name, names_in
-from .values import Values
+from .strips import ColumnParts, StripMap, columns_of
+from .values import NotStrungError, Values
 
 # Waking a thread costs about 10 us, so that a range should take ten times as long to be worth one. The estimate counts
 # 25 GB/s and 7 Gflop/s a core.
@@ -28,14 +30,22 @@ NS_PER_BYTE = 0.04
 NS_PER_FLOP = 0.15
 # A literal up to here may equal the length of some axis by chance.
 LARGEST_COINCIDENCE = 16
+# The shapes of nests that leave partial results to a finishing kernel.
+PARTS = ("parts", "column parts")
 
 
 def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal] = frozenset()) -> Kernel:
     """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous. counts: literals
     that become run-time arguments (see `element_counts`)."""
-    writer = _Writer(cluster, layouts, counts, flat=False)
+    writer = _Writer(cluster, layouts, counts)
     if writer.can_flatten():
-        writer = _Writer(cluster, layouts, counts, flat=True)
+        return _Writer(cluster, layouts, counts, flat=True).kernel()
+    columns = writer.strip_columns()
+    if columns is not None:
+        try:
+            return _Writer(cluster, layouts, counts, columns=columns).kernel()
+        except NotStrungError:
+            pass
     return writer.kernel()
 
 
@@ -74,7 +84,12 @@ def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
 
 
 class _Writer:
-    def __init__(self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], *, flat: bool):
+    """Writes one kernel. flat: as one loop over the elements; columns: in strips over these axes."""
+
+    def __init__(
+        self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], *, flat: bool = False,
+        columns: list[int] | None = None,
+    ):  # fmt: skip
         self.cluster = cluster
         self.layouts = layouts
         self.flat = flat
@@ -83,8 +98,21 @@ class _Writer:
         self.outputs = {var: self.namer.fresh(f"{self._wish(var)}_out") for var in cluster.outvars}
         self.canonical = canonical_index(cluster.space.shape)
         self.values = Values(cluster, self.namer, self.inputs, self.canonical, counts, flat)
-        self.nest = Nest(cluster, self.values, self.namer, self.outputs, flat)
+        self.nest = self._nest(columns)
         self.nest.write()
+
+    def _nest(self, columns: list[int] | None) -> Nest:
+        plain = Nest(self.cluster, self.values, self.namer, self.outputs, self.flat)
+        given = (self.cluster, self.values, self.namer, self.outputs, self.layouts)
+        if ColumnParts.fits(plain):
+            return ColumnParts(*given, strung=columns is not None)
+        return plain if columns is None else StripMap(*given, columns)
+
+    def strip_columns(self) -> list[int] | None:
+        """The axes over which to write the nest in strips, if that may be possible."""
+        if isinstance(self.nest, ColumnParts):
+            return self.nest.outer
+        return columns_of(self.nest, self.layouts) if self.nest.shape_kind == "map" else None
 
     def _wish(self, var: Var) -> str:
         eqn = next(e for e in self.cluster.eqns if var in e.outvars)
@@ -109,7 +137,7 @@ class _Writer:
     def _is_finished(self, var: Var) -> bool:
         """Whether a result is left to the finishing kernel."""
         nest = self.nest
-        return nest.shape_kind == "parts" and (nest.depth[var] > 0 or bool(nest.inner) and nest._is_row_level(var))
+        return nest.shape_kind in PARTS and (nest.depth[var] > 0 or bool(nest.inner) and nest._is_row_level(var))
 
     def kernel(self) -> Kernel:
         finished = [v for v in self.outputs if self._is_finished(v)]
@@ -122,7 +150,7 @@ class _Writer:
             *self._scratch(),
             *(KernelArg(n, "size", value=v) for n, v in self.values.sizes.items()),
         ]
-        finish = self._finish(finished) if self.nest.shape_kind == "parts" else None
+        finish = self._finish(finished) if self.nest.shape_kind in PARTS else None
         return self._assemble(args, body, finish)
 
     def _head(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -157,39 +185,50 @@ class _Writer:
         return KernelArg(name, kind, var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape)  # type: ignore[arg-type]  # kind is "in" or "out"
 
     def _scratch(self) -> list[KernelArg]:
-        shape = (self.nest.extent,)
-        return [KernelArg(s.name, "scratch", None, s.dtype, 1, "C", shape) for s in self.nest.scratch]
+        shapes = [s.shape or (self.nest.extent,) for s in self.nest.scratch]
+        return [
+            KernelArg(s.name, "scratch", None, s.dtype, len(shape), "C", shape)
+            for s, shape in zip(self.nest.scratch, shapes, strict=True)
+        ]
 
     def _finish(self, finished: list[Var]) -> Kernel:
         """The kernel that combines the partial results and computes what follows from the totals."""
         values = Values(self.cluster, self.namer, self.inputs, self.canonical, self.values.counts, False)
-        block = Block()
-        folds = list(self.nest.folds.values())
+        nest, root = self.nest, Block()
+        block, at, extent, per_step = root, "part", 1, 1
+        if isinstance(nest, ColumnParts):
+            (column,) = nest.outer
+            block = root.loop(f"for i{column} in range(start, stop):", column)
+            block.line(f"assume_index(i{column})")
+            at, extent, per_step = f"part, i{column}", self.cluster.space.shape[column], nest.n_parts
+        folds = list(nest.folds.values())
         for fold in folds:
             for state in fold.states:
                 block.line(f"{state.name} = {state.start}")
         if folds:
-            loop = block.loop(f"for part in range({self.nest.scratch[0].name}.shape[0]):")
+            loop = block.loop(f"for part in range({nest.scratch[0].name}.shape[0]):")
         position = 0
         for fold in folds:
             names = tuple(s.name for s in fold.states)
-            parts = tuple(f"{s.name}[part]" for s in self.nest.scratch[position : position + len(names)])
+            parts = tuple(f"{s.name}[{at}]" for s in nest.scratch[position : position + len(names)])
             position += len(names)
             for line in fold.merge(names, parts):
                 loop.line(line, (values.number[fold.eqn],))
+        block.close_loop()
         for fold in folds:
             out = fold.eqn.outvars[0]
             name = self.namer.for_var(out, Nest.cluster_name(fold.eqn))
             block.line(f"{name} = {fold.result(tuple(s.name for s in fold.states))}", (values.number[fold.eqn],))
             values.totals[out] = name
-        nest = self.nest
         nest.values, saved = values, nest.values
         for out in finished:
             text = values.value(out, nest.at(out), block)
             index = ", ".join(map(str, nest.at(out))) or "()"
             block.line(f"{self.outputs[out]}[{index}] = {text}", (values.number[values.producer[out]],))
         nest.values = saved
-        used = {v for v in self.inputs if any(self.inputs[v] in text for text, _ in block.render())}
+        block = root
+        words = {word for text, _ in block.render() for word in re.findall(r"\w+", text)}
+        used = {v for v, name in self.inputs.items() if name in words}
         args = [
             *(self._array("in", v, self.inputs[v]) for v in self.inputs if v in used),
             *(self._array("out", v, self.outputs[v]) for v in finished),
@@ -197,8 +236,9 @@ class _Writer:
             *(KernelArg(n, "size", value=v) for n, v in values.sizes.items()),
         ]
         source, name, line_eqns = self._source(args, block.render(1), "_finish")
+        grain = max(1, math.ceil(GRAIN_NS / max(per_step, 1)))  # a partial result takes about a nanosecond
         return Kernel(
-            self.cluster.id, name, source, tuple(args), 1, 1, self.nest.extent, 0.0, 0, line_eqns,
+            self.cluster.id, name, source, tuple(args), extent, grain, extent * per_step, 0.0, 0, line_eqns,
             functions=scalar_functions(source),
         )  # fmt: skip
 

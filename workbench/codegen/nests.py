@@ -29,10 +29,11 @@ PART = 8192
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A partial-result array: one element a part."""
+    """A partial-result array: one element a part, or a row of them."""
 
     name: str
     dtype: str
+    shape: tuple[int, ...] = ()
 
 
 class Nest:

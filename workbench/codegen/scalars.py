@@ -47,9 +47,14 @@ def settle(expr: str, dtype: np.dtype) -> str:
 
 
 class PointwiseContext:
-    """What a pointwise rule sees. `called` collects the scalar functions that its expressions name."""
+    """What a pointwise rule sees. `called` collects the scalar functions that its expressions name; constants: the
+    values of the operands that are literals, by their text."""
 
-    def __init__(self, dtype: np.dtype, in_dtypes: tuple[np.dtype, ...], params: Mapping[str, Any], called: dict):
+    def __init__(
+        self, dtype: np.dtype, in_dtypes: tuple[np.dtype, ...], params: Mapping[str, Any], called: dict,
+        constants: Mapping[str, Any] | None = None,
+    ):  # fmt: skip
+        self._constants = constants or {}
         self.dtype = dtype
         self.in_dtypes = in_dtypes
         self.params = params
@@ -57,6 +62,9 @@ class PointwiseContext:
 
     def const(self, value: Any, dtype: np.dtype | None = None) -> str:
         return literal(value, self.dtype if dtype is None else np.dtype(dtype))
+
+    def constant(self, expr: str) -> Any:
+        return self._constants.get(expr)
 
     def call(self, name: str, *args: str, dtype: np.dtype | None = None) -> str:
         if dtype is None:

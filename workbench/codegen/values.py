@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,24 @@ from .names import Namer
 from .scalars import PointwiseContext, literal, settle
 
 IndexTuple = tuple[Expr, ...]
+
+
+class NotStrungError(Exception):
+    """A value that a loop in strips cannot compute: it depends on more than the column and the element."""
+
+
+class StripArrays(Protocol):
+    """What a kernel in strips (`strips.Strips`) adds: axes are the columns' loop axes."""
+
+    axes: frozenset[int]
+
+    def value(self, var: Var, index: IndexTuple) -> str:
+        """`var`, which varies along the columns only, as the inner loop reads it."""
+        ...
+
+    def element(self, array: str, var: Var, index: IndexTuple) -> str:
+        """An element of an array with all axes of the loops. NotStrungError if it is not read in memory order."""
+        ...
 
 
 class Values:
@@ -55,6 +73,8 @@ class Values:
         self.totals: dict[Var, str] = {}
         self.stored: dict[Var, tuple[str, IndexTuple]] = {}
         self.irregular = False
+        self.strips: StripArrays | None = None
+        self.loads: list[tuple[Var, IndexTuple]] = []
         self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
         self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
         self._contexts: dict[Equation, KernelIndexContext] = {}
@@ -68,6 +88,9 @@ class Values:
         if known is not None:
             return known
         axes = frozenset().union(*(e.axes() for e in index)) if index else frozenset()
+        strips = self.strips
+        if strips is not None and axes and axes <= strips.axes and not block.axes <= strips.axes:
+            return strips.value(atom, index)
         home = block.home(axes, past_branches=axes < block.axes and self._is_valid_everywhere(atom, index))
         text = self._compute(atom, index, home, block)
         home.memo[key] = text
@@ -119,7 +142,10 @@ class Values:
             if context is None:
                 context = self._contexts[eqn] = KernelIndexContext(eqn, self)
             context.block = home
-            text = self._element(eqn, lowering.element(context, index), home)
+            element = lowering.element(context, index)
+            if self.strips is not None and not home.axes <= self.strips.axes and not isinstance(element, Read):
+                raise NotStrungError
+            text = self._element(eqn, element, home)
             if home is block or "[" not in text:
                 return text
             # A load outside of the loop that asked for it: LLVM may not know that the loop's stores don't change it.
@@ -133,7 +159,13 @@ class Values:
         assert isinstance(lowering, Pointwise), f"{eqn.primitive} is read before it is reduced"
         operands = [self.value(a, index if a.aval.shape else (), home) for a in eqn.invars]
         out = var.aval.dtype
-        context = PointwiseContext(out, tuple(a.aval.dtype for a in eqn.invars), eqn.params, self.called)
+        constants = {
+            text: atom.val
+            for text, atom in zip(operands, eqn.invars, strict=True)
+            if isinstance(atom, Literal) and atom not in self.counts
+        }
+        dtypes = tuple(a.aval.dtype for a in eqn.invars)
+        context = PointwiseContext(out, dtypes, eqn.params, self.called, constants)
         text = settle(lowering.expr(context, *operands), out)
         if re.fullmatch(r"[\w.]+", text):
             return text
@@ -173,6 +205,10 @@ class Values:
         numba's test for negative indices and lets the loop vectorise."""
         if not index:
             return f"{array}[()]"
+        self.loads.append((var, index))
+        strips = self.strips
+        if strips is not None and not frozenset().union(*(e.axes() for e in index)) <= strips.axes:
+            return strips.element(array, var, index)
         for d, expr in enumerate(index):
             if expr.is_axis and var.aval.shape[d] == self.cluster.space.shape[expr.axis or 0]:
                 self.size_of_axis.setdefault(expr.axis or 0, f"{array}.shape[{d}]")

@@ -238,19 +238,17 @@ class Fitter:
         moved = frozenset(mapping[axis] for axis in other.reduced if axis in mapping)
         if base.reduced and other.reduced and base.real_reduced != moved:
             return Refusal("WB315")
-        fit = Fit(code, base, other, mapping, base.reduced or moved)
-        return Refusal("WB319") if self._has_few_columns(fit) else fit
+        return Fit(code, base, other, mapping, base.reduced or moved)
 
     @staticmethod
     def _has_few_columns(fit: Fit) -> bool:
-        """Whether a reduction along leading axes would drag whole-array computation into loops over a few columns."""
+        """Whether a reduction along leading axes keeps so few columns that a second pass in the same kernel, which
+        loops over columns outside, would be slow. (One pass goes through them in strips.)"""
         base = fit.base
         real = base.real_axes
-        if not fit.reduced or not real or real[-1] in fit.reduced:
+        if not real or real[-1] in fit.reduced:
             return False
-        n_columns = math.prod(base.shape[axis] for axis in real if axis not in fit.reduced)
-        per_row = not fit.other.reduced and not any(a in fit.reduced for a in (fit.mapping or {}).values())
-        return n_columns < MIN_COLUMNS and not per_row
+        return math.prod(base.shape[axis] for axis in real if axis not in fit.reduced) < MIN_COLUMNS
 
     def _check_outputs(self, fit: Fit, up: Group, down: Group) -> Refusal | None:
         """What `fit.other` must write to memory has to be a whole of the loops, or one value a row."""
@@ -300,6 +298,8 @@ class Fitter:
             covered = base.real(loop)
             if (folds or covered & reduced) and not rows:
                 return Refusal("WB313")
+            if (folds or covered & reduced) and self._has_few_columns(fit):
+                return Refusal("WB319")
             if not rows <= covered:
                 return Refusal("WB318")
             if folds and not reduced <= covered:

@@ -32,6 +32,10 @@ class ScalarContext(Protocol):
         `ctx.call("tanh", x)` -> `tanh_f64(x)`. The functions are in `codegen.scalar_math`."""
         ...
 
+    def constant(self, expr: str) -> Any:
+        """The value of an operand that is a literal of the program; None of any other."""
+        ...
+
     def cast(self, expr: str, source: np.dtype, target: np.dtype) -> str:
         """`expr` of dtype `source` converted to `target` as NumPy's astype does it."""
         ...

@@ -207,15 +207,16 @@ class _Driver:
         for arg in scratch:
             dtype = self._bind("dtype", np.dtype(arg.dtype))
             self.lines.append(f"{arg.name}_{name} = empty({arg.shape}, {dtype})")
-        args = ", ".join(self._argument(a, name) for a in kernel.args)
-        if kernel.extent:
-            if kernel.extent >= 2 * kernel.grain and self.n_threads > 1:
-                self.lines.append(f"launch({name}_run, {kernel.extent}, {kernel.grain}, {self.n_threads}, ({args},))")
-            else:
-                self.lines.append(f"{name}_run(0, {kernel.extent}, {args})")
+        self._write_launch(f"{name}_run", name, kernel)
         if kernel.finish is not None:
-            args = ", ".join(self._argument(a, name) for a in kernel.finish.args)
-            self.lines.append(f"{name}_finish(0, 1, {args})")
+            self._write_launch(f"{name}_finish", name, kernel.finish)
+
+    def _write_launch(self, run: str, name: str, kernel: Kernel) -> None:
+        args = ", ".join(self._argument(a, name) for a in kernel.args)
+        if kernel.extent >= 2 * kernel.grain and self.n_threads > 1:
+            self.lines.append(f"launch({run}, {kernel.extent}, {kernel.grain}, {self.n_threads}, ({args},))")
+        elif kernel.extent:
+            self.lines.append(f"{run}(0, {kernel.extent}, {args})")
 
     def _argument(self, arg: KernelArg, step: str) -> str:
         if arg.kind == "size":

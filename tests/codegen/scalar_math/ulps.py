@@ -13,8 +13,10 @@ from workbench.codegen.scalar_math import namespace, scalar_function
 
 UNARY = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "logistic",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "logistic", "pow_half", "pow_three_halves",
+    "pow_minus_half", "pow_minus_two",
 )  # fmt: skip
+EXPONENTS = {"pow_half": 0.5, "pow_three_halves": 1.5, "pow_minus_half": -0.5, "pow_minus_two": -2.0}
 BINARY = ("pow", "atan2", "hypot", "logaddexp", "logaddexp2")
 
 # Ends of ranges, of float32 and of float64, and the places where a function changes its formula.
@@ -107,6 +109,8 @@ def numpy_reference(name: str) -> Callable:
     table = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh}
     table |= {"atanh": np.arctanh, "atan2": np.arctan2, "pow": _c_pow, "erf": mpmath.fp.erf, "erfc": mpmath.fp.erfc}
     table |= {"logistic": lambda x: 1 / (1 + np.exp(-x))}
+    if name in EXPONENTS:  # an array of exponents: NumPy makes square roots and quotients of single ones
+        return lambda x: np.power(x, np.full(np.shape(x) or (1,), EXPONENTS[name])).reshape(np.shape(x))[()]
     return table.get(name) or getattr(np, name)
 
 
@@ -119,6 +123,8 @@ def _mpmath_reference(name: str) -> Callable:
         "logaddexp": lambda x, y: max(x, y) + mp.log1p(mp.exp(-abs(x - y))),
         "logaddexp2": lambda x, y: max(x, y) + mp.log1p(mp.mpf(2) ** -abs(x - y)) / mp.log(2),
     }  # fmt: skip
+    if name in EXPONENTS:
+        return lambda x: x ** mp.mpf(EXPONENTS[name])
     return table.get(name) or getattr(mp, name)
 
 

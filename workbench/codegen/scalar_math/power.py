@@ -141,6 +141,48 @@ def pow_T(x, y):
 
 library(
     '''
+def pow_half_T(x):
+    """x**(1/2). At most 0.5 ULP. Unlike the square root, of -0.0 and -inf it is positive."""
+    return select_T(x == T_type(-math.inf), T_type(math.inf), sqrt_T(x) + T_type(0.0))
+
+
+def pow_three_halves_T(x):
+    """x**(3/2). At most 1 ULP."""
+    root = sqrt_T(x)
+    product = x * root
+    # What rounding took from the product, and from the root: x * (x - root**2) / (2 root).
+    rest = fma_T(x, root, negative_T(product)) + T_type(0.5) * root * fma_T(negative_T(root), root, x)
+    result = select_T(fabs_T(rest) < T_type(math.inf), product + rest, product)
+    return select_T(x == T_type(-math.inf), T_type(math.inf), result)
+
+
+def pow_minus_half_T(x):
+    """x**(-1/2). At most 0.6 ULP."""
+    root = sqrt_T(x)
+    inverse = T_type(1.0) / root
+    # One Newton step, 1 - x * inverse**2 in two parts.
+    product = x * inverse
+    rest = fma_T(negative_T(product), inverse, T_type(1.0)) - fma_T(x, inverse, negative_T(product)) * inverse
+    refined = fma_T(T_type(0.5) * inverse, rest, inverse)
+    result = select_T(fabs_T(rest) < T_type(1.0), refined, fabs_T(inverse))
+    return select_T(x == T_type(-math.inf), T_type(0.0), result)
+
+
+def pow_minus_two_T(x):
+    """x**-2. At most 1 ULP."""
+    inverse = T_type(1.0) / x
+    square = inverse * inverse
+    # What rounding took from the square, and twice what it took from the inverse.
+    rest = fma_T(inverse, inverse, negative_T(square))
+    lost = fma_T(negative_T(inverse), x, T_type(1.0))
+    rest = fma_T(square, lost + lost, rest)
+    return select_T(fabs_T(rest) < square, square + rest, square)
+''',
+    FLOATS,
+)
+
+library(
+    '''
 def cbrt_T(x):
     """The cube root. At most 1 ULP."""
     size = fabs_T(x)
