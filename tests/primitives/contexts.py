@@ -17,6 +17,7 @@ from workbench.primitives.lowering import Choose, Compute, Element, Read
 
 # What each scalar function means: our primitive of that name, or NumPy's function where the names differ.
 NUMPY_NAMES = {
+    "pow_minus_two": lambda x: np.power(x, np.full_like(x, -2)),
     "maximum": np.maximum, "minimum": np.minimum,
     "bits": lambda x: x.view(f"i{x.itemsize}"), "from_bits": lambda bits: bits.view(f"f{bits.itemsize}"),
     "threefry2x32_first": functools.partial(REGISTRY["threefry2x32"].impl, word=0),
@@ -55,6 +56,9 @@ class ScalarTestContext:
         dtype = np.dtype(dtype or self.in_dtypes[0])
         self.calls.add((name, dtype))
         return f"call({name!r}, '{dtype}')({', '.join(args)})"
+
+    def constant(self, expr: str) -> Any:
+        return None
 
     def cast(self, expr: str, source: np.dtype, target: np.dtype) -> str:
         self.casts.add((np.dtype(source), np.dtype(target)))

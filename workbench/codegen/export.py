@@ -35,7 +35,9 @@ def _run(kernel: Kernel) -> str:
     if kernel.extent:
         lines.append(f"    {kernel.name}(0, {kernel.extent}, {', '.join(a.name for a in kernel.args)})")
     if kernel.finish is not None:
-        lines.append(f"    {kernel.finish.name}(0, {kernel.finish.extent}, {', '.join(a.name for a in kernel.finish.args)})")
+        lines.append(
+            f"    {kernel.finish.name}(0, {kernel.finish.extent}, {', '.join(a.name for a in kernel.finish.args)})"
+        )
     lines.append(f"    return {', '.join(outputs)}")
     return "\n".join(lines)
 

@@ -210,9 +210,7 @@ class ColumnParts(Nest):
     def _rows_of_all(self) -> str:
         return " * ".join(self.bound(axis) for axis in self.inner)
 
-    def _open_body(
-        self, part: Block, column: int, section: Block, blocked: bool
-    ) -> tuple[Block, Block, Strips | None]:
+    def _open_body(self, part: Block, column: int, section: Block, blocked: bool) -> tuple[Block, Block, Strips | None]:
         """The loops over a part: where a block of lanes is closed, and the innermost body."""
         if not self.strung:
             block = part
@@ -299,4 +297,3 @@ def columns_of(nest: Nest, layouts: Mapping[Var, str]) -> list[int] | None:
         return None
     columns = [axis for axis in nest.outer if axis >= min(reads)]
     return columns if nest._length(columns) <= MOST_COLUMNS else None
-
