@@ -85,7 +85,7 @@ class TracedCell:
 
 def trace_cell(
     source: str, namespace: MutableMapping[str, Any], *, filename: str, out: Collection[str] | None = None,
-    strict: bool = False, name: str = "cell", flags: int = 0,
+    strict: bool = False, name: str = "cell", flags: int = 0, temporaries: bool = False,
 ) -> TracedCell:  # fmt: skip
     """Trace a cell's source (without magics) in `namespace`, which is not changed.
 
@@ -93,6 +93,7 @@ def trace_cell(
     ----------
     out : the names to keep; by default all that the cell assigns and that do not begin with `_`.
     flags : of `compile`, for `__future__` statements of earlier cells.
+    temporaries : keep the names that begin with `_` too, as for a part of a cell.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def trace_cell(
         with user_errors():
             exec(code, overlay, overlay)
         last = (dict.pop(overlay, _LAST),) if has_last else ()
-        names = _kept(overlay, out)
+        names = _kept(overlay, out, temporaries)
         for key in names:
             _name_value(overlay[key], key)
         values = tuple([overlay[key] for key in names])
@@ -143,10 +144,10 @@ def _name_last_expression(tree: ast.Module) -> bool:
     return True
 
 
-def _kept(overlay: Overlay, out: Collection[str] | None) -> tuple[str, ...]:
+def _kept(overlay: Overlay, out: Collection[str] | None, temporaries: bool) -> tuple[str, ...]:
     written = overlay.written()
     if out is None:
-        return tuple(name for name in written if not name.startswith("_"))
+        return tuple(name for name in written if temporaries or not name.startswith("_"))
     missing = [name for name in out if name not in written]
     if missing:
         raise NameError(f"--out names {', '.join(missing)}, which this cell does not assign")

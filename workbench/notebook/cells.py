@@ -1,29 +1,34 @@
 """One run of a `%%jit` cell, without any display: source and namespace in, values and a report out.
 
-A cell is compiled where it can be, and otherwise runs in NumPy with the reason in its report. Either way it ends as
-Python's own run would: the same values under the same names, or the same error at the same line. A cell that fails
-leaves the names as they were.
+A cell is compiled where it can be. Statements that cannot be run in NumPy between the compiled ones, with the reason in
+the report. Either way it ends as Python's own run would: the same values under the same names, or the same error at the
+same line. A cell that fails leaves the names as they were.
 """
 
 from __future__ import annotations
 
 import ast
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import BackendError, TracingError, WorkbenchError
+from ..frontend.cells import trace_cell
 from ..frontend.diagnostics import set_label
 from ..frontend.scopes import running_in_numpy
+from ..ir import Aval
 from ..report import CompileReport, build_report, compare_with_numpy, numpy_report
-from ..report.schema import Verification
+from ..report.merge import ReportPart, merge_reports, numpy_statements
+from ..report.schema import Cell, Value, Verification
 from ..runtime import cells as runtime_cells
 from ..runtime.compilation import Source
 from ..runtime.limits import machine_limits
 from . import baseline
 from .compare import compare
+from .parts import NumpyPart, Part, PartedRun, can_be_split
 
 _MISSING = object()
 
@@ -128,9 +133,55 @@ class _Job:
             return run
         # Outside of the `except` clauses, so that an error of the user's own is not chained to ours.
         if isinstance(failure, TracingError):
-            return self.run_in_numpy(failure)
+            return self.run_in_parts(failure) if can_be_split(self.tree) else self.run_in_numpy(failure)
         # The user's mistake, which NumPy reports best, or ours, which must not cost the result: NumPy knows which.
         return self.run_in_numpy(failure, undo=inputs)
+
+    def run_in_parts(self, reason: TracingError) -> CellRun:
+        """Compile the statements that can be, and run the others between them. reason: why not all of them can."""
+
+        def compile_and_run(source: str) -> runtime_cells.CellResult:
+            return runtime_cells.run_cell(
+                source, self.namespace, label=self.label, filename=self.filename, options=self.options,
+                flags=self.flags, is_part=True,
+            )  # fmt: skip
+
+        def may_compile(source: str) -> bool:
+            try:
+                trace_cell(source, self.namespace, filename=self.filename, flags=self.flags, temporaries=True)
+            except TracingError:
+                return False
+            except Exception:  # the user's mistake: what comes before it compiles
+                return True
+            return True
+
+        before = dict(self.namespace)
+        run = PartedRun(self.source, self.tree, self.filename, self.flags, self.namespace, compile_and_run, may_compile)
+        try:
+            run.run(reason)
+        except Exception:
+            _restore(self.namespace, before, {})
+            raise
+        report = self._parts_report(run.parts, reason)
+        self._drop_temporaries(before)
+        return CellRun(run.last_value, report)
+
+    def _parts_report(self, parts: Sequence[Part], reason: Exception) -> CompileReport:
+        source = Source(self.label, self.source, self.filename)
+        rows: list[ReportPart] = []
+        for part in parts:
+            if isinstance(part, NumpyPart):
+                rows.append(numpy_statements(source, part.text, part.reason, part.time_ms, part.reads, {
+                    name: _value_row(name, self.namespace.get(name)) for name in part.writes
+                }))  # fmt: skip
+            elif part.compilation.plan.steps:
+                rows.append(build_report(part.compilation))
+        if not any(isinstance(row, CompileReport) for row in rows):
+            return self._numpy_report(reason, sum(part.time_ms for part in parts if isinstance(part, NumpyPart)))
+        return merge_reports(rows, Cell(self.label, self.source, self.filename), self._is_kept)
+
+    def _is_kept(self, name: str) -> bool:
+        return not name.startswith("_") if self.options.out is None else name in self.options.out
 
     def run_in_numpy(self, reason: Exception, undo: dict[str, Any] | None = None) -> CellRun:
         """Run the cell as Python would. undo: copies of arrays to restore if it fails."""
@@ -151,11 +202,10 @@ class _Job:
 
     def _drop_temporaries(self, before: dict[str, Any]) -> None:
         """Arrays under names that a compiled cell would not have kept."""
-        out = self.options.out
         for name, value in list(self.namespace.items()):
             if before.get(name, _MISSING) is value or not isinstance(value, np.ndarray | np.generic):
                 continue
-            if name.startswith("_") if out is None else name not in out:
+            if not self._is_kept(name):
                 if name in before:
                     self.namespace[name] = before[name]
                 else:
@@ -166,6 +216,13 @@ class _Job:
         if not isinstance(reason, TracingError):
             report.status = "failed"
         return report
+
+
+def _value_row(name: str, value: Any) -> Value | None:
+    """An array that a statement left under a name, as a report says it."""
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biufc":
+        return None
+    return Value(name, str(Aval(value.shape, value.dtype)), value.nbytes)
 
 
 def _restore(namespace: dict[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:

@@ -56,7 +56,7 @@ def build_report(compilation: Any) -> CompileReport:
     step_ms = _step_times(timeline, compilation.kernel_infos)
     decisions = merged_and_refused(plan, ids)
     graph = plan_graph(plan, ids, _input_names(compilation), compilation.outputs, compilation.kernels)
-    fallbacks = [_fallback(each, spans) for each in compilation.fallbacks]
+    fallbacks = [fallback_row(each, spans) for each in compilation.fallbacks]
     fallbacks += [_numpy_step(step, spans, step_ms) for step in plan.steps if isinstance(step, NumpyStep)]
     fallbacks.sort(key=lambda f: -(f.cost_ms or 0.0))
     report = CompileReport(
@@ -89,7 +89,7 @@ def build_report(compilation: Any) -> CompileReport:
 def numpy_report(source: Any, error: BaseException, numpy_ms: Sequence[float] = ()) -> CompileReport:
     """The report of a cell or function that ran in NumPy, because of `error`. source: label, text, filename,
     first_line."""
-    fallback = _fallback(error, SpanMap(source))
+    fallback = fallback_row(error, SpanMap(source))
     times = list(numpy_ms)
     median = statistics.median(times) if times else None
     fallback.cost_ms = median
@@ -310,7 +310,7 @@ def _kept(compilation: Any, machine: Machine) -> list[Kept]:
     return list(kept.values())
 
 
-def _fallback(reason: Any, spans: SpanMap) -> Fallback:
+def fallback_row(reason: Any, spans: SpanMap) -> Fallback:
     """A fallback from an error, or from (span, op, code, why, fix)."""
     if isinstance(reason, tuple):
         span, op, code, why, fix = reason

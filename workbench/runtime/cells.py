@@ -63,17 +63,19 @@ _lock = threading.Lock()
 
 
 def run_cell(
-    source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0
-) -> CellResult:
-    """Run a cell's source compiled. The namespace is only read; arrays that the cell writes into are written.
+    source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0,
+    is_part: bool = False,
+) -> CellResult:  # fmt: skip
+    """Run a cell's source compiled. The namespace is only read; arrays that the cell writes into are written. is_part:
+    statements of a larger cell, whose names are all kept: the rest may read them.
 
     Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
     """
-    out = None if options.out is None else tuple(options.out)
-    key = (id(namespace), source, out, options.strict, flags)
+    out = None if options.out is None or is_part else tuple(options.out)
+    key = (id(namespace), source, out, options.strict, flags, is_part)
     entry = next((e for e in reversed(_entries.get(key, ())) if e.is_current()), None)
     if entry is None:
-        entry = _compile(source, namespace, label, filename, options, flags, key)
+        entry = _compile(source, namespace, label, filename, options, flags, key, out, is_part)
     else:
         entry.compilation.status = "cached"
     inputs = entry.inputs()
@@ -111,10 +113,14 @@ def _compile(
     options: Options,
     flags: int,
     key: tuple,
+    out: tuple[str, ...] | None,
+    is_part: bool,
 ) -> _Entry:
     begin = time.perf_counter()
-    out = None if options.out is None else tuple(options.out)
-    cell = trace_cell(source, namespace, filename=filename, out=out, strict=options.strict, name=label, flags=flags)
+    cell = trace_cell(
+        source, namespace, filename=filename, out=out, strict=options.strict, name=label, flags=flags,
+        temporaries=is_part,
+    )  # fmt: skip
     trace_ms = (time.perf_counter() - begin) * 1e3
     inputs = [capture.read() for capture in cell.captures]
     compilation = compile_traced(
