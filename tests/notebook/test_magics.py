@@ -105,7 +105,7 @@ def test_an_array_that_changes_never_gives_a_stale_result(shell):
         ("%%jit\ny = 1.0\nfor i in range(int(x.sum())):\n    y = y + x[0]", "WB102", 3),
         ("%%jit\ny = np.array(['a', 'b'])\nz = y == 'a'", "", None),
         ("%%jit\ny = x[x > 1]", "WB110", 2),
-        ("%%jit\ny = x * 2\nprint(y)", "WB160", 3),
+        ("%%jit\nfor i in range(3):\n    print(x[i])\ny = x", "WB160", 3),
     ],
 )
 def test_untraceable_cells_run_in_numpy(shell, cell, code, line):
@@ -129,7 +129,7 @@ def test_effects_happen_once_a_run(shell):
     shell(cell)
     shell(cell)
     assert shell["log"] == [3.0, 3.0]
-    assert shell.report.status == "numpy"
+    assert shell.report.status == "partly"
 
 
 def test_strict_raises_instead(shell):

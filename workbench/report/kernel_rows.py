@@ -39,6 +39,7 @@ def kernel_rows(
     for cluster in clusters:
         kernel: Kernel = compilation.kernels[cluster.id]
         info = compilation.kernel_infos.get(cluster.id)
+        machine_code = compilation.executable.compiled[cluster.id].packed_llvm
         row = KernelRow(
             id=cluster.id,
             name=kernel.name,
@@ -53,8 +54,8 @@ def kernel_rows(
             threads=info.threads if info is not None else 1,
             compile_ms=info.compile_ms if info is not None else 0.0,
             cached=info.cached if info is not None else False,
-            llvm=_text(kernel, "llvm", partial(compilation.get_llvm, cluster.id), head),
-            asm=_text(kernel, "asm", partial(compilation.get_asm, cluster.id), head),
+            llvm=_text(machine_code, "llvm", partial(compilation.get_llvm, cluster.id), head),
+            asm=_text(machine_code, "asm", partial(compilation.get_asm, cluster.id), head),
         )
         add_times(row, info.runs_ms if info is not None else (), machine)
         if cluster.id in step_ms and total_ms > 0:
@@ -96,9 +97,10 @@ def _line_equations(kernel: Kernel, cluster: Cluster, ids: Mapping[Equation, str
     return lines + [[] for _ in range(missing)]
 
 
-def _text(kernel: Kernel, kind: str, whole: Callable[[], str], limit: int) -> Text:
-    """The text of a kernel, written when it is first asked for; its head is kept for the next report."""
-    key = (kernel.source, kernel.signature, kernel.target, kind, limit)
+def _text(machine_code: bytes, kind: str, whole: Callable[[], str], limit: int) -> Text:
+    """A text of a kernel, written when it is first asked for; its head is kept for the next report. machine_code: tells
+    kernels apart, also those of one source that was compiled twice."""
+    key = (machine_code, kind, limit)
 
     def load() -> Text:
         with _lock:

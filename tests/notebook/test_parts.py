@@ -1,0 +1,147 @@
+"""Cells of which some statements cannot be compiled: these run in NumPy, in order and once, the others compiled."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+
+from workbench.notebook.parts import can_be_split, statements_of
+from workbench.report import CompileReport
+from workbench.report.compact import compact
+
+MIXED = """%%jit
+_d = (x - x.mean()) / x.std()
+y = np.exp(-_d * _d)
+print("mean", y.mean().round(6))
+big = y[y > 0.5]
+z = np.sqrt(y) + big.sum()
+w = z @ z.T
+w[:2, :2]
+"""
+
+
+@pytest.fixture
+def x(shell):
+    x = np.random.default_rng(0).random((30, 40))
+    shell.ip.push({"x": x, "np": np})
+    return x
+
+
+def in_numpy(cell, **names):
+    names["np"] = np
+    exec(cell.partition("\n")[2], names)
+    return names
+
+
+def test_values_prints_and_the_last_expression(shell, x, capsys):
+    shell(MIXED)
+    assert shell.error is None, shell.text
+    expected = in_numpy(MIXED, x=x.copy())
+    assert shell.io.stdout.splitlines()[0] == capsys.readouterr().out.strip()
+    for name in ("y", "big", "z", "w"):
+        np.testing.assert_allclose(shell[name], expected[name], rtol=1e-12)
+    np.testing.assert_allclose(shell.result, expected["w"][:2, :2], rtol=1e-12)
+    assert "_d" not in shell
+    assert shell.report.status == "partly"
+    assert {f.code for f in shell.report.fallbacks} == {"WB160", "WB110"}
+
+
+def test_the_report_is_one_report(shell, x):
+    shell(MIXED)
+    report = shell.report
+    ids = [node.id for node in report.graph.nodes]
+    assert len(set(ids)) == len(ids)
+    assert {end for edge in report.graph.edges for end in (edge.source, edge.target)} <= set(ids)
+    kernels = [kernel.id for kernel in report.kernels]
+    assert len(set(kernels)) == len(kernels) == report.summary.n_kernels >= 2
+    assert set(kernels) <= set(ids)
+    equations = [row.id for row in report.stages[-1].equations]
+    assert len(set(equations)) == len(equations)
+    assert {step for row in report.stages[-1].equations if (step := row.step)} <= set(ids)
+    for stage in report.stages:
+        lines = stage.text.split("\n")
+        assert all(row.text.startswith(lines[row.text_line - 1].strip()) for row in stage.equations)
+    lines = report.cell.source.splitlines()
+    (printed,) = (f for f in report.fallbacks if f.code == "WB160")
+    assert "print" in lines[printed.span.line - 1]
+    flows = {(edge.source, edge.target, edge.value.name) for edge in report.graph.edges}
+    (mask,) = (node.id for node in report.graph.nodes if node.title.startswith("big ="))
+    assert any(target == mask and name == "y" for _, target, name in flows)
+    assert any(source == mask and name == "big" for source, _, name in flows)
+    assert CompileReport.from_dict(compact(report.to_dict())).to_dict() == report.to_dict()
+    assert "print(" in report.to_text() and "<svg" in report.to_svg()
+
+
+def test_every_statement_happens_once(shell, x):
+    shell("log = []")
+    cell = "%%jit\na = x + 1\nlog.append(a.sum())\nb = a * 2\nlog.append(b.sum())\nc = b - 1"
+    for n in (2, 4):
+        shell(cell)
+        assert len(shell["log"]) == n
+    np.testing.assert_allclose(shell["log"][:2], [(x + 1).sum(), ((x + 1) * 2).sum()])
+    np.testing.assert_array_equal(shell["c"], (x + 1) * 2 - 1)
+
+
+def test_an_error_is_pythons_own_and_leaves_the_names(shell, x):
+    shell("a = 5")
+    shell("%%jit\na = x + 1\nprint(a.shape)\nb = a @ np.ones(7)\nc = 1")
+    assert isinstance(shell.error, ValueError)
+    assert shell["a"] == 5 and "b" not in shell and "c" not in shell
+    assert "np.ones(7)" in shell.text
+
+
+def test_out_names_what_is_kept(shell, x):
+    shell("%%jit --out b\na = x + 1\nprint('here')\nb = a * 2")
+    assert "a" not in shell
+    np.testing.assert_array_equal(shell["b"], (x + 1) * 2)
+
+
+def test_strict_refuses(shell, x):
+    shell("%%jit --strict\na = x + 1\nbig = a[a > 1.5]\nb = a * 2")
+    assert type(shell.error).__name__ == "NonConcreteBooleanIndexError"
+    assert "a" not in shell
+
+
+def test_nothing_to_compile_is_no_partial_success(shell):
+    shell("%%jit\nnames = ['a', 'b']\nprint(names)\nnames.append('c')")
+    assert shell.report.status == "numpy"
+    assert shell["names"] == ["a", "b", "c"]
+
+
+def test_a_refusal_without_a_place_is_found(shell, x):
+    shell("class P:\n    def __init__(self, a): self.a = a\n")
+    shell("%%jit\na = x * 2\nb = a + 1\np = P(b)\nq = p.a - 1\nr = q * q")
+    assert shell.error is None, shell.text
+    np.testing.assert_array_equal(shell["r"], (x * 2 + 1 - 1) ** 2)
+    np.testing.assert_array_equal(shell["p"].a, x * 2 + 1)
+    assert shell.report.status == "partly"
+
+
+def test_arrays_and_views_stay_the_same_between_parts(shell, x):
+    kept = x.copy()
+    shell("%%jit\nrow = x[3]\nx *= 2\nprint(row.shape)\nrow[0] = -1\ny = x + 1")
+    kept *= 2
+    kept[3, 0] = -1
+    np.testing.assert_array_equal(shell["x"], kept)
+    np.testing.assert_array_equal(shell["y"], kept + 1)
+    assert shell["x"] is x and np.shares_memory(shell["row"], x)
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("a = 1; b = 2\nc = 3", [(1, 1), (2, 2)]),
+        ("@f\n@g\ndef h():\n    pass\nx = 1", [(1, 4), (5, 5)]),
+        ("a = (1,\n 2); b = 3\n# note\n\nc = 4", [(1, 2), (5, 5)]),
+        ("for i in x:\n    y\nelse:\n    z", [(1, 4)]),
+    ],
+)
+def test_statements_are_whole_lines(source, lines):
+    assert [(s.first, s.last) for s in statements_of(ast.parse(source))] == lines
+
+
+def test_a_future_import_keeps_a_cell_whole():
+    assert not can_be_split(ast.parse("from __future__ import annotations\na = 1"))
+    assert can_be_split(ast.parse("import math\na = 1"))
