@@ -79,7 +79,8 @@ chromium:
 	  else echo "no chromium: the browser tests will be skipped (install it, or set WORKBENCH_CHROMIUM to its path)"; fi; fi
 
 bench: $(VENV)/ready-bench
-	$(BIN)/python -m tests.benchmarks.first_version
+	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m tests.benchmarks --sweep --json build/benchmarks/sweep.json
 
 # For example: make fuzz EXAMPLES=100000
 EXAMPLES ?= 20000

@@ -1,8 +1,8 @@
 """The harness of the side-by-side benchmarks: one process, all contestants in turn, medians and ratios.
 
 Contestants take turns in every round, so that a slow minute of the machine hits them all. A call that is shorter than
-a millisecond is repeated inside a measurement. Compiling and warming up come before, and are not counted. Ratios are
-NumPy's median over the contestant's: above 1 is faster than NumPy.
+a millisecond is repeated inside a measurement. Compiling and warming up come before, and are not counted. Ratios above 1
+are faster.
 """
 
 from __future__ import annotations
@@ -61,9 +61,16 @@ class Row:
     def median_us(self, contestant: str) -> float | None:
         return next((m.median_us for m in self.measurements if m.contestant == contestant), None)
 
-    def ratio(self, contestant: str) -> float | None:
-        ours, base = self.median_us(contestant), self.median_us(BASELINE)
+    def ratio(self, contestant: str, to: str = BASELINE) -> float | None:
+        """How many times faster than `to` a contestant is."""
+        ours, base = self.median_us(contestant), self.median_us(to)
         return base / ours if ours and base else None
+
+    def to_best_peer(self, contestant: str) -> float | None:
+        """How many times faster than the fastest of the others."""
+        others = [m.median_us for m in self.measurements if m.contestant != contestant]
+        ours = self.median_us(contestant)
+        return min(others) / ours if ours and others else None
 
 
 def run_case(case: Case, rounds: int = ROUNDS) -> Row:
@@ -103,20 +110,15 @@ def _leaves(value: Any) -> list[np.ndarray]:
     return [np.asarray(value)]
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Times of all contestants, and their ratios to NumPy."""
+def table(rows: Sequence[Row], ours: str) -> str:
+    """Times of all contestants, `ours` with its ratio to the best of the others."""
     names = list(dict.fromkeys(m.contestant for row in rows for m in row.measurements))
-    head = ["case", "", *names]
+    head = ["case", "", *names, "to best peer"]
     lines = [head]
     for row in rows:
-        cells = [row.case, row.detail]
-        for name in names:
-            median, ratio = row.median_us(name), row.ratio(name)
-            if median is None or ratio is None:
-                cells.append("-")
-            else:
-                cells.append(_time(median) if name == BASELINE else f"{_time(median)}  {ratio:5.2f}x")
-        lines.append(cells)
+        ratio = row.to_best_peer(ours)
+        times = ["-" if (median := row.median_us(name)) is None else _time(median) for name in names]
+        lines.append([row.case, row.detail, *times, "-" if ratio is None else f"{ratio:.2f}x"])
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     text = [
         "  ".join(
@@ -158,5 +160,9 @@ def _processor() -> str:
 def write_json(rows: Sequence[Row], path: Path) -> None:
     """All single times, for comparing runs."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = {"machine": machine(), "rounds": ROUNDS, "rows": [asdict(row) for row in rows]}
+    data = {
+        "machine": machine(),
+        "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
+        "rows": [asdict(row) for row in rows],
+    }
     path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

@@ -30,8 +30,15 @@ def test_full_reduction_fuses_with_its_operand():
     assert steps_of(programs.sum_squared_error()) == ["Cluster"]
 
 
-def test_column_reductions_in_two_rounds_are_one_kernel():
-    assert steps_of(programs.column_standard_deviation()) == ["Cluster"]
+def test_column_reductions_in_two_rounds_are_two_kernels_that_store_columns_only():
+    plan = form_plan(programs.column_standard_deviation())
+    assert [type(s).__name__ for s in plan.steps] == ["Cluster", "Cluster"]
+    assert "WB319" in refusals(programs.column_standard_deviation())
+    assert all(out.aval.ndim == 1 for cluster in plan.clusters for out in cluster.outvars)
+
+
+def test_three_rows_are_gone_down_twice_in_one_kernel():
+    assert steps_of(programs.column_standard_deviation("f64[3,600]")) == ["Cluster"]
 
 
 def test_slices_fuse_into_the_stencil_that_reads_them():

@@ -210,7 +210,8 @@ def test_a_new_shape_compiles_nothing(program, n_compiled, rng):
     assert f.compilations[-1].kernels
     for shape in ((50, 31), (7, 5), (600, 300), (1000, 6)):
         x = rng.random(shape)
-        np.testing.assert_allclose(f(x), program(x), rtol=1e-10)
+        # x - mean cancels where x is close to the mean, and ours is the more accurate one.
+        np.testing.assert_allclose(f(x), program(x), rtol=1e-10, atol=1e-13)
     assert n_compiled() == n, "a new shape compiled a kernel"
     assert f.n_traces == 5
 

@@ -158,3 +158,38 @@ def test_a_call_while_the_interpreter_exits_does_not_hang(tmp_path):
     environment = {**os.environ, "WORKBENCH_CACHE_DIR": str(tmp_path), "WORKBENCH_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0 and done.stdout.startswith("3.718"), done.stderr
+
+
+def test_launches_that_lose_by_their_workers_do_without_for_longer_each_time():
+    pace = threads._Pace()
+    alone = []
+    for _ in range(10):
+        assert pace.wakes_workers()
+        pace.record(2.0, 1.0)
+        skipped = 0
+        while not pace.wakes_workers():
+            skipped += 1
+        alone.append(skipped)
+    assert alone[:3] == [2, 4, 8] and alone[-1] == threads.MOST_ALONE
+    pace.record(1.0, 2.0)
+    assert pace.wakes_workers(), "a launch that gained is followed by another one"
+
+
+def test_chunks_are_the_same_with_and_without_workers(monkeypatch):
+    def ranges():
+        seen = []
+        threads.launch(lambda start, stop: seen.append((start, stop)), 1000, 10, 3, ())
+        return sorted(seen)
+
+    monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: True)
+    parallel = ranges()
+    monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: False)
+    assert ranges() == parallel and len(parallel) == 3 * threads.CHUNKS_PER_THREAD
+
+
+def test_a_finished_launch_keeps_no_arrays():
+    x = np.zeros(1000)
+    before = sys.getrefcount(x)
+    for _ in range(20):
+        threads.launch(lambda start, stop, x: None, 1000, 10, 4, (x,))
+    assert sys.getrefcount(x) == before

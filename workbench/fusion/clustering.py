@@ -10,8 +10,10 @@ import heapq
 from collections.abc import Callable, Iterable
 
 from ..ir import Equation, Jaxpr, Var
+from ..primitives.lowering import Pointwise
 from .access import Reader, is_index_map
 from .classify import VIEWS, Classes, classify, is_choosy
+from .cost import flops_per_element, is_expensive
 from .groups import Fit, Fitter, Group, Refusal, new_group
 from .plan import BranchStep, Cluster, Decision, LibraryStep, LoopStep, NumpyStep, Plan, Space, Step, ViewStep
 from .reasons import REASONS
@@ -19,18 +21,45 @@ from .scopes import separation
 
 Node = Group | Equation
 
+# Arithmetic that is worth sparing a trip through memory: a few operations an element, not a division.
+CHEAP_FLOPS = 2.0
+# How often a plan is made anew because results of its kernels could as well be computed where they are read.
+MOST_REPETITIONS = 3
+
 
 def form_plan(jaxpr: Jaxpr, prefix: str = "") -> Plan:
     """Group the equations of `jaxpr` (no `pjit` left in it) into the steps that compute it, whose ids begin with
     `prefix`."""
-    return _Clustering(jaxpr, prefix).plan()
+    clustering = _Clustering(jaxpr, prefix)
+    plan = clustering.plan()
+    repeated: set[Equation] = set()
+    for _ in range(MOST_REPETITIONS):
+        found = clustering.cheaper_to_repeat()
+        if not found:
+            break
+        repeated |= found
+        clustering = _Clustering(jaxpr, prefix, repeated)
+        other = clustering.plan()
+        if _traffic(other) >= _traffic(plan):
+            break
+        plan = other
+    return plan
+
+
+def _traffic(plan: Plan) -> int:
+    """Bytes that kernels read and write."""
+    return sum(v.aval.nbytes for cluster in plan.clusters for v in (*cluster.invars, *cluster.outvars))
 
 
 class _Clustering:
-    def __init__(self, jaxpr: Jaxpr, prefix: str = ""):
+    """repeated: equations to evaluate wherever their results are read."""
+
+    def __init__(self, jaxpr: Jaxpr, prefix: str = "", repeated: Iterable[Equation] = ()):
         self.jaxpr = jaxpr
         self.prefix = prefix
         self.classes: Classes = classify(jaxpr)
+        self.classes.lazy.update(repeated)
+        self.classes.kernel.difference_update(repeated)
         self.order = {eqn: i for i, eqn in enumerate(jaxpr.eqns)}
         self.reader = Reader(jaxpr, self.classes.lazy)
         self.producer = self.reader.producer
@@ -164,6 +193,26 @@ class _Clustering:
                     # They may also be producer and consumer that were refused: that stands.
                     up, down = (group, first) if first.reads & group.made else (first, group)
                     self._merge(up, down)
+
+    def cheaper_to_repeat(self) -> set[Equation]:
+        """After `plan`: equations whose results one kernel stores for others, though these would read no more if they
+        computed them from what is in memory anyway (`x - mean`, for a variance and for what follows it)."""
+        outputs = {out for group in self._groups() for out in self.fitter.outputs(group)}
+        in_memory = {*self.jaxpr.invars, *self.jaxpr.constvars, *self.kept, *outputs}
+        found: set[Equation] = set()
+        for out in outputs - self.kept:
+            eqn = self.producer[out]
+            if not out.aval.ndim or not isinstance(eqn.primitive.lowering, Pointwise) or is_expensive(eqn):
+                continue
+            roots = self.reader.roots(eqn)
+            if any(r.axis_map is None or r.var not in in_memory or self.producer.get(r.var) in found for r in roots):
+                continue
+            if flops_per_element(eqn) > CHEAP_FLOPS or sum(r.var.aval.nbytes for r in roots) > 1.25 * out.aval.nbytes:
+                continue
+            reads = [r for reader in self.needed.get(out, ()) for r in self.reader.roots(reader) if r.var is out]
+            if all(r.axis_map is not None for r in reads):
+                found.add(eqn)
+        return found
 
     # ---- the result ----
 

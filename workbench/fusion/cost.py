@@ -10,9 +10,9 @@ FLOPS_PER_BYTE = 1.0
 # LLVM's time grows faster than linearly with the length of a loop body.
 MAX_KERNEL_EQNS = 200
 MAX_KERNEL_ARRAYS = 40
-# Loops over fewer columns (colours, coordinates) neither fill a vector nor feed several threads. A higher bound would
+# Rows (the three coordinates of many points) that a kernel goes down twice, then in the cache. A higher bound would
 # change the plan, and so compile anew, for shapes that people do vary.
-MIN_COLUMNS = 5
+MOST_ROWS_TWICE = 4
 
 
 def flops(eqn: Equation) -> float:

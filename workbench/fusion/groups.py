@@ -15,7 +15,7 @@ from .cost import (
     FLOPS_PER_BYTE,
     MAX_KERNEL_ARRAYS,
     MAX_KERNEL_EQNS,
-    MIN_COLUMNS,
+    MOST_ROWS_TWICE,
     flops_per_element,
     is_expensive,
 )
@@ -241,14 +241,14 @@ class Fitter:
         return Fit(code, base, other, mapping, base.reduced or moved)
 
     @staticmethod
-    def _has_few_columns(fit: Fit) -> bool:
-        """Whether a reduction along leading axes keeps so few columns that a second pass in the same kernel, which
-        loops over columns outside, would be slow. (One pass goes through them in strips.)"""
+    def _goes_down_columns(fit: Fit) -> bool:
+        """Whether the reductions run along leading axes of some length. A second pass over the columns then reads them
+        from memory once more, in one kernel or in two, and in two each of them runs in long strips and in parallel."""
         base = fit.base
         real = base.real_axes
         if not real or real[-1] in fit.reduced:
             return False
-        return math.prod(base.shape[axis] for axis in real if axis not in fit.reduced) < MIN_COLUMNS
+        return math.prod(base.shape[axis] for axis in real if axis in fit.reduced) > MOST_ROWS_TWICE
 
     def _check_outputs(self, fit: Fit, up: Group, down: Group) -> Refusal | None:
         """What `fit.other` must write to memory has to be a whole of the loops, or one value a row."""
@@ -298,7 +298,7 @@ class Fitter:
             covered = base.real(loop)
             if (folds or covered & reduced) and not rows:
                 return Refusal("WB313")
-            if (folds or covered & reduced) and self._has_few_columns(fit):
+            if (folds or covered & reduced) and self._goes_down_columns(fit):
                 return Refusal("WB319")
             if not rows <= covered:
                 return Refusal("WB318")

@@ -15,7 +15,7 @@ REASONS = {
     "WB316": "fusing them would make a cycle: another step needs one and feeds the other",
     "WB317": "the kernel would grow past the size that compiles fast",
     "WB318": "the reader needs a part of the rows only",
-    "WB319": "the reader needs finished totals of few columns, whose short loops would slow it down in the same kernel",
+    "WB319": "the reader needs finished totals of the columns: a pass of its own reads as much and runs faster",
     "WB320": "a library routine runs between kernels",
     "WB321": "jit_scope keeps them apart",
     "WB322": "it runs in NumPy, uncompiled",

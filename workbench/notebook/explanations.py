@@ -40,7 +40,7 @@ One pass can become enough where the formula allows: var = (x*x).mean() - x.mean
     "WB316": "Fusing the two would make a cycle: another step needs the one and feeds the other.",
     "WB317": "The kernel would grow past the size that compiles fast; a second kernel takes the rest.",
     "WB318": "The reader needs a part of the rows only: computing all of them in its loop would waste work.",
-    "WB319": "The reduction keeps a few columns and the reader needs their totals: one kernel's loops would be short.",
+    "WB319": "The reader needs the columns' finished totals. A kernel of its own reads as much, in long strips.",
     "WB320": "A library routine (matrix product, sort, FFT ...) runs between the two, on whole arrays.",
     "WB321": "`jit_scope` keeps the two apart, as you asked.",
     "WB322": "One of the two runs in NumPy, uncompiled; its arrays pass through memory.",

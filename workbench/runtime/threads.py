@@ -1,8 +1,10 @@
 """Threads: runs ranges of a kernel's outer loop on several cores.
 
 The caller and the workers take chunks from one counter, so that a busy core slows nothing but its own chunk: whoever is
-free takes the next, and the caller does everything itself if nobody comes. Kernels release the GIL. Workers sleep
-between kernels; after a fork the child starts its own.
+free takes the next, and the caller does everything itself if nobody comes. What remains is the wait for a worker that
+another program's thread has pushed off its core in the middle of a chunk, for milliseconds: where launches took longer
+than the caller alone would have, the next ones leave the workers asleep, for longer each time, and then try again.
+Kernels release the GIL. Workers sleep between kernels; after a fork the child starts its own.
 """
 
 from __future__ import annotations
@@ -12,11 +14,14 @@ import threading
 from collections.abc import Callable
 from itertools import count
 from queue import SimpleQueue
+from time import perf_counter
 
 import psutil
 
 # Chunks per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
-CHUNKS_PER_THREAD = 4
+CHUNKS_PER_THREAD = 6
+# After so many launches alone, at most, the workers are tried again.
+MOST_ALONE = 64
 
 
 def available_threads() -> int:
@@ -31,6 +36,8 @@ def available_threads() -> int:
 class _Work:
     """One kernel launch: ranges that are still to be taken."""
 
+    __slots__ = ("args", "bounds", "counter", "done", "error", "kernel", "lock", "unfinished")
+
     def __init__(self, kernel: Callable[..., object], bounds: list[int], args: tuple):
         self.kernel = kernel
         self.bounds = bounds
@@ -38,13 +45,16 @@ class _Work:
         self.counter = count()
         self.lock = threading.Lock()
         self.unfinished = len(bounds) - 1
-        self.done = threading.Event()
+        self.done = threading.Lock()  # held until the last chunk is finished
+        self.done.acquire()
         self.error: BaseException | None = None
 
-    def run(self) -> None:
-        """Take chunks until none is left."""
+    def run(self) -> int:
+        """Take chunks until none is left; how many these were."""
         n = len(self.bounds) - 1
+        taken = 0
         while (chunk := next(self.counter)) < n:
+            taken += 1
             try:
                 if self.error is None:
                     self.kernel(self.bounds[chunk], self.bounds[chunk + 1], *self.args)
@@ -53,7 +63,33 @@ class _Work:
             with self.lock:
                 self.unfinished -= 1
                 if not self.unfinished:
-                    self.done.set()
+                    self.args = ()  # a worker that wakes late must not keep the arrays
+                    self.done.release()
+        return taken
+
+
+class _Pace:
+    """Whether the workers are worth waking: for each launch that lost time by them, twice as many go without."""
+
+    __slots__ = ("alone", "lost")
+
+    def __init__(self) -> None:
+        self.alone = 0  # launches to come that go without
+        self.lost = 1
+
+    def wakes_workers(self) -> bool:
+        if self.alone:
+            self.alone -= 1
+            return False
+        return True
+
+    def record(self, elapsed_s: float, alone_s: float) -> None:
+        """A launch took `elapsed_s`; the caller alone would have taken `alone_s`, judged by its own chunks."""
+        if elapsed_s > alone_s:
+            self.lost = min(2 * self.lost, MOST_ALONE)
+            self.alone = self.lost
+        else:
+            self.lost = max(1, self.lost // 2)
 
 
 class _Workers:
@@ -76,6 +112,7 @@ class _Workers:
 
 
 _workers = _Workers()
+_pace = _Pace()
 
 
 def _forget_workers() -> None:
@@ -95,10 +132,17 @@ def launch(kernel: Callable[..., object], extent: int, grain: int, n_threads: in
         return
     n_chunks = min(n_threads * CHUNKS_PER_THREAD, extent // grain)
     work = _Work(kernel, [extent * i // n_chunks for i in range(n_chunks + 1)], args)
-    _workers.ensure(n_threads - 1)
-    for _ in range(n_threads - 1):
-        _workers.queue.put(work)
-    work.run()
-    work.done.wait()
+    if not _pace.wakes_workers():
+        work.run()
+    else:
+        _workers.ensure(n_threads - 1)
+        begin = perf_counter()
+        for _ in range(n_threads - 1):
+            _workers.queue.put(work)
+        own = work.run()
+        own_s = perf_counter() - begin
+        work.done.acquire()
+        if own:
+            _pace.record(perf_counter() - begin, own_s * n_chunks / own)
     if work.error is not None:
         raise work.error

@@ -1,0 +1,83 @@
+"""The table: the workbench beside its peers, on single kernels, straight-line programs, loops and first calls.
+
+    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--sweep] [--notes FILE]
+
+Without `--only` it takes a quarter of an hour, most of it the peers' compilers. A ratio above 1 says how many times
+faster than the best peer (NumPy included) the workbench is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from . import calls, compiling, elementwise, learning, reductions, simulations
+from .harness import ROUNDS, Case, Row, machine, run_case, table, write_json
+from .peers import JAX, OURS
+
+SUBJECTS: dict[str, Callable[[], Iterator[Case]]] = {
+    "calls": calls.cases,
+    "elementwise": elementwise.cases,
+    "reductions": reductions.cases,
+    "simulations": simulations.cases,
+    "learning": learning.cases,
+}
+
+
+def verdicts(rows: list[Row]) -> list[str]:
+    """Where this run stands against what is promised."""
+    ratios = [ratio for row in rows if (ratio := row.to_best_peer(OURS)) is not None]
+    lines = []
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        lines.append(f"geometric mean to the best peer of each row: {mean:.2f}x")
+        beside_jax = [r for row in rows if (r := row.ratio(OURS, JAX)) is not None]
+        if beside_jax:
+            lines.append(f"geometric mean to JAX: {math.exp(sum(map(math.log, beside_jax)) / len(beside_jax)):.2f}x")
+        behind = [f"{row.case} {row.detail} ({row.to_best_peer(OURS):.2f}x)" for row in rows
+                  if (row.to_best_peer(OURS) or 1) < 0.9]  # fmt: skip
+        lines.append("below 0.9x of the best peer: " + (", ".join(behind) or "none"))
+        slower = [f"{row.case} {row.detail} ({row.ratio(OURS):.2f}x)" for row in rows if (row.ratio(OURS) or 1) < 1]
+        lines.append("slower than NumPy: " + (", ".join(slower) or "none"))
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> list[Row]:
+    parser = argparse.ArgumentParser(prog="tests.benchmarks", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", type=Path, default=Path("build/benchmarks/table.json"))
+    parser.add_argument("--only", default="", help="only subjects or cases whose name holds this word")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--sweep", action="store_true", help="the second table: sizes 1e2 to 1e7")
+    parser.add_argument("--no-compiling", action="store_true", help="leave out the first calls")
+    args = parser.parse_args(arguments)
+    about = machine()
+    load = os.getloadavg() if hasattr(os, "getloadavg") else (math.nan,)
+    versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
+    print(f"{about['processor']}, {about['cores']} cores, load {load[0]:.1f}; {versions}")
+    print(f"medians of {args.rounds} rounds in one process, contestants in turn\n", flush=True)
+    rows: list[Row] = []
+    subjects = {"sweep": calls.sweep} if args.sweep else SUBJECTS
+    for subject, cases in subjects.items():
+        for case in cases():
+            if args.only in subject or args.only in case.name:
+                rows.append(run_case(case, args.rounds))
+                print(f"  measured {case.name}, {case.detail}", flush=True)
+    if not args.sweep and not args.no_compiling and args.only in "compiling first call":
+        rows += compiling.first_calls()
+    print("\n" + table(rows, OURS) + "\n")
+    if not args.sweep and not args.no_compiling and args.only in "compiling first call":
+        imported, called = compiling.warm_process()
+        print(
+            f"new process, warm disk cache, 100 equations: first call {called:.3f} s after an import of {imported:.2f} s"
+        )
+    print("\n".join(verdicts(rows)))
+    write_json(rows, args.json)
+    print(f"\nall single times: {args.json}")
+    return rows
+
+
+if __name__ == "__main__":
+    main()
