@@ -54,6 +54,7 @@ class Kernel:
     target: str = "cpu"
     finish: Kernel | None = None
     functions: tuple[Any, ...] = ()
+    geometry: Any = None  # of a launch on a device: `codegen.cuda.nests.Geometry`
 
     @property
     def signature(self) -> tuple[tuple[str, int, str] | str, ...]:

@@ -200,6 +200,10 @@ class Values:
         self._choose(eqn, element.otherwise, name, otherwise)
         block.close_choice()
 
+    def has_shape(self, var: Var) -> bool:
+        """Whether the kernel's text can ask an array argument for the shape of `var`."""
+        return var in self.arrays and not self.flat
+
     def load(self, array: str, var: Var, index: IndexTuple) -> str:
         """An element of an array argument. An index that is not plainly non-negative is cast to unsigned, which spares
         numba's test for negative indices and lets the loop vectorise."""
@@ -242,7 +246,7 @@ class KernelIndexContext(IndexMapContext):
 
     def operand_size(self, operand: int, axis: int) -> Expr:
         atom = self.eqn.invars[operand]
-        if isinstance(atom, Var) and atom in self.values.arrays and not self.values.flat:
+        if isinstance(atom, Var) and self.values.has_shape(atom):
             return size(f"{self.values.arrays[atom]}.shape[{axis}]")
         return self._argument(("in", operand, axis), atom.aval.shape[axis])
 

@@ -61,21 +61,24 @@ class Executable:
         return self._profile
 
 
-def plan_kernels(plan: Plan, layouts: Sequence[str]) -> dict[str, Kernel]:
-    """The kernels of a plan and of the plans that its steps hold, by step. layouts: "C" or "A" for each input."""
+def plan_kernels(
+    plan: Plan, layouts: Sequence[str], lower: Callable[..., Kernel] = lower_cluster
+) -> dict[str, Kernel]:
+    """The kernels of a plan and of the plans that its steps hold, by step. layouts: "C" or "A" for each input; lower:
+    writes the kernel of a cluster."""
     known: dict[Var, str] = dict(zip(plan.jaxpr.invars, layouts, strict=True))
     kernels: dict[str, Kernel] = {}
     counts = element_counts(plan.jaxpr)
     for step in plan.steps:
         if isinstance(step, Cluster):
-            kernels[step.id] = lower_cluster(step, known, counts)
+            kernels[step.id] = lower(step, known, counts)
         elif isinstance(step, ViewStep):
             operand = known.get(step.eqn.invars[0], "C")  # type: ignore[arg-type]  # a view's operand is a variable
             known[step.eqn.outvars[0]] = operand if step.eqn.primitive.name == "reshape" else "A"
         elif isinstance(step, BranchStep | LoopStep):
             given = [known.get(v, "C") if isinstance(v, Var) else "C" for v in step.eqn.invars]
             for inner, operands in _operand_positions(step):
-                kernels.update(plan_kernels(inner, [given[k] if k is not None else "C" for k in operands]))
+                kernels.update(plan_kernels(inner, [given[k] if k is not None else "C" for k in operands], lower))
     return kernels
 
 

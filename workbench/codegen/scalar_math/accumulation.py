@@ -1,28 +1,36 @@
 """What sums and flat loops need beside arithmetic: the error of an addition, a compensated sum's end, flat views."""
 
-from .registry import library
+from .registry import COMPLEXES, FLOATS, library
 
 library(
     '''
-def sum_error_f64(total, x):
+def sum_error_T(total, x):
     """What rounding loses in total + x, exactly (Knuth's TwoSum)."""
     after = total + x
     moved = after - total
     return (total - (after - moved)) + (x - moved)
 
-def sum_result_f64(total, low):
+def sum_result_T(total, low):
     """total + low, unless an infinity or a NaN in the total has spoilt the correction."""
     corrected = total + low
-    return corrected if low - low == 0.0 else total
-
-def sum_error_c128(total, x):
+    return corrected if low - low == T_type(0.0) else total
+''',
+    FLOATS,
+)
+library(
+    '''
+def sum_error_T(total, x):
     """What rounding loses in total + x, in both parts."""
-    return complex(sum_error_f64(total.real, x.real), sum_error_f64(total.imag, x.imag))
+    return complex(sum_error_R(total.real, x.real), sum_error_R(total.imag, x.imag))
 
-def sum_result_c128(total, low):
+def sum_result_T(total, low):
     """total + low, part by part."""
-    return complex(sum_result_f64(total.real, low.real), sum_result_f64(total.imag, low.imag))
-
+    return complex(sum_result_R(total.real, low.real), sum_result_R(total.imag, low.imag))
+''',
+    COMPLEXES,
+)
+library(
+    '''
 @intrinsic
 def flat(typingctx, array):
     """A C-contiguous array seen as one axis."""

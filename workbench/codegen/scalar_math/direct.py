@@ -60,8 +60,11 @@ class _Signature(NamedTuple):
     tree: ast.FunctionDef
 
 
-def as_intrinsic(function: ScalarFunction, resolve: Callable[[str], Any]) -> Any:
-    """`function` as a numba intrinsic. `resolve(name)` gives numba's form of an `@intrinsic` that the text calls.
+def as_intrinsic(
+    function: ScalarFunction, resolve: Callable[[str], Any], declare: Callable[[Any], Any] = intrinsic
+) -> Any:
+    """`function` as a numba intrinsic, made by `declare`. `resolve(name)` gives numba's form of an `@intrinsic` that the
+    text calls (or of any function, where a device has its own).
 
     Raises UnsupportedSourceError if any text that it needs is beyond this compiler.
     """
@@ -78,7 +81,7 @@ def as_intrinsic(function: ScalarFunction, resolve: Callable[[str], Any]) -> Any
     definition.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore
     definition.__name__ = definition.__qualname__ = function.name
     definition.__doc__ = ast.get_docstring(signature.tree)
-    return intrinsic(definition)
+    return declare(definition)
 
 
 @functools.cache
@@ -215,7 +218,7 @@ class _Body:
                 if value.constant is not None:
                     return self.constant(value.short, -value.constant)
                 if value.short[0] == "f":
-                    return _Value(value.short, self.builder.fneg(value.llvm))
+                    return _Value(value.short, self.negated(value.llvm))
             case ast.BinOp(left=left, op=op, right=right):
                 return self.binary(node, op, self.expression(left), self.expression(right))
             case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -228,6 +231,11 @@ class _Body:
             case ast.Call(func=callee, args=args, keywords=[]):
                 return self.call(node, ast.unparse(callee), [self.expression(arg) for arg in args])
         raise self.unsupported(node)  # type: ignore[arg-type]
+
+    def negated(self, value: ir.Value) -> ir.Value:
+        """-value. A target whose LLVM has no such instruction brings its own `negative`."""
+        own = getattr(self.resolve, "negative", None)
+        return self.builder.fneg(value) if own is None else own(self.builder, value)
 
     def binary(self, node: ast.expr, op: ast.operator, a: _Value, b: _Value) -> _Value:
         if a.short != b.short or a.short in _PARTS:
@@ -282,7 +290,7 @@ class _Body:
         if name not in self.requires:
             raise self.unsupported(node)
         function = self.requires[name]
-        if function.source.startswith("@intrinsic"):
+        if function.source.startswith("@intrinsic") or getattr(self.resolve, "has_own", lambda name: False)(name):
             signature, codegen = self.resolve(name)._defn(None, *args)
             shorts = [_SHORT_NAMES[t] for t in signature.args]
             values = [self.cast(arg, short).llvm for arg, short in zip(args, shorts, strict=True)]

@@ -1,0 +1,410 @@
+"""Loop nests on a device: which thread computes what.
+
+A *map* gives each thread elements of the result, a grid apart, so that neighbours read neighbours. A *fold* gives teams
+of threads the rows of the loops: a team's lanes go through a row together, meet after each round of reductions, and all
+know the total; so that a softmax is one kernel. Three kinds of team:
+
+thread   one thread a row: short rows, and columns of which there are many
+rows     lanes side by side along the contiguous axis; they meet through warp shuffles, then shared memory
+columns  lanes one below the other, neighbours in different columns; they meet in shared memory
+
+Where rows are few and long, several teams share one, leave partial states in scratch memory, and a second kernel merges
+them (`finish`). Both passes take a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...fusion.plan import Cluster
+from ...ir import Equation, Var
+from ..blocks import Block
+from ..folds import State
+from ..names import Namer
+from ..nests import Nest, Scratch
+from .folds import DeviceFold, shuffled
+from .tuning import Tuning
+from .values import DeviceValues
+
+WORDS = frozenset(
+    "cuda math i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How a kernel is launched. grid, block: (x, y); shared_bytes: dynamic; meets: how lanes exchange what they folded
+    ("" where they need not); index: the integers that count elements."""
+
+    grid: tuple[int, int]
+    block: tuple[int, int]
+    shared_bytes: int
+    meets: str
+    index: str
+
+
+class DeviceNest(Nest):
+    """Writes the loops of `cluster` for a device. After `write`, `geometry` says how to launch them."""
+
+    def __init__(
+        self, cluster: Cluster, values: DeviceValues, namer: Namer, outputs: dict[Var, str], flat: bool, tuning: Tuning
+    ):
+        super().__init__(cluster, values, namer, outputs, flat)
+        self.tuning = tuning
+        self.device_values = values
+        self.idx = values.index
+        values.bound = self.bound
+        self.team = "thread"
+        self.is_split = False
+        self.n_parts = 1
+        self.n_rows = self._length(self.outer)
+        self.row_length = self._length(self.inner)
+        self.shared_bytes = 0
+        self.meets = ""
+        self.grid = self.block = (1, 1)
+
+    @property
+    def geometry(self) -> Geometry:
+        return Geometry(self.grid, self.block, self.shared_bytes, self.meets, self.idx)
+
+    def bound(self, axis: int) -> str:
+        """The name of a loop axis's length: an argument."""
+        if axis not in self.bounds:
+            self.bounds[axis] = self.namer.fresh(f"n{axis}")
+            self.values.sizes[self.bounds[axis]] = self.space.shape[axis]
+        return self.bounds[axis]
+
+    def write(self) -> None:
+        if self.shape_kind == "map":
+            self._write_map()
+        else:
+            self._write_folds()
+
+    # ---- elements ----
+
+    def _write_map(self) -> None:
+        n = self._count("n_elements", self.outer)
+        self._over_grid(n, self.n_rows)
+        body = self._grid_loop(self.root, n, self.outer, "i")
+        self._compute_in_step(self._demand(0, set()), body)
+        self._store(self.rounds[0][1], body)
+        self.extent = self.n_rows
+
+    def _count(self, wish: str, axes: list[int]) -> str:
+        """The name of the number of elements along `axes`."""
+        if not axes:
+            return "1"
+        if len(axes) == 1:
+            return self.bound(axes[0])
+        name = self.namer.fresh(wish)
+        self.values.sizes[name] = self._length(axes)
+        return name
+
+    def _over_grid(self, n: str, length: int) -> None:
+        threads = self.tuning.threads
+        self.grid, self.block = (max(1, min(-(-length // threads), self.tuning.blocks)), 1), (threads, 1)
+
+    def _grid_loop(self, block: Block, n: str, axes: list[int], name: str) -> Block:
+        """A loop over `n` elements, a grid apart, that binds the loop indices of `axes`."""
+        name = self._linear_name(axes, name)
+        start, step = f"np.{self.idx}(cuda.grid(1))", f"np.{self.idx}(cuda.gridsize(1))"
+        body = block.loop(f"for {name} in range({start}, {n}, {step}):", *axes)
+        self._split_index(body, axes, name)
+        return body
+
+    def _linear_name(self, axes: list[int], name: str) -> str:
+        return f"i{axes[0]}" if len(axes) == 1 and not self.flat else name
+
+    def _split_index(self, body: Block, axes: list[int], name: str) -> None:
+        """The loop indices of `axes` from one that counts through all of them: unsigned divisions, which are short."""
+        if self.flat or len(axes) < 2:
+            return
+        at = self.device_values.at
+        rest = name
+        for axis in reversed(axes[1:]):
+            n = self.bound(axis)
+            body.line(f"i{axis} = np.{self.idx}({at(rest)} % {at(n)})")
+            target = f"i{axes[0]}" if axis == axes[1] else "rest"
+            body.line(f"{target} = np.{self.idx}({at(rest)} // {at(n)})")
+            rest = "rest"
+
+    # ---- rows ----
+
+    def _write_folds(self) -> None:
+        self._choose_team()
+        n_rows = self._count("n_rows", self.outer)
+        length = self._count("n_elements" if self.flat else "row_length", self.inner)
+        row = self._open_rows(n_rows, self.n_rows)
+        reused = {} if self.is_split else self._kept_values()
+        cache = self._allocate_cache(reused, length)
+        for number, (folds, stores) in enumerate(self.rounds):
+            available = {var for var, first in reused.items() if first < number}
+            for var in available:
+                own = self.device_values.element(self.outputs[var], var, self.at(var)) if var in self.outputs else ""
+                self.values.stored[var] = (own or cache[var], self.at(var))
+            if folds or stores:
+                self._write_round(row, number, folds, stores, available, reused, cache, length)
+        if self.is_split:
+            self._leave_parts(row, n_rows)
+        else:
+            row_level = [v for v in self.outputs if self._is_row_level(v)]
+            if row_level:
+                self._store_row_level(self._only_first_lane(row))
+        self.extent = self.n_rows
+
+    def _choose_team(self) -> None:
+        t = self.tuning
+        n, length = self.n_rows, self.row_length
+        is_columns = self.shape_kind == "columns"
+        if is_columns:
+            self.team = "thread" if n >= t.many_columns or length <= t.column_lanes else "columns"
+            lanes = t.column_lanes if self.team == "columns" else 1
+        else:
+            self.team = "thread" if length <= t.short_row and self.outer else "rows"
+            lanes = t.row_lanes(length) if self.team == "rows" else 1
+        slots = t.threads // lanes if self.outer else 1
+        n_blocks = min(-(-n // slots), t.blocks) if n else 1
+        parts = min(-(-2 * t.fill // max(n_blocks, 1)), length // (lanes * t.chunk))
+        self.is_split = len(self.rounds) == 1 and n_blocks < t.fill and parts > 1 and self.team != "thread"
+        self.n_parts = parts if self.is_split else 1
+        self.grid = (max(n_blocks, 1), self.n_parts)
+        self.block = (slots, lanes) if self.team == "columns" else (lanes, slots)
+        if self.team == "thread":
+            self._over_grid("", n)
+        if t.target == "cuda" and self.team == "rows":
+            self.meets = "warp shuffles"
+        elif self.team != "thread":
+            self.meets = "shared memory"
+
+    def _open_rows(self, n_rows: str, length: int) -> Block:
+        """The loop over rows; inside, a team's lanes work on one. The last team repeats rows rather than miss a meeting."""
+        root = self.root
+        if self.team == "thread":
+            return self._grid_loop(root, n_rows, self.outer, "o")
+        lane, slot = ("y", "x") if self.team == "columns" else ("x", "y")
+        for name, text in (
+            ("lane", f"threadIdx.{lane}"), ("slot", f"threadIdx.{slot}"),
+            ("n_lanes", f"blockDim.{lane}"), ("n_slots", f"blockDim.{slot}"),
+        ):  # fmt: skip
+            root.line(f"{name} = np.{self.idx}(cuda.{text})")
+        if not self.outer:
+            return root
+        step = f"np.{self.idx}(cuda.gridDim.x) * n_slots"
+        row = root.loop(f"for first in range(np.{self.idx}(cuda.blockIdx.x) * n_slots, {n_rows}, {step}):", *self.outer)
+        name = self._linear_name(self.outer, "o")
+        row.line(f"{name} = np.{self.idx}(min(first + slot, {n_rows} - 1))")
+        self._split_index(row, self.outer, name)
+        return row
+
+    def _lanes(self) -> tuple[str, str]:
+        """Where a thread begins in its row, and how far it steps."""
+        if self.team == "thread":
+            return "0", "1"
+        if self.is_split:
+            row = f"np.{self.idx}(cuda.blockIdx.y) * n_lanes + lane"
+            return row, f"np.{self.idx}(cuda.gridDim.y) * n_lanes"
+        return "lane", "n_lanes"
+
+    def _open_row(self, row: Block, length: str) -> Block:
+        name = "i" if self.flat else self._linear_name(self.inner, "r")
+        start, step = self._lanes()
+        body = row.loop(f"for {name} in range({start}, {length}, {step}):", *self.inner)
+        self._split_index(body, self.inner, name)
+        return body
+
+    def _write_round(
+        self, row: Block, number: int, folds: list[Equation], stores: list[Var], available: set[Var],
+        reused: dict[Var, int], cache: dict[Var, str], length: str,
+    ) -> None:  # fmt: skip
+        new = [self._fold(eqn, blocked=False) for eqn in folds]
+        for fold in new:
+            for state in fold.states:
+                row.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
+        body = self._open_row(row, length)
+        self._compute_in_step(self._demand(number, available), body)
+        for fold in new:
+            self._update(fold, body)
+        for var, first in reused.items():
+            if first == number and var not in self.outputs:
+                body.line(f"{cache[var]} = {self.values.value(var, self.at(var), body)}")
+        self._store(stores, body)
+        row.close_loop()
+        self._meet(row, new)
+        if not self.is_split:
+            for fold in new:
+                self._finish(fold, row, tuple(s.name for s in fold.states))
+
+    def _fold(self, eqn: Equation, *, blocked: bool) -> DeviceFold:
+        out = eqn.outvars[0]
+        wish = out.hint or eqn.origin.name or self.cluster_name(eqn)
+        fold = DeviceFold(eqn, self.namer.fresh(f"{wish}_acc"), self.values.called, blocked=False)
+        self.folds[out] = fold
+        return fold
+
+    # ---- lanes meet ----
+
+    def _meet(self, row: Block, folds: list[DeviceFold]) -> None:
+        """Merge the lanes' states, so that every lane knows the whole."""
+        if self.team == "thread" or not folds:
+            return
+        states = [(fold, state) for fold in folds for state in fold.states]
+        others = {state: f"{state.name}_other" for _, state in states}
+        group, n_groups = "lane", "n_lanes"
+        if self.meets == "warp shuffles":
+            row.line(f"offset = {self.tuning.warp // 2}")
+            loop = row.loop("while offset > 0:")
+            for _, state in states:
+                loop.line(f"{others[state]} = {shuffled(state.name, state.dtype)}")
+            self._merge_states(loop, folds, others)
+            loop.line("offset //= 2")
+            row.close_loop()
+            group, n_groups = f"lane // {self.tuning.warp}", f"n_lanes // {self.tuning.warp}"
+        # Neighbouring threads write neighbouring elements, so that no two meet in one bank.
+        place, base, step = f"slot * ({n_groups}) + {group}", f"slot * ({n_groups})", "1"
+        if self.team == "columns":
+            place, base, step = "lane * n_slots + slot", "slot", "n_slots"
+        shared = {}
+        for _, state in states:
+            shared[state] = self._shared_array(state)
+        writer = row
+        if self.meets == "warp shuffles":
+            writer = row.loop(f"if lane % {self.tuning.warp} == 0:")
+        for _, state in states:
+            writer.line(f"{shared[state]}[{self._at(place)}] = {state.name}")
+        row.close_loop()
+        row.line("cuda.syncthreads()")
+        for _, state in states:
+            row.line(f"{state.name} = {shared[state]}[{self._at(base)}]")
+        loop = row.loop(f"for group in range(1, {n_groups}):")
+        for _, state in states:
+            at = f"{base} + group" if step == "1" else f"{base} + group * {step}"
+            loop.line(f"{others[state]} = {shared[state]}[{self._at(at)}]")
+        self._merge_states(loop, folds, others)
+        row.close_loop()
+        row.line("cuda.syncthreads()")
+
+    def _at(self, text: str) -> str:
+        return self.device_values.at(text)
+
+    def _merge_states(self, block: Block, folds: list[DeviceFold], others: dict[State, str]) -> None:
+        for fold in folds:
+            names = tuple(s.name for s in fold.states)
+            for line in fold.merge(names, tuple(others[s] for s in fold.states)):
+                block.line(line, self._numbers(fold.eqn))
+
+    def _shared_array(self, state: State) -> str:
+        """An array of the block's with an element for each thread. Lines at the top: shared memory has no scope."""
+        name = self.namer.fresh(f"{state.name}_shared")
+        kind = "boolean" if state.dtype.kind == "b" else state.dtype.name
+        self.root.items.insert(0, (f"{name} = cuda.shared.array({self.tuning.threads}, types.{kind})", ()))
+        if self.root.open_loop is not None:
+            self.root.open_loop += 1
+        return name
+
+    def _only_first_lane(self, row: Block) -> Block:
+        return row if self.team == "thread" else row.loop("if lane == 0:")
+
+    # ---- the row on chip ----
+
+    def _kept_values(self) -> dict[Var, int]:
+        """Values that a later pass over the row reads back: from the result if they are one, else from shared memory
+        where there is room."""
+        kept: dict[Var, int] = {}
+        n_bytes = 0
+        for var, first in self._reused().items():
+            if var not in self.outputs:
+                if self.team != "rows":
+                    continue
+                size = self.block[1] * self.row_length * var.aval.dtype.itemsize
+                if n_bytes + size > self.tuning.row_bytes:
+                    continue
+                n_bytes += -(-size // 16) * 16
+            kept[var] = first
+        self.shared_bytes = n_bytes
+        return kept
+
+    def _allocate_cache(self, reused: dict[Var, int], length: str) -> dict[Var, str]:
+        """How each kept value of the row is spelled: an element of dynamic shared memory, written by the lane that reads
+        it again."""
+        cache: dict[Var, str] = {}
+        offset = 0
+        name = "i" if self.flat else self._linear_name(self.inner, "r")
+        for var in reused:
+            if var in self.outputs:
+                continue
+            dtype = var.aval.dtype
+            array = self.namer.fresh(f"{var.hint or self.values.producer[var].primitive.name}_row")
+            kind = "boolean" if dtype.kind == "b" else dtype.name
+            self.root.items.insert(0, (f"{array} = cuda.shared.array(0, types.{kind})", ()))
+            if self.root.open_loop is not None:
+                self.root.open_loop += 1
+            start = ""
+            if offset:
+                start = self.namer.fresh(f"{array}_start")
+                self.values.sizes[start] = offset // dtype.itemsize
+                start += " + "
+            cache[var] = f"{array}[{self._at(f'{start}slot * {length} + {name}')}]"
+            size = self.block[1] * self.row_length * dtype.itemsize
+            offset += -(-size // 16) * 16
+        return cache
+
+    # ---- results ----
+
+    def _store(self, outs: list[Var], body: Block) -> None:
+        """Compute all results, then store them."""
+        texts = [(out, self.values.value(out, self.at(out), body)) for out in outs]
+        for out, text in texts:
+            index = self.at(out)
+            if index != self.values.canonical:
+                self.values.irregular = True
+            target = self.device_values.element(self.outputs[out], out, index)
+            body.line(f"{target} = {text}", self._numbers(self.values.producer[out]))
+
+    def _leave_parts(self, row: Block, n_rows: str) -> None:
+        block = self._only_first_lane(row)
+        part = f"np.{self.idx}(cuda.blockIdx.y)"
+        place = f"{part} * {n_rows} + {self._row_name()}" if self.outer else part
+        for fold in self.folds.values():
+            for state in fold.states:
+                name = self.namer.fresh(f"{state.name}_parts")
+                self.scratch.append(Scratch(name, state.dtype.name))
+                block.line(f"{name}[{self._at(place)}] = {state.name}", self._numbers(fold.eqn))
+
+    def _row_name(self) -> str:
+        return "o" if len(self.outer) != 1 or self.flat else f"i{self.outer[0]}"
+
+    def write_finish(self, finished: list[Var]) -> None:
+        """Begin a new body: merge the parts of each row, and store what follows from the totals."""
+        self.root = Block()
+        self.is_split = False
+        self.team = "thread" if self.outer else "rows"
+        t = self.tuning
+        self.shared_bytes = 0
+        self.meets = ""
+        if self.team == "rows":
+            self.grid, self.block = (1, 1), (t.threads, 1)
+            self.meets = "warp shuffles" if t.target == "cuda" else "shared memory"
+        else:
+            self._over_grid("", self.n_rows)
+        n_rows = self._count("n_rows", self.outer)
+        n_parts = self._size("n_parts", self.n_parts)
+        row = self._open_rows(n_rows, self.n_rows)
+        folds = list(self.folds.values())
+        for fold in folds:
+            for state in fold.states:
+                row.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
+        start, step = self._lanes()
+        loop = row.loop(f"for part in range({start}, {n_parts}, {step}):")
+        place = self._at(f"part * {n_rows} + {self._row_name()}" if self.outer else "part")
+        scratch = iter(self.scratch)
+        others = {}
+        for fold in folds:
+            for state in fold.states:
+                others[state] = f"{state.name}_other"
+                loop.line(f"{others[state]} = {next(scratch).name}[{place}]")
+        self._merge_states(loop, folds, others)
+        row.close_loop()
+        self._meet(row, folds)
+        for fold in folds:
+            self._finish(fold, row, tuple(s.name for s in fold.states))
+        self._store(finished, self._only_first_lane(row))

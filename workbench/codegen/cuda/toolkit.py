@@ -1,0 +1,139 @@
+"""The one module that imports CUDA: numba-cuda for compiling, its simulator for running without a GPU.
+
+Nothing here needs a GPU or a driver: kernels are compiled to PTX for any compute capability. The runtime loads and
+launches PTX through CuPy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+
+from ...errors import BackendError, DeviceError
+from ..kernel import Kernel
+
+# A Python thread's turn, in seconds, while the simulator runs: its threads wait for each other all the time.
+SIMULATOR_TURN = 1e-4
+
+
+@cache
+def numba_cuda() -> Any:
+    """The module `numba.cuda` of the package numba-cuda. DeviceError where it is not installed."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise DeviceError(
+            "WB601  CUDA kernels are compiled by numba-cuda, which is not installed",
+            code="WB601",
+            fixes=('pip install "jit-workbench[cuda]"',),
+        )
+    from numba import cuda
+
+    return cuda
+
+
+@cache
+def intrinsic() -> Callable[[Any], Any]:
+    """The decorator for functions that write LLVM IR for CUDA."""
+    numba_cuda()
+    from numba.cuda.extending import intrinsic as decorator  # pyright: ignore[reportMissingImports]
+
+    return decorator
+
+
+def kernel_types(kernel: Kernel) -> tuple[Any, ...]:
+    """The numba types of a kernel's arguments."""
+    return tuple(
+        getattr(types, arg.dtype)
+        if arg.kind == "size"
+        else types.Array(numba.from_dtype(np.dtype(arg.dtype)), arg.ndim, arg.layout)
+        for arg in kernel.args
+    )
+
+
+def compile_to_ptx(function: Callable[..., None], signature: tuple[Any, ...], capability: tuple[int, int]) -> str:
+    """PTX of a kernel for a compute capability, such as (9, 0).
+
+    Multiplications and additions are not contracted: `x * y + z` rounds twice, as in NumPy.
+    """
+    numba_cuda()
+    from numba.cuda import compiler  # pyright: ignore[reportAttributeAccessIssue]  # numba-cuda's
+    from numba.cuda.cudadrv import nvvm  # pyright: ignore[reportAttributeAccessIssue]
+
+    options = {"fastmath": False, "opt": 3, "fma": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the compiler's own, of no concern to the user
+        try:
+            result = compiler.compile_cuda(
+                function, None, signature, debug=False, lineinfo=False, fastmath=False, nvvm_options=options,
+                cc=capability, abi="numba",
+            )  # fmt: skip
+            library = result.library
+            entry = library.get_function(result.fndesc.llvm_func_name)
+            library._entry_name = result.fndesc.llvm_func_name
+            compiler.kernel_fixup(entry, False)
+            nvvm.set_launch_bounds(entry, None)
+            (text,) = library.get_asm_strs(cc=capability)
+        except Exception as error:
+            message = f"kernel {function.__name__} does not compile to PTX: a bug of ours, not of your code\n{error}"
+            raise BackendError(message) from error
+    return text if isinstance(text, str) else text.decode()
+
+
+def entry_name(ptx: str) -> str:
+    """The name of the kernel in a PTX text, which numba has mangled."""
+    return ptx.partition(".entry ")[2].partition("(")[0].strip()
+
+
+# ---- the simulator ----
+
+_simulator_lock = threading.Lock()
+
+
+@cache
+def _simulator() -> tuple[Any, Any]:
+    try:
+        from numba.cuda.simulator.api import jit
+        from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+    except ImportError as error:
+        raise DeviceError(
+            "WB601  cuda-sim runs kernels in numba's CUDA simulator, which this numba does not bring; numba-cuda has it",
+            code="WB601",
+            fixes=('pip install "jit-workbench[cuda]"',),
+        ) from error
+    return jit, FakeCUDAArray
+
+
+def simulated(source: str, name: str, functions: Mapping[str, Any], numpy: Any) -> Callable[..., None]:
+    """A kernel under numba's simulator: `run(grid, block, shared_bytes, *args)`, with ndarrays as arrays of the device.
+
+    functions: the scalar functions that `source` calls, in Python; numpy: what `np` means in it.
+    """
+    from numba import cuda
+
+    jit, array = _simulator()
+    scope: dict[str, Any] = {"np": numpy, "types": types, "cuda": cuda, "errstate": np.errstate, **functions}
+    exec(compile(source, f"<workbench kernel {name}>", "exec"), scope)
+    # Each thread of the simulator is one of Python's, with a floating-point state of its own.
+    quiet = f"def simulated_kernel(*args):\n    with errstate(all='ignore'):\n        {name}(*args)\n"
+    exec(compile(quiet, "<workbench simulator>", "exec"), scope)
+    kernel = jit(scope["simulated_kernel"])
+
+    def run(grid: tuple[int, int], block: tuple[int, int], shared_bytes: int, *args: Any) -> None:
+        devices = [array(a) if isinstance(a, np.ndarray) else a for a in args]
+        with _simulator_lock:
+            before = sys.getswitchinterval()
+            sys.setswitchinterval(SIMULATOR_TURN)
+            try:
+                kernel[grid, block, 0, shared_bytes](*devices)
+            finally:
+                sys.setswitchinterval(before)
+
+    return run

@@ -1,0 +1,43 @@
+"""Tuning: how many threads share what, for a GPU and for numba's simulator, whose every thread is a Python thread.
+
+Numbers that choose a kernel's text (a warp or a thread for a row, one pass or two) depend on sizes alone, never on the
+device, so that results are the same wherever a program runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """target: "cuda" or "cuda-sim"; threads: of a block; blocks: of a grid at most; warp_lanes: of a team that works on
+    one row, or 0 where lanes meet in shared memory alone; short_row: rows up to here belong to one thread each;
+    column_lanes: threads that share one column; many_columns: from here on each thread has a column of its own;
+    fill: blocks that keep the device busy, below which a reduction is split in two passes; chunk: elements that one
+    thread adds at least before that pays; row_bytes: of shared memory for values that a row keeps."""
+
+    target: str
+    threads: int
+    blocks: int
+    warp: int
+    short_row: int
+    column_lanes: int
+    many_columns: int
+    fill: int
+    chunk: int
+    row_bytes: int
+
+    def row_lanes(self, length: int) -> int:
+        """Threads for a row of `length`: a warp, or as many as have eight elements each."""
+        lanes = self.warp
+        while lanes < self.threads and lanes * 8 < length:
+            lanes *= 2
+        return lanes
+
+
+# 256 threads with up to 64 registers each fill an SM from Ampere to Blackwell. 48 KiB of shared memory need no opt-in.
+# 264 blocks are two for each SM of an H100 or H200.
+GPU = Tuning("cuda", 256, 1 << 16, 32, 16, 8, 1 << 16, 264, 32, 48 << 10)
+# Small enough that a test runs in milliseconds, large enough that every path is taken.
+SIMULATOR = Tuning("cuda-sim", 8, 2, 4, 2, 2, 64, 2, 4, 48 << 10)

@@ -1,0 +1,68 @@
+"""Values on a device: arrays in memory order are one axis, and where an element lies is computed here.
+
+numba would compute it in 64 bits from each array's own shape. Here equal sizes are the same argument, so that arrays of
+one shape share the arithmetic, and it is done in 32 bits where all arrays are small enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...fusion.plan import Cluster
+from ...ir import Literal, Var
+from ...primitives.index import Expr, is_const, size
+from ..names import Namer
+from ..values import IndexTuple, Values
+
+
+class DeviceValues(Values):
+    """layouts: "A" for arrays with any strides, which keep their axes; index: "int32" or "int64"; bound: names the
+    length of a loop axis."""
+
+    def __init__(
+        self, cluster: Cluster, namer: Namer, arrays: Mapping[Var, str], canonical: IndexTuple,
+        counts: frozenset[Literal], flat: bool, layouts: Mapping[Var, str], index: str,
+    ):  # fmt: skip
+        super().__init__(cluster, namer, arrays, canonical, counts, flat)
+        self.layouts = layouts
+        self.index = index
+        self.bound: Callable[[int], str]
+        self._lengths: dict[tuple[str, int], str] = {}
+
+    def has_shape(self, var: Var) -> bool:
+        return False
+
+    def at(self, text: object) -> str:
+        """An index that is known not to be negative, so that numba does not test its sign."""
+        return str(text) if str(text).isdigit() else f"np.u{self.index}({text})"
+
+    def load(self, array: str, var: Var, index: IndexTuple) -> str:
+        if index and index != self.canonical:
+            self.irregular = True
+        return self.element(array, var, index, self.layouts.get(var, "C"))
+
+    def element(self, array: str, var: Var, index: IndexTuple, layout: str = "C") -> str:
+        """The element of `array`, which holds `var`, at `index`: to be read or assigned."""
+        if not index:
+            return f"{array}[0]"
+        if self.flat and index == self.canonical:
+            return f"{array}[{self.at('i')}]"
+        if layout != "C":
+            return f"{array}[{', '.join(map(self.at, index))}]"
+        place = None
+        for d, expr in enumerate(index):
+            if var.aval.shape[d] == 1 and is_const(expr, 0):
+                continue
+            place = expr if place is None else place * size(self._length(array, var, d, expr)) + expr
+        return f"{array}[{self.at(0 if place is None else place)}]"
+
+    def _length(self, array: str, var: Var, d: int, expr: Expr) -> str:
+        """The name of the length of axis `d`: that of the loop where the loop runs over all of it."""
+        length = var.aval.shape[d]
+        if expr.is_axis and length == self.cluster.space.shape[expr.axis or 0]:
+            return self.bound(expr.axis or 0)
+        if (array, d) not in self._lengths:
+            name = self.namer.fresh(f"{array}_n{d}")
+            self.sizes[name] = length
+            self._lengths[array, d] = name
+        return self._lengths[array, d]

@@ -1,0 +1,327 @@
+"""Executables of a device: a plan as a list of launches and calls over arrays that stay there.
+
+Inputs from the host are copied once a call, results back at the end; what one step leaves the next one finds where it
+is. The host decides branches and loops, so that a condition is a crossing of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...codegen.cuda.lower import lower_cluster_to_device
+from ...codegen.cuda.tuning import GPU, SIMULATOR
+from ...codegen.kernel import Kernel, KernelArg
+from ...fusion import (
+    BranchStep,
+    Cluster,
+    LibraryStep,
+    LoopStep,
+    NumpyStep,
+    Plan,
+    Step,
+    ViewStep,
+    step_inputs,
+    step_outputs,
+    sub_plans,
+)
+from ...ir import Atom, Equation, Literal, Var
+from ...primitives.lowering import LibraryCall
+from ..executable import TimelineEntry, plan_kernels
+from .kernels import DeviceKernel
+from .library import view_of
+from .memory import Crossing, Memory
+
+Values = dict[Var, Any]
+Action = Callable[[Values], None]
+
+
+def device_kernels(plan: Plan, device: str) -> dict[str, Kernel]:
+    """The kernels of a plan for a device. Inputs arrive in C order."""
+    tuning = SIMULATOR if device == "cuda-sim" else GPU
+
+    def lower(cluster: Cluster, layouts: Any, counts: Any) -> Kernel:
+        return lower_cluster_to_device(cluster, layouts, counts, tuning)
+
+    return plan_kernels(plan, ["C"] * len(plan.jaxpr.invars), lower)
+
+
+@dataclass(eq=False)
+class DeviceExecutable:
+    """`run(*arrays) -> tuple` computes the plan's results on a device; `profile(timeline, *arrays)` appends (step id,
+    start, duration) for each step. Results are ndarrays unless an input was an array of the device already.
+
+    crossings: what went to the device and back in the last run.
+    """
+
+    plan: Plan
+    kernels: dict[str, Kernel]
+    memory: Memory
+    compiled: dict[str, DeviceKernel] = field(default_factory=dict)
+    finishers: dict[str, DeviceKernel] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    n_threads: int = 1
+    crossings: tuple[Crossing, ...] = ()
+
+    def __post_init__(self) -> None:
+        with self.memory.working():
+            self.compiled = {name: self.memory.compile(kernel) for name, kernel in self.kernels.items()}
+            self.finishers = {
+                name: self.memory.compile(kernel.finish) for name, kernel in self.kernels.items() if kernel.finish
+            }
+            self._program = _Program(self, self.plan)
+
+    @property
+    def source(self) -> str:
+        """What is launched, a line a step."""
+        return "\n".join(f"{step.id}: {', '.join(map(str, step_outputs(step)))}" for step in self.plan.steps)
+
+    def as_input(self, value: Any) -> Any:
+        """An argument as `run` takes it."""
+        if type(value) is np.ndarray or hasattr(value, "__cuda_array_interface__"):
+            return value
+        return np.asarray(value)
+
+    def run(self, *arrays: Any) -> tuple[Any, ...]:
+        return self._run(arrays, None)
+
+    def profile(self, timeline: list[TimelineEntry], *arrays: Any) -> tuple[Any, ...]:
+        return self._run(arrays, timeline)
+
+    def _run(self, arrays: Sequence[Any], timeline: list[TimelineEntry] | None) -> tuple[Any, ...]:
+        crossed: list[Crossing] = []
+        stays = False
+        inputs = []
+        with self.memory.working():
+            for i, array in enumerate(arrays):
+                own = self.memory.adopt(array)
+                if own is None:
+                    own = self.memory.put(array)
+                    name = self.names[i] if i < len(self.names) else ""
+                    crossed.append(Crossing(name, "to device", array.nbytes, "input"))
+                else:
+                    own = self.memory.in_order(own)
+                    stays = True
+                inputs.append(own)
+            results = self._program.run(inputs, crossed, timeline)
+            if not stays:
+                for var, result in zip(self.plan.outvars, results, strict=True):
+                    hint = var.hint if isinstance(var, Var) else ""
+                    crossed.append(Crossing(hint, "to host", result.nbytes, "result"))
+                results = tuple(map(self.memory.get, results))
+        self.crossings = tuple(crossed)
+        return results
+
+
+class _Program:
+    """The steps of one plan as functions over a table of values."""
+
+    def __init__(self, executable: DeviceExecutable, plan: Plan):
+        self.executable = executable
+        self.memory = executable.memory
+        self.plan = plan
+        self.consts = {
+            var: self.memory.put(np.asarray(value))
+            for var, value in zip(plan.jaxpr.constvars, plan.jaxpr.consts, strict=True)
+        }
+        self.crossed: list[Crossing] = []
+        self.actions = [(step.id, self._action(step)) for step in plan.steps]
+        self.dead = self._last_uses()
+
+    def run(
+        self, inputs: Sequence[Any], crossed: list[Crossing], timeline: list[TimelineEntry] | None = None
+    ) -> tuple[Any, ...]:
+        values: Values = {**self.consts, **dict(zip(self.plan.jaxpr.invars, inputs, strict=True))}
+        self.crossed = crossed
+        marks = []
+        zero, start = time.perf_counter(), self.memory.mark() if timeline is not None else None
+        for (name, action), dead in zip(self.actions, self.dead, strict=True):
+            if timeline is None:
+                action(values)
+            else:
+                begin = self.memory.mark()
+                action(values)
+                marks.append((name, begin, self.memory.mark()))
+            for var in dead:
+                del values[var]
+        if timeline is not None:
+            for name, begin, end in marks:
+                timeline.append((name, zero + self.memory.between(start, begin), self.memory.between(begin, end)))
+        return tuple(self._read(atom, values) for atom in self.plan.outvars)
+
+    def _last_uses(self) -> list[list[Var]]:
+        """After each step, the intermediates that nothing needs any more: their blocks serve the next buffers."""
+        jaxpr = self.plan.jaxpr
+        fixed = {*jaxpr.invars, *jaxpr.constvars, *(v for v in self.plan.outvars if isinstance(v, Var))}
+        last: dict[Var, int] = {}
+        for position, step in enumerate(self.plan.steps):
+            for var in (*step_inputs(step), *step_outputs(step)):
+                last[var] = position
+        dead: list[list[Var]] = [[] for _ in self.plan.steps]
+        for var, position in last.items():
+            if var not in fixed:
+                dead[position].append(var)
+        return dead
+
+    def _read(self, atom: Atom, values: Values) -> Any:
+        if isinstance(atom, Literal):
+            return self.memory.put(np.asarray(atom.val, atom.aval.dtype))
+        return values[atom]
+
+    # ---- steps ----
+
+    def _action(self, step: Step) -> Action:
+        match step:
+            case Cluster():
+                return self._kernel(step)
+            case ViewStep(eqn=eqn):
+                return self._call(eqn, view_of(eqn.primitive.name) or eqn.primitive.impl, ordered=False)
+            case LibraryStep(eqn=eqn) | NumpyStep(eqn=eqn):
+                lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+                function = lowering.call if isinstance(lowering, LibraryCall) else eqn.primitive.impl
+                if isinstance(step, LibraryStep):
+                    own = self.memory.library(eqn.primitive.name, function)
+                    if own is not None:
+                        return self._call(eqn, own)
+                return self._on_host(eqn, function)
+            case BranchStep():
+                return self._branch(step)
+            case LoopStep():
+                return self._loop(step)
+        raise AssertionError(step)
+
+    def _kernel(self, step: Cluster) -> Action:
+        kernel = self.executable.kernels[step.id]
+        compiled = self.executable.compiled[step.id]
+        finisher = self.executable.finishers.get(step.id)
+        memory = self.memory
+        finish = kernel.finish
+        made = dict.fromkeys(a.var for k in (kernel, finish) if k for a in k.args if a.kind == "out" and a.var)
+        scratch = [a for a in kernel.args if a.kind == "scratch"]
+        launches = [(compiled, kernel.args)] + ([(finisher, finish.args)] if finisher and finish else [])
+
+        def action(values: Values) -> None:
+            for var in made:
+                values[var] = memory.empty(var.aval.shape, var.aval.dtype)
+            if not kernel.extent:
+                return
+            parts = {a.name: memory.empty(a.shape, np.dtype(a.dtype)) for a in scratch}
+            for which, args in launches:
+                which.launch(*(_argument(a, values, parts) for a in args))
+
+        return action
+
+    def _call(self, eqn: Equation, function: Callable[..., Any], *, ordered: bool = True) -> Action:
+        params = dict(eqn.params)
+
+        def action(values: Values) -> None:
+            results = function(*(self._read(a, values) for a in eqn.invars), **params)
+            for out, result in zip(eqn.outvars, results if eqn.primitive.multiple_results else (results,), strict=True):
+                values[out] = self.memory.in_order(result) if ordered else result
+
+        return action
+
+    def _on_host(self, eqn: Equation, function: Callable[..., Any]) -> Action:
+        """A call that the device has no routine for: its operands come to the host, its results go back."""
+        params, memory = dict(eqn.params), self.memory
+        name = eqn.origin.op or eqn.primitive.name
+
+        def action(values: Values) -> None:
+            operands = []
+            for atom in eqn.invars:
+                if isinstance(atom, Literal):
+                    operands.append(np.asarray(atom.val, atom.aval.dtype))
+                else:
+                    operands.append(memory.get(values[atom]))
+                    self.crossed.append(Crossing(atom.hint, "to host", atom.aval.nbytes, name))
+            results = function(*operands, **params)
+            for out, result in zip(eqn.outvars, results if eqn.primitive.multiple_results else (results,), strict=True):
+                values[out] = memory.put(np.asarray(result))
+                self.crossed.append(Crossing(out.hint, "to device", out.aval.nbytes, name))
+
+        return action
+
+    # ---- branches and loops: the host decides ----
+
+    def _decide(self, array: Any) -> Any:
+        self.crossed.append(Crossing("", "to host", array.nbytes, "condition"))
+        return self.memory.get(array)[()]
+
+    def _inner(self, step: Step) -> list[Callable[..., tuple[Any, ...]]]:
+        return [self._runner(_Program(self.executable, plan)) for plan in sub_plans(step)]
+
+    def _runner(self, program: _Program) -> Callable[..., tuple[Any, ...]]:
+        def run(*operands: Any) -> tuple[Any, ...]:
+            return tuple(map(self.memory.in_order, program.run(operands, self.crossed)))
+
+        return run
+
+    def _branch(self, step: BranchStep) -> Action:
+        runs, eqn = self._inner(step), step.eqn
+
+        def action(values: Values) -> None:
+            index, *operands = (self._read(a, values) for a in eqn.invars)
+            values.update(zip(eqn.outvars, self._own(runs[int(self._decide(index))](*operands), operands), strict=True))
+
+        return action
+
+    def _loop(self, step: LoopStep) -> Action:
+        eqn, params, runs = step.eqn, step.eqn.params, self._inner(step)
+        if step.condition is not None:
+            condition, body = runs
+            n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+
+            def loop(operands: Sequence[Any]) -> tuple[Any, ...]:
+                first = n_cond + n_body
+                cond_consts, body_consts = operands[:n_cond], operands[n_cond:first]
+                carry = tuple(map(self.memory.in_order, operands[first:]))
+                while self._decide(condition(*cond_consts, *carry)[0]):
+                    carry = body(*body_consts, *carry)
+                return carry
+
+        else:
+            (body,) = runs
+            n_consts, n_carry, length = params["num_consts"], params["num_carry"], params["length"]
+            order = range(length)[::-1] if params["reverse"] else range(length)
+            rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]
+
+            def loop(operands: Sequence[Any]) -> tuple[Any, ...]:
+                consts, first = operands[:n_consts], n_consts + n_carry
+                carry = tuple(map(self.memory.in_order, operands[n_consts:first]))
+                xs = tuple(map(self.memory.in_order, operands[first:]))
+                stacked = [self.memory.empty((length, *shape), dtype) for shape, dtype in rows]
+                for i in order:
+                    results = body(*consts, *carry, *[x[i, ...] for x in xs])
+                    carry = results[:n_carry]
+                    for target, y in zip(stacked, results[n_carry:], strict=True):
+                        target[i] = y
+                return (*carry, *stacked)
+
+        def action(values: Values) -> None:
+            operands = [self._read(a, values) for a in eqn.invars]
+            values.update(zip(eqn.outvars, self._own(loop(operands), operands), strict=True))
+
+        return action
+
+    def _own(self, results: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        """Results that are not also operands: a loop or branch may hand these through."""
+        handed = {id(x) for x in (*operands, *self.consts.values())}
+        owned = []
+        for result in results:
+            owned.append(result.copy() if id(result) in handed else result)
+            handed.add(id(result))
+        return owned
+
+
+def _argument(arg: KernelArg, values: Values, parts: dict[str, Any]) -> Any:
+    if arg.kind == "size":
+        return arg.value
+    if arg.kind == "scratch":
+        return parts[arg.name]
+    assert arg.var is not None
+    array = values[arg.var]
+    return array.reshape(-1) if arg.layout == "C" else array

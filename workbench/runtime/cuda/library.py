@@ -1,0 +1,92 @@
+"""Library calls on a device: what NumPy's routines are called there, over any module with NumPy's names.
+
+`cupy` is that module on a GPU; the tests take `numpy` itself, whose results must then be the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def view_of(name: str) -> Callable[..., Any] | None:
+    """The view that an index map is in memory, by the arrays' own methods."""
+    return _VIEWS.get(name)
+
+
+def _slice(x: Any, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None):
+    steps = strides or (1,) * x.ndim
+    return x[tuple(map(slice, start_indices, limit_indices, steps))]
+
+
+def _rev(x: Any, *, dimensions: Sequence[int]) -> Any:
+    return x[tuple(slice(None, None, -1) if axis in dimensions else slice(None) for axis in range(x.ndim))]
+
+
+_VIEWS: dict[str, Callable[..., Any]] = {
+    "reshape": lambda x, *, new_sizes, dimensions=None: x.reshape(new_sizes),
+    "transpose": lambda x, *, permutation: x.transpose(permutation),
+    "squeeze": lambda x, *, dimensions: x.reshape(tuple(n for d, n in enumerate(x.shape) if d not in dimensions)),
+    "slice": _slice,
+    "rev": _rev,
+}
+
+
+def calls(xp: Any) -> dict[str, Callable[..., Any]]:
+    """The library calls that `xp` has, by primitive. Others run on the host."""
+
+    def dot_general(x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any = None) -> Any:
+        (x_contracted, y_contracted), (x_batch, y_batch) = dimension_numbers
+        dtype = x.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
+        if dtype != x.dtype and np.can_cast(x.dtype, dtype):
+            x, y = x.astype(dtype), y.astype(dtype)
+        x_free = [a for a in range(x.ndim) if a not in x_contracted and a not in x_batch]
+        y_free = [a for a in range(y.ndim) if a not in y_contracted and a not in y_batch]
+        batch = [x.shape[a] for a in x_batch]
+        free = [x.shape[a] for a in x_free] + [y.shape[a] for a in y_free]
+        k = math.prod(x.shape[a] for a in x_contracted)
+        m, n = math.prod(x.shape[a] for a in x_free), math.prod(y.shape[a] for a in y_free)
+        left = x.transpose(*x_batch, *x_free, *x_contracted).reshape(*batch, m, k)
+        right = y.transpose(*y_batch, *y_contracted, *y_free).reshape(*batch, k, n)
+        return xp.matmul(left, right).reshape(*batch, *free).astype(dtype, copy=False)
+
+    def sort(*operands: Any, dimension: int, num_keys: int = 1, **_: Any) -> Any:
+        if len(operands) != 1:
+            raise NotImplementedError
+        return (xp.sort(operands[0], axis=dimension),)
+
+    def accumulated(name: str) -> Callable[..., Any]:
+        def scan(x: Any, *, axis: int, reverse: bool = False) -> Any:
+            forward = xp.flip(x, axis) if reverse else x
+            out = getattr(xp, name)(forward, axis=axis, dtype=x.dtype)
+            return xp.flip(out, axis) if reverse else out
+
+        return scan
+
+    def fft(x: Any, *, fft_type: str, fft_lengths: Sequence[int], axes: Sequence[int], norm: str | None = None) -> Any:
+        function = {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}[fft_type]
+        return getattr(xp.fft, function)(x, s=tuple(fft_lengths), axes=tuple(axes), norm=norm)
+
+    def cholesky(a: Any, *, upper: bool = False) -> Any:
+        # CuPy's has no `upper`, and reads the lower triangle.
+        lower = xp.linalg.cholesky(a.swapaxes(-1, -2).conj() if upper else a)
+        return lower.swapaxes(-1, -2).conj() if upper else lower
+
+    return {
+        "dot_general": dot_general,
+        "cumsum": accumulated("cumsum"),
+        "cumprod": accumulated("cumprod"),
+        "fft": fft,
+        "cholesky": cholesky,
+        "inv": xp.linalg.inv,
+        "solve": xp.linalg.solve,
+        "det": xp.linalg.det,
+        "broadcast_in_dim": lambda x, *, shape, broadcast_dimensions: xp.broadcast_to(
+            x.reshape(tuple(x.shape[broadcast_dimensions.index(d)] if d in broadcast_dimensions else 1
+                            for d in range(len(shape)))), shape),
+        "concatenate": lambda *xs, dimension: xp.concatenate(xs, axis=dimension),
+        **_VIEWS,
+    }  # fmt: skip

@@ -1,0 +1,108 @@
+"""A device's memory: what goes there and comes back, and what is made there.
+
+One class for the simulator, whose memory is the host's (arrays are copied as if it were not), one for CuPy. Both count
+what crosses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...codegen.kernel import Kernel
+from .kernels import DeviceKernel, simulated_kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Bytes that went from the host to the device or back. name: the user's name of the array, "" where there is none;
+    direction: "to device" or "to host"; why: "input", "result", "constant", "condition" or a library's name."""
+
+    name: str
+    direction: str
+    n_bytes: int
+    why: str
+
+
+class Memory(Protocol):
+    """What an executable asks of a device."""
+
+    device: str
+
+    def put(self, array: np.ndarray) -> Any:
+        """A copy on the device, in C order."""
+        ...
+
+    def get(self, array: Any) -> np.ndarray:
+        """A copy on the host."""
+        ...
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any: ...
+
+    def in_order(self, array: Any) -> Any:
+        """`array` in C order, without a copy where it is."""
+        ...
+
+    def adopt(self, value: Any) -> Any | None:
+        """An array of this device that shares the memory of `value`, or None if that is on the host."""
+        ...
+
+    def compile(self, kernel: Kernel) -> DeviceKernel: ...
+
+    def library(self, name: str, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """The device's own form of a library call, or None: then it runs on the host."""
+        ...
+
+    def working(self) -> AbstractContextManager:
+        """A block in which this device and its stream are current."""
+        ...
+
+    def mark(self) -> Any:
+        """A moment on the device's clock."""
+        ...
+
+    def between(self, begin: Any, end: Any) -> float:
+        """Seconds from one mark to another."""
+        ...
+
+
+class SimulatedMemory:
+    """numba's simulator: kernels run in Python, their memory is ndarrays."""
+
+    device = "cuda-sim"
+
+    def put(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array, order="C")
+
+    def get(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array, order="C")
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return np.empty(shape, dtype)
+
+    def in_order(self, array: Any) -> np.ndarray:
+        array = np.asarray(array)
+        return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
+
+    def adopt(self, value: Any) -> None:
+        return None
+
+    def compile(self, kernel: Kernel) -> DeviceKernel:
+        return simulated_kernel(kernel)
+
+    def library(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+    def working(self) -> AbstractContextManager:
+        return nullcontext()
+
+    def mark(self) -> float:
+        return time.perf_counter()
+
+    def between(self, begin: float, end: float) -> float:
+        return end - begin
