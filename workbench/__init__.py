@@ -19,15 +19,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import errors, lax, random, report
-    from .api import djit, explain, jit, jit_scope, make_jaxpr, xpr
+    from .api import device, djit, explain, jit, jit_scope, make_jaxpr, xpr
     from .notebook import widgets
 
-_HOMES = dict.fromkeys(("djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"), "api")
+_HOMES = dict.fromkeys(("device", "djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"), "api")
 _MODULES = ("errors", "lax", "random", "report", "widgets")
 
 __all__ = [
-    "__version__", "config", "djit", "errors", "explain", "jit", "jit_scope", "lax", "make_jaxpr", "random", "report",
-    "widgets", "xpr",
+    "__version__", "config", "device", "djit", "errors", "explain", "jit", "jit_scope", "lax", "make_jaxpr", "random",
+    "report", "widgets", "xpr",
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from .frontend.trace import trace
 from .ir import Jaxpr
 from .report import CompileReport, build_report, numpy_report
 from .runtime.compilation import Compilation
+from .runtime.devices import device
 from .runtime.dispatch import CompiledFunction, Fallback
 from .runtime.hooks import on_show_graph
 from .runtime.limits import machine_limits
@@ -34,6 +35,7 @@ def jit(
     static_argnums: int | Collection[int] | None = None,
     static_argnames: str | Collection[str] | None = None,
     strict: bool | None = None,
+    device: str | None = None,
 ) -> Any:
     """Compile `func`, which is written in plain NumPy, for the types of the arguments that it is called with.
 
@@ -44,9 +46,11 @@ def jit(
     ----------
     static : False makes it `djit`.
     show_graph : show the cluster graph when a version is compiled.
-    auto_device : move inputs to the accelerator, where there is one.
+    auto_device : where no device was chosen, run on the GPU if there is one, and move inputs there.
     static_argnums, static_argnames : arguments to treat as compile-time constants; they must be hashable.
     strict : raise where tracing is impossible; otherwise the function then runs in NumPy (default: `config.strict`).
+    device : where it runs: "cpu", "cuda", "cuda:1", "cuda-sim" or "numpy". By default `with wb.device(...)` decides,
+        then `config.device`, then `auto_device`. Results are ndarrays, unless an argument was an array of a GPU.
 
     >>> import numpy as np
     >>> @jit
@@ -58,7 +62,7 @@ def jit(
     if func is None:
         return lambda f: jit(
             f, static, show_graph, auto_device, static_argnums=static_argnums, static_argnames=static_argnames,
-            strict=strict,
+            strict=strict, device=device,
         )  # fmt: skip
     return CompiledFunction(
         func,
@@ -67,13 +71,17 @@ def jit(
         keep_python_scalars=not static,
         show_graph=show_graph,
         strict=strict,
+        device=device,
+        auto_device=auto_device,
     )
 
 
-def djit(func: Function | None = None, show_graph: bool = False, auto_device: bool = True) -> Any:
+def djit(
+    func: Function | None = None, show_graph: bool = False, auto_device: bool = True, *, device: str | None = None
+) -> Any:
     """As `jit`, but Python scalars stay Python scalars, so that `if` on them works; a new value traces again and
     finds its kernels compiled."""
-    return jit(func, False, show_graph, auto_device)
+    return jit(func, False, show_graph, auto_device, device=device)
 
 
 def make_jaxpr(fun: Function, static_argnums: int | Collection[int] | None = None) -> Callable[..., Jaxpr]:
@@ -120,7 +128,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
 
     def explained(*args: Any, **kwargs: Any) -> CompileReport:
         args, kwargs = optree.tree_map(_copied, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
-        entry, leaves = compiled.specialise(args, kwargs)
+        entry, leaves = compiled.where().specialise(args, kwargs)
         if isinstance(entry, Fallback):
             numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))
             return numpy_report(compiled.source(), entry.reason, numpy_ms)
@@ -162,4 +170,4 @@ def _time(run: Callable[[], Any]) -> list[float]:
     return times[1:]
 
 
-__all__ = ["djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"]
+__all__ = ["device", "djit", "explain", "jit", "jit_scope", "make_jaxpr", "xpr"]

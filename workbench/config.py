@@ -21,7 +21,8 @@ class Settings:
     strict: code that cannot be traced raises instead of running in NumPy;
     full_tracebacks: show the frames of the workbench, too;
     dump_dir, dump_filter: write every stage of programs whose name matches the regex to this folder ("": nothing);
-    cache_dir: where compiled kernels are kept ("": the user's cache folder, "off": nowhere).
+    cache_dir: where compiled kernels are kept ("": the user's cache folder, "off": nowhere);
+    device: where programs run ("": the GPU for functions with `auto_device`, if there is one, else the CPU).
     """
 
     threads: int = 0
@@ -30,7 +31,11 @@ class Settings:
     dump_dir: str = ""
     dump_filter: str = ""
     cache_dir: str = ""
+    device: str = ""
 
+
+# Every device that was chosen in this process: while there is none, calls need not ask which is current.
+device_choices: set[str] = set()
 
 _TYPES = {field.name: type(field.default) for field in fields(Settings)}
 
@@ -45,6 +50,8 @@ def _checked(name: str, value: Any) -> Any:
         raise TypeError(f"config.{name} must be of type {kind.__name__}, not {type(value).__name__}")
     if name == "threads" and value < 0:
         raise ValueError(f"config.threads must be 0 (all cores) or more, not {value}")
+    if name == "device" and value:
+        device_choices.add(value)
     return value
 
 
@@ -56,6 +63,7 @@ def _from_environment() -> Settings:
         dump_dir=os.environ.get("WORKBENCH_DUMP", ""),
         dump_filter=os.environ.get("WORKBENCH_DUMP_FILTER", ""),
         cache_dir=os.environ.get("WORKBENCH_CACHE_DIR", ""),
+        device=_checked("device", os.environ.get("WORKBENCH_DEVICE", "")),
     )
 
 

@@ -115,6 +115,12 @@ class DeviceError(WorkbenchError, RuntimeError):
     code = "WB600"
 
 
+class DeviceMemoryError(WorkbenchError, MemoryError):
+    """The arrays of a program do not fit into the device's memory."""
+
+    code = "WB606"
+
+
 class ParseError(WorkbenchError, ValueError):
     """The text of a program cannot be read."""
 

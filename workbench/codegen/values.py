@@ -91,10 +91,14 @@ class Values:
         strips = self.strips
         if strips is not None and axes and axes <= strips.axes and not block.axes <= strips.axes:
             return strips.value(atom, index)
-        home = block.home(axes, past_branches=axes < block.axes and self._is_valid_everywhere(atom, index))
+        home = self.home(atom, index, axes, block)
         text = self._compute(atom, index, home, block)
         home.memo[key] = text
         return text
+
+    def home(self, var: Var, index: IndexTuple, axes: frozenset[int], block: Block) -> Block:
+        """Where `var` at `index`, which depends on the loop indices `axes`, is computed for its use in `block`."""
+        return block.home(axes, past_branches=axes < block.axes and self._is_valid_everywhere(var, index))
 
     def _is_valid_everywhere(self, var: Var, index: IndexTuple) -> bool:
         """Whether `index` is inside of an input, whatever condition it is read under. LLVM moves the arithmetic of such

@@ -59,7 +59,10 @@ class Outputs:
         owned = _owned(results, inputs)
         # A result that is another input's own memory must be saved before that input is written.
         for i, k in self.writes:
-            np.copyto(inputs[i], owned[k], casting="no")
+            if isinstance(inputs[i], np.ndarray):
+                np.copyto(inputs[i], owned[k], casting="no")
+            else:  # an array of a device
+                inputs[i][...] = owned[k]
         return self._build(owned, inputs, None)
 
     def overlap(self, inputs: Sequence[Any]) -> bool:
@@ -92,7 +95,7 @@ def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any]) -> list[np.ndar
     """Results with memory of their own: a program may hand an input, a constant or one array twice through."""
     owned, seen = [], {id(x) for x in inputs}
     for result in results:
-        if id(result) in seen or not result.flags.writeable:
+        if id(result) in seen or not getattr(result.flags, "writeable", True):
             result = result.copy()
         seen.add(id(result))
         owned.append(result)

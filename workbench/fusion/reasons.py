@@ -22,4 +22,5 @@ REASONS = {
     "WB323": "one of them is a branch or a loop, which is a step of its own",
     "WB330": "jit_scope(compile_ops=False) asked for it",
     "WB331": "no kernel can be generated for this operation or dtype",
+    "WB332": "the device is 'numpy', which runs every operation by itself",
 }

@@ -12,7 +12,21 @@ from ..frontend.diagnostics import EXPLANATIONS as TRACING
 EXPLANATIONS: dict[str, str] = {
     **TRACING,
     "WB000": "An error of the workbench that has no code of its own.",
-    "WB600": "A device was asked for that is not there. `cpu` and `numpy` always are.",
+    "WB600": "There is no device of that name: there are numpy, cpu, cuda, cuda:1 ... and cuda-sim.",
+    "WB601": """CUDA needs two more packages: numba-cuda, which compiles, and CuPy, which has the arrays.
+  pip install "jit-workbench[cuda]"
+Check with:  python -m pip list | grep -i -E 'cupy|numba'""",
+    "WB602": """No NVIDIA driver is installed, or its library (libcuda) is not where the system looks.
+In a container, start it with the GPU (`docker run --gpus all`); on a cluster, ask for a node that has one.
+Check with:  nvidia-smi""",
+    "WB603": """The NVIDIA driver is older than the CUDA version that the packages were built for.
+Update the driver; no CUDA toolkit is needed. Check with:  nvidia-smi --query-gpu=driver_version --format=csv""",
+    "WB604": """The driver works but sees no GPU of that number. CUDA_VISIBLE_DEVICES may hide it (an empty value hides
+all). Check with:  nvidia-smi -L""",
+    "WB605": """The NVIDIA driver is installed and does not start.
+Often it was updated, and the machine was not restarted since. Check with:  nvidia-smi""",
+    "WB606": """The device ran out of memory. Everything is as it was before the call; other arrays are untouched.
+Free arrays that you hold there (`del`), use a smaller batch, float32 instead of float64, or `device="cpu"`.""",
     "WB900": "A program broke a rule of the intermediate representation: a bug of the workbench. Please report it.",
     "WB901": """A kernel that the workbench generated did not compile or run. NumPy computed the result instead.
 This is a bug of the workbench, not of your code: please report it with the cell's source.""",
@@ -48,6 +62,7 @@ One pass can become enough where the formula allows: var = (x*x).mean() - x.mean
 What stands inside its body is fused.""",
     "WB330": "`jit_scope(compile_ops=False)` asked for this operation to run uncompiled.",
     "WB331": "No kernel can be generated for this operation or dtype; NumPy runs it between the kernels.",
+    "WB332": "The device is `numpy`, which runs every operation by itself: the reference for values and times.",
 }
 
 

@@ -57,7 +57,7 @@ def build_report(compilation: Any) -> CompileReport:
     decisions = merged_and_refused(plan, ids)
     graph = plan_graph(plan, ids, _input_names(compilation), compilation.outputs, compilation.kernels)
     fallbacks = [fallback_row(each, spans) for each in compilation.fallbacks]
-    fallbacks += [_numpy_step(step, spans, step_ms) for step in plan.steps if isinstance(step, NumpyStep)]
+    fallbacks += [_numpy_step(step, spans, step_ms) for step in plan.steps if _falls_back(step)]
     fallbacks.sort(key=lambda f: -(f.cost_ms or 0.0))
     report = CompileReport(
         status=_status(compilation, fallbacks),
@@ -331,6 +331,11 @@ def _essence(error: WorkbenchError) -> str:
     """What an error says, without what stands in fields of its own: the code, the excerpt and the fixes."""
     headline = str(error).split("\n\n", 1)[0].removeprefix(error.code).strip()
     return f"{headline}\n{error.provenance}" if error.provenance else headline
+
+
+def _falls_back(step: Step) -> bool:
+    """Whether a step runs in NumPy although nobody chose the device `numpy`."""
+    return isinstance(step, NumpyStep) and step.code != "WB332"
 
 
 def _numpy_step(step: NumpyStep, spans: SpanMap, step_ms: Mapping[str, float]) -> Fallback:

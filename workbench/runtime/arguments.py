@@ -35,7 +35,8 @@ def overlapping(inputs: Sequence[np.ndarray], written: Iterable[int]) -> tuple[i
     """A written input and another one that may share its memory: a program that does not know would read old values."""
     for i in written:
         for k, other in enumerate(inputs):
-            if k != i and isinstance(other, np.ndarray) and np.may_share_memory(inputs[i], other):
+            both = isinstance(inputs[i], np.ndarray) and isinstance(other, np.ndarray)
+            if k != i and both and np.may_share_memory(inputs[i], other):
                 return i, k
     return None
 

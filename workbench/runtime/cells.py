@@ -14,6 +14,7 @@ from ..errors import UnsupportedOperationError
 from ..frontend.cells import TracedCell, trace_cell
 from .arguments import as_array, describe_key, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
+from .devices import chosen
 
 MAX_CELLS = 256
 WARM_RUNS = 5
@@ -72,10 +73,11 @@ def run_cell(
     Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
     """
     out = None if options.out is None or is_part else tuple(options.out)
-    key = (id(namespace), source, out, options.strict, flags, is_part)
+    device = chosen(options.device)
+    key = (id(namespace), source, out, options.strict, flags, is_part, device)
     entry = next((e for e in reversed(_entries.get(key, ())) if e.is_current()), None)
     if entry is None:
-        entry = _compile(source, namespace, label, filename, options, flags, key, out, is_part)
+        entry = _compile(source, namespace, label, filename, options, flags, device, key, out, is_part)
     else:
         entry.compilation.status = "cached"
     inputs = entry.inputs()
@@ -112,6 +114,7 @@ def _compile(
     filename: str,
     options: Options,
     flags: int,
+    device: str,
     key: tuple,
     out: tuple[str, ...] | None,
     is_part: bool,
@@ -129,7 +132,7 @@ def _compile(
         Source(label, source, filename),
         output_names=cell.outputs if len(cell.outputs) == len(cell.jaxpr.outvars) else cell.output_names,
         trace_ms=trace_ms,
-        device=options.device or "cpu",
+        device=device,
     )
     entry = _Entry(cell, tuple(map(input_key, inputs)), compilation)
     with _lock:

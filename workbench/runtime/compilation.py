@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,10 +16,14 @@ from ..config import config
 from ..fusion import Plan, form_plan
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
+from .cuda.executable import DeviceExecutable, device_kernels
+from .cuda.kernels import is_written
+from .cuda.memory import Crossing, memory_of
 from .dump import dump_compilation, dump_pass
 from .executable import Executable, TimelineEntry, build, plan_kernels
 from .kernels import is_compiled
 from .log import logger
+from .reference import reference_plan
 from .threads import available_threads
 
 MAX_RUNS_KEPT = 50
@@ -52,7 +57,7 @@ class Compilation:
     traced: Any
     stages: list[tuple[str, Jaxpr, float]]
     plan: Plan
-    executable: Executable
+    executable: Executable | DeviceExecutable
     phases: list[tuple[str, float]]
     outputs: list[tuple[str, Atom]]
     status: str = "compiled"
@@ -75,6 +80,11 @@ class Compilation:
     @property
     def threads(self) -> int:
         return self.executable.n_threads
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """What the last run copied to the device and back."""
+        return getattr(self.executable, "crossings", ())
 
     @property
     def compile_ms(self) -> float:
@@ -113,7 +123,7 @@ def compile_traced(
     trace_ms: float = 0.0,
     device: str = "cpu",
 ) -> Compilation:
-    """Optimise, plan and compile a traced program for inputs of these layouts ("C" or "A" each)."""
+    """Optimise, plan and compile a traced program for a device and inputs of these layouts ("C" or "A" each)."""
     stages: list[tuple[str, Jaxpr, float]] = [("trace", traced.jaxpr, trace_ms)]
     phases = [("trace", trace_ms)]
     last = time.perf_counter()
@@ -130,15 +140,27 @@ def compile_traced(
     last = time.perf_counter()
     jaxpr = run_pipeline(traced.jaxpr, PIPELINE, on_pass=on_pass)
     clock = _Stopwatch(phases)
-    plan = clock.time("form clusters", lambda: form_plan(jaxpr))
-    kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts))
-    known = {name: is_compiled(kernel) for name, kernel in kernels.items()}
-    executable = clock.time("numba", lambda: build(plan, kernels, config.threads or available_threads()))
+    executable: Executable | DeviceExecutable
+    if device.startswith("cuda"):
+        memory = memory_of(device)
+        plan = clock.time("form clusters", lambda: form_plan(jaxpr))
+        kernels = clock.time("write kernels", lambda: device_kernels(plan, device))
+        known = {name: is_written(kernel) for name, kernel in kernels.items()}
+        names = getattr(traced, "input_names", ())
+        executable = clock.time("numba", lambda: DeviceExecutable(plan, kernels, memory, names=names))
+    else:
+        form = reference_plan if device == "numpy" else form_plan
+        plan = clock.time("form clusters", lambda: form(jaxpr))
+        kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts))
+        known = {name: is_compiled(kernel) for name, kernel in kernels.items()}
+        executable = clock.time("numba", lambda: build(plan, kernels, config.threads or available_threads()))
     outputs = list(zip(output_names, jaxpr.outvars, strict=False))
     compilation = Compilation(source, traced, stages, plan, executable, phases, outputs, device=device)
     for name, compiled in executable.compiled.items():
         kernel = kernels[name]
         n_threads = min(executable.n_threads, max(1, kernel.extent // kernel.grain))
+        if kernel.geometry is not None:
+            n_threads = math.prod((*kernel.geometry.grid, *kernel.geometry.block))
         cached = known[name] or compiled.from_disk
         compilation.kernel_infos[name] = KernelInfo(0.0 if known[name] else compiled.compile_ms, cached, n_threads)
     logger.info("%s: %d equations, %d kernels, compiled in %.0f ms", source.label, len(jaxpr.eqns), len(kernels),

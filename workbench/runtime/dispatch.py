@@ -18,14 +18,17 @@ from typing import Any
 import numpy as np
 import optree
 
-from ..config import config
+from ..config import config, device_choices
 from ..errors import BackendError, NonHashableStaticArgumentError, TracingError, WorkbenchError
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
 from ..fusion import BranchStep, LoopStep, ViewStep
+from ..ir import Aval
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
+from .cuda.executable import DeviceExecutable
+from .devices import accelerator, available, canonical, chosen
 from .log import logger
 
 
@@ -79,7 +82,9 @@ class Specialisation:
     def call(self, leaves: list[Any], run: Callable[..., tuple[np.ndarray, ...]] | None = None) -> Any:
         """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
         inputs = self.inputs(leaves) if self.traced.captures else leaves
-        results = (run or self.compilation.executable.run)(*[as_array(x) for x in inputs])
+        executable = self.compilation.executable
+        convert = executable.as_input if isinstance(executable, DeviceExecutable) else as_array
+        results = (run or executable.run)(*[convert(x) for x in inputs])
         return self.traced.rebuild(results, inputs)
 
 
@@ -112,6 +117,8 @@ class CompiledFunction:
         show_graph: bool = False,
         strict: bool | None = None,
         name: str | None = None,
+        device: str | None = None,
+        auto_device: bool = True,
     ):
         functools.update_wrapper(self, fn, updated=())
         self.fn = fn
@@ -124,6 +131,12 @@ class CompiledFunction:
         self.n_traces = 0
         self._state = _State()
         self._plain = not self.static_argnums and not self.static_argnames
+        self.device = None if device is None else canonical(device)
+        self.auto_device = auto_device
+        self.place = "cpu"  # where this object's versions run; those of other devices are in `_elsewhere`
+        self._settled = False  # one of these
+        self._moves = self.device is not None or (auto_device and bool(accelerator()))
+        self._elsewhere: dict[str, CompiledFunction] = {}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A compiled method binds as a plain one does; `self` is a static argument."""
@@ -136,7 +149,9 @@ class CompiledFunction:
     def compilations(self) -> list[Compilation]:
         with self._state.lock:
             entries = [e for found in self._state.specialisations.values() for e in found]
-        return [e.compilation for e in entries if isinstance(e, Specialisation)]
+            others = list(self._elsewhere.values())
+        found = [e.compilation for e in entries if isinstance(e, Specialisation)]
+        return found + [compilation for other in others for compilation in other.compilations]
 
     @property
     def fallbacks(self) -> list[TracingError]:
@@ -148,6 +163,10 @@ class CompiledFunction:
     # ---- the call ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (device_choices or self._moves) and not self._settled and current_trace() is None:
+            there = self.where()
+            if there is not self:
+                return self._call_there(there, args, kwargs)
         if self._plain and not kwargs and current_trace() is None:
             key: list[Any] = []
             leaves: list[Any] = []
@@ -185,6 +204,8 @@ class CompiledFunction:
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if current_trace() is not None:
             return self._inline(args, kwargs)
+        if self.place == "cpu" and not self._settled and _on_device(args, kwargs):
+            return self._on(available("cuda"))(*args, **kwargs)
         try:
             entry, leaves = self.specialise(args, kwargs)
             if not isinstance(entry, Fallback) and not entry.needs_numpy(leaves):
@@ -227,9 +248,50 @@ class CompiledFunction:
         traced = self.trace(args, kwargs)
         return call_traced(self.name, traced, args, kwargs)
 
+    # ---- devices ----
+
+    def where(self) -> CompiledFunction:
+        """This function on the device where it is to run now. DeviceError if that cannot be used."""
+        if self._settled:
+            return self
+        place = chosen(self.device, auto=self.auto_device and self._moves)
+        return self if place == self.place else self._on(place)
+
+    def _on(self, place: str) -> CompiledFunction:
+        with self._state.lock:
+            if place not in self._elsewhere:
+                there = CompiledFunction(
+                    self.fn, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
+                    keep_python_scalars=self.keep_python_scalars, show_graph=self.show_graph, strict=self.strict,
+                    name=self.name,
+                )  # fmt: skip
+                there.place, there._settled = place, True
+                self._elsewhere[place] = there
+            return self._elsewhere[place]
+
+    def _call_there(self, there: CompiledFunction, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run elsewhere. A GPU that nobody asked for must not break a program: the CPU takes over, once for all."""
+        if self.device is not None or config.device:
+            return there(*args, **kwargs)
+        try:
+            entry, leaves = there.specialise(args, kwargs)
+            if isinstance(entry, Fallback) or entry.needs_numpy(leaves):
+                return there(*args, **kwargs)
+            return entry.call(leaves)
+        except Exception as error:
+            failure = error
+        result = self._call_slowly(args, kwargs)  # the user's own errors are raised here again
+        logger.warning("%s runs on the CPU from now on: %s", self.name, failure)
+        self._moves = False
+        return result
+
+    # ---- specialisations ----
+
     def trace(self, args: tuple, kwargs: dict[str, Any]) -> Traced:
         """The program of this function for these arguments."""
         self.n_traces += 1
+        if self.place.startswith("cuda:"):
+            args, kwargs = optree.tree_map(_stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
         return trace(
             self.fn, args, kwargs, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
@@ -269,7 +331,7 @@ class CompiledFunction:
             captured = [capture.read() for capture in traced.captures]
             layouts = [layout_of(leaf) for leaf in (*leaves, *captured)]
             compilation = compile_traced(
-                traced, layouts, self.source(), output_names=traced.output_names, trace_ms=trace_ms
+                traced, layouts, self.source(), output_names=traced.output_names, trace_ms=trace_ms, device=self.place
             )
             entry = Specialisation(traced, compilation, tuple(map(input_key, captured)))
             if self.show_graph:
@@ -299,6 +361,9 @@ class CompiledFunction:
                 traced.append(leaf)
             elif kind in (float, complex) and not self.keep_python_scalars:
                 key.append(kind)
+                traced.append(leaf)
+            elif hasattr(leaf, "__cuda_array_interface__"):
+                key.append(("device", _stand_in(leaf)))
                 traced.append(leaf)
             elif kind in STATIC_TYPES or kind in (float, complex):
                 # 0.0 == -0.0 and 1 == True, but they compute different things.
@@ -355,6 +420,20 @@ class _Identity:
         if self.value is other.value:
             return True
         return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)
+
+
+def _on_device(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether an argument is an array of a GPU (CuPy's, PyTorch's, Numba's)."""
+    leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+    return any(type(leaf) is not np.ndarray and hasattr(leaf, "__cuda_array_interface__") for leaf in leaves)
+
+
+def _stand_in(leaf: Any) -> Any:
+    """The type of an array of a GPU, for the trace; anything else as it is."""
+    if isinstance(leaf, np.ndarray | np.generic) or not hasattr(leaf, "__cuda_array_interface__"):
+        return leaf
+    interface = leaf.__cuda_array_interface__
+    return Aval(tuple(interface["shape"]), np.dtype(interface["typestr"]))
 
 
 def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:

@@ -61,9 +61,7 @@ class Executable:
         return self._profile
 
 
-def plan_kernels(
-    plan: Plan, layouts: Sequence[str], lower: Callable[..., Kernel] = lower_cluster
-) -> dict[str, Kernel]:
+def plan_kernels(plan: Plan, layouts: Sequence[str], lower: Callable[..., Kernel] = lower_cluster) -> dict[str, Kernel]:
     """The kernels of a plan and of the plans that its steps hold, by step. layouts: "C" or "A" for each input; lower:
     writes the kernel of a cluster."""
     known: dict[Var, str] = dict(zip(plan.jaxpr.invars, layouts, strict=True))

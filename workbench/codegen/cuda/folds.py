@@ -1,8 +1,8 @@
 """Folds on a device: the same reductions as on the CPU, whose partial states thousands of threads make and merge.
 
-Floating sums are compensated in their own dtype (Knuth's TwoSum): the sum of float32 numbers takes no float64 arithmetic,
-of which many GPUs do little, and the error does not grow with the length. Which thread folds which element depends on
-sizes alone, and states are merged in a fixed order, so that results are deterministic.
+Floating sums are compensated in their own dtype (Knuth's TwoSum): the sum of float32 numbers takes no float64
+arithmetic, of which many GPUs do little, and the error does not grow with the length. Which thread folds which element
+depends on sizes alone, and states are merged in a fixed order, so that results are deterministic.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ polynomials run on the device, too. For the simulator, whose kernels are plain P
 operations on scalars, and elementary functions NumPy's.
 """
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
+# (llvmlite's values and types are not declared)
+
 from __future__ import annotations
 
 import ctypes
@@ -33,8 +36,6 @@ LIBDEVICE_ULP = {
     "sinh": (2, 3), "cosh": (1, 2), "tanh": (1, 2), "asinh": (3, 3), "acosh": (3, 4), "atanh": (2, 3), "erf": (2, 2),
     "erfc": (5, 4), "pow": (2, 4), "cbrt": (1, 1), "hypot": (2, 3), "lgamma": (4, 6), "fmod": (0, 0),
 }  # fmt: skip
-# What a text calls where its own method ends, and the libdevice function that serves there.
-SLOW_PATHS = ("fmod", "sin", "cos", "tan", "lgamma")
 
 _LLVM = {"f32": ir.FloatType(), "f64": ir.DoubleType()}
 _NUMBA = {"f32": types.float32, "f64": types.float64}
@@ -150,7 +151,7 @@ def _own(name: str) -> Any:
             return _OWN[stem][1](builder, list(args))
         if slow:
             return _slow_path(stem.removesuffix("_or_slow"), builder, list(args))
-        return _libdevice(_SYMBOLS.get(stem, stem), builder, list(args))
+        return _libdevice(stem, builder, list(args))
 
     def definition(typingctx, *args):
         return kind(*[kind] * len(parameters)), codegen
@@ -163,9 +164,6 @@ def _own(name: str) -> Any:
     return intrinsic()(definition)
 
 
-_SYMBOLS: dict[str, str] = {}
-
-
 def _slow_path(stem: str, builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
     """libdevice's function of the first operands where the fast result, the last operand, will not do."""
     kind = args[0].type
@@ -175,7 +173,8 @@ def _slow_path(stem: str, builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Val
     if stem == "fmod":
         passed, measure, limit, sign = args[:2], args[2], 2.0**24 if small else 2.0**53, ">="
     else:
-        passed, measure, limit, sign = args[:1], _libdevice("fabs", builder, args[:1]), 2.0**18 if small else 2.0**48, ">"
+        magnitude = _libdevice("fabs", builder, args[:1])
+        passed, measure, limit, sign = args[:1], magnitude, 2.0**18 if small else 2.0**48, ">"
     is_slow = builder.fcmp_ordered(sign, measure, ir.Constant(kind, limit))
     before = builder.block
     with builder.if_then(is_slow, likely=False):
@@ -273,6 +272,9 @@ def _instruction(stem: str, short: str) -> Callable[..., Any] | None:
     if stem == "select":
         dtype = DTYPES_BY_SHORT_NAME[short]
         return lambda c, a, b: _converted(dtype, a if c else b)
+    if stem.endswith("_or_slow"):
+        slow = _NUMPY_NAMES[stem.removesuffix("_or_slow")]
+        return lambda *args: slow(*args[: 2 if "fmod" in stem else 1])
     if stem.startswith("rotate_left"):
         return lambda x, places: _converted(np.dtype(np.uint32), int(x) << int(places) | int(x) >> (32 - int(places)))
     dtype = DTYPES_BY_SHORT_NAME[short]

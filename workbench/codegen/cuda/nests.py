@@ -14,12 +14,13 @@ them (`finish`). Both passes take a fixed order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...fusion.plan import Cluster
 from ...ir import Equation, Var
 from ..blocks import Block
-from ..folds import State
+from ..folds import Fold, State
 from ..names import Namer
 from ..nests import Nest, Scratch
 from .folds import DeviceFold, shuffled
@@ -177,7 +178,8 @@ class DeviceNest(Nest):
             self.meets = "shared memory"
 
     def _open_rows(self, n_rows: str, length: int) -> Block:
-        """The loop over rows; inside, a team's lanes work on one. The last team repeats rows rather than miss a meeting."""
+        """The loop over rows; inside, a team's lanes work on one. Past the end teams repeat the last row: none may miss
+        a meeting."""
         root = self.root
         if self.team == "thread":
             return self._grid_loop(root, n_rows, self.outer, "o")
@@ -243,7 +245,7 @@ class DeviceNest(Nest):
 
     # ---- lanes meet ----
 
-    def _meet(self, row: Block, folds: list[DeviceFold]) -> None:
+    def _meet(self, row: Block, folds: Sequence[Fold]) -> None:
         """Merge the lanes' states, so that every lane knows the whole."""
         if self.team == "thread" or not folds:
             return
@@ -260,7 +262,8 @@ class DeviceNest(Nest):
             row.close_loop()
             group, n_groups = f"lane // {self.tuning.warp}", f"n_lanes // {self.tuning.warp}"
         # Neighbouring threads write neighbouring elements, so that no two meet in one bank.
-        place, base, step = f"slot * ({n_groups}) + {group}", f"slot * ({n_groups})", "1"
+        width = f"({n_groups})" if "/" in n_groups else n_groups
+        place, base, step = f"slot * {width} + {group}", f"slot * {width}", "1"
         if self.team == "columns":
             place, base, step = "lane * n_slots + slot", "slot", "n_slots"
         shared = {}
@@ -286,7 +289,7 @@ class DeviceNest(Nest):
     def _at(self, text: str) -> str:
         return self.device_values.at(text)
 
-    def _merge_states(self, block: Block, folds: list[DeviceFold], others: dict[State, str]) -> None:
+    def _merge_states(self, block: Block, folds: Sequence[Fold], others: dict[State, str]) -> None:
         for fold in folds:
             names = tuple(s.name for s in fold.states)
             for line in fold.merge(names, tuple(others[s] for s in fold.states)):
@@ -324,8 +327,8 @@ class DeviceNest(Nest):
         return kept
 
     def _allocate_cache(self, reused: dict[Var, int], length: str) -> dict[Var, str]:
-        """How each kept value of the row is spelled: an element of dynamic shared memory, written by the lane that reads
-        it again."""
+        """How each kept value of the row is spelled: an element of dynamic shared memory, written by the lane that
+        reads it again."""
         cache: dict[Var, str] = {}
         offset = 0
         name = "i" if self.flat else self._linear_name(self.inner, "r")

@@ -6,6 +6,7 @@ launches PTX through CuPy.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import threading
@@ -64,8 +65,9 @@ def compile_to_ptx(function: Callable[..., None], signature: tuple[Any, ...], ca
     Multiplications and additions are not contracted: `x * y + z` rounds twice, as in NumPy.
     """
     numba_cuda()
-    from numba.cuda import compiler  # pyright: ignore[reportAttributeAccessIssue]  # numba-cuda's
-    from numba.cuda.cudadrv import nvvm  # pyright: ignore[reportAttributeAccessIssue]
+    # numba-cuda's own, which differ from those that numba once had under these names.
+    compiler: Any = importlib.import_module("numba.cuda.compiler")
+    nvvm: Any = importlib.import_module("numba.cuda.cudadrv.nvvm")
 
     options = {"fastmath": False, "opt": 3, "fma": False}
     with warnings.catch_warnings():
@@ -104,7 +106,7 @@ def _simulator() -> tuple[Any, Any]:
         from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
     except ImportError as error:
         raise DeviceError(
-            "WB601  cuda-sim runs kernels in numba's CUDA simulator, which this numba does not bring; numba-cuda has it",
+            "WB601  cuda-sim runs kernels in numba's CUDA simulator, which this numba lacks; numba-cuda has it",
             code="WB601",
             fixes=('pip install "jit-workbench[cuda]"',),
         ) from error

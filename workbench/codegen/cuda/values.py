@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from ...fusion.plan import Cluster
 from ...ir import Literal, Var
 from ...primitives.index import Expr, is_const, size
+from ..blocks import Block
 from ..names import Namer
 from ..values import IndexTuple, Values
 
@@ -31,6 +32,11 @@ class DeviceValues(Values):
 
     def has_shape(self, var: Var) -> bool:
         return False
+
+    def home(self, var: Var, index: IndexTuple, axes: frozenset[int], block: Block) -> Block:
+        """One loop binds several axes here, so that a branch may stand in the very block that it would be left for."""
+        found = super().home(var, index, axes, block)
+        return found if found.open_loop is not None else block.home(axes)
 
     def at(self, text: object) -> str:
         """An index that is known not to be negative, so that numba does not test its sign."""

@@ -7,7 +7,7 @@ functions and of intrinsics. The operations are numba's own, without its `nsw`: 
 bits (tests/codegen/scalar_math/test_direct.py).
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportAssignmentType=false
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportAssignmentType=false, reportReturnType=false
 # (llvmlite's values and types are not declared)
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class _Signature(NamedTuple):
 def as_intrinsic(
     function: ScalarFunction, resolve: Callable[[str], Any], declare: Callable[[Any], Any] = intrinsic
 ) -> Any:
-    """`function` as a numba intrinsic, made by `declare`. `resolve(name)` gives numba's form of an `@intrinsic` that the
-    text calls (or of any function, where a device has its own).
+    """`function` as a numba intrinsic, made by `declare`. `resolve(name)` gives numba's form of an `@intrinsic` that
+    the text calls (or of any function, where a device has its own).
 
     Raises UnsupportedSourceError if any text that it needs is beyond this compiler.
     """

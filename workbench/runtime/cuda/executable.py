@@ -16,6 +16,7 @@ import numpy as np
 from ...codegen.cuda.lower import lower_cluster_to_device
 from ...codegen.cuda.tuning import GPU, SIMULATOR
 from ...codegen.kernel import Kernel, KernelArg
+from ...errors import DeviceMemoryError
 from ...fusion import (
     BranchStep,
     Cluster,
@@ -35,6 +36,11 @@ from ..executable import TimelineEntry, plan_kernels
 from .kernels import DeviceKernel
 from .library import view_of
 from .memory import Crossing, Memory
+
+# A graph costs one launch and a copy of each input and result: from a few kernels on that is less.
+LEAST_LAUNCHES = 4
+# What runs once or twice is not worth a recording.
+RUNS_BEFORE_RECORDING = 2
 
 Values = dict[Var, Any]
 Action = Callable[[Values], None]
@@ -74,6 +80,11 @@ class DeviceExecutable:
                 name: self.memory.compile(kernel.finish) for name, kernel in self.kernels.items() if kernel.finish
             }
             self._program = _Program(self, self.plan)
+        self._n_runs = 0
+        self._replay: Callable[..., tuple[Any, ...]] | None = None
+        # Library calls may allocate, and what the host decides cannot be recorded.
+        fixed = all(isinstance(step, Cluster | ViewStep) for step in self.plan.steps)
+        self.can_record = fixed and len(self.compiled) + len(self.finishers) >= LEAST_LAUNCHES
 
     @property
     def source(self) -> str:
@@ -93,6 +104,25 @@ class DeviceExecutable:
         return self._run(arrays, timeline)
 
     def _run(self, arrays: Sequence[Any], timeline: list[TimelineEntry] | None) -> tuple[Any, ...]:
+        try:
+            return self._run_there(arrays, timeline)
+        except self.memory.memory_errors as error:
+            raise self._out_of_memory() from error
+
+    def _out_of_memory(self) -> DeviceMemoryError:
+        """What does not fit, and what would. Nothing was written yet: results are put back after a run."""
+        variables = {v for step in self.plan.steps for v in (*step_inputs(step), *step_outputs(step))}
+        needed, free = sum(v.aval.nbytes for v in variables), self.memory.free_bytes()
+        device = self.memory.device
+        return DeviceMemoryError(
+            f"WB606  {device} has not enough memory for this program: its arrays take up to {_size(needed)}, and "
+            f"{_size(free)} are free.\n   Check  nvidia-smi\n   Fix    free arrays on the device, take "
+            f"{free / needed if needed else 0:.0%} of the data at a time, or device='cpu'\n"
+            f"   DeviceMemoryError WB606: out of memory on {device}",
+            fixes=("device='cpu'",),
+        )
+
+    def _run_there(self, arrays: Sequence[Any], timeline: list[TimelineEntry] | None) -> tuple[Any, ...]:
         crossed: list[Crossing] = []
         stays = False
         inputs = []
@@ -107,7 +137,7 @@ class DeviceExecutable:
                     own = self.memory.in_order(own)
                     stays = True
                 inputs.append(own)
-            results = self._program.run(inputs, crossed, timeline)
+            results = self._compute(inputs, crossed, timeline)
             if not stays:
                 for var, result in zip(self.plan.outvars, results, strict=True):
                     hint = var.hint if isinstance(var, Var) else ""
@@ -115,6 +145,23 @@ class DeviceExecutable:
                 results = tuple(map(self.memory.get, results))
         self.crossings = tuple(crossed)
         return results
+
+    def _compute(
+        self, inputs: Sequence[Any], crossed: list[Crossing], timeline: list[TimelineEntry] | None
+    ) -> tuple[Any, ...]:
+        """Launch the steps one by one, or, from the third run on, all at once where the device can record them."""
+        if timeline is None and self.can_record:
+            self._n_runs += 1
+            if self._replay is None and self._n_runs > RUNS_BEFORE_RECORDING:
+                self._replay = self.memory.record(lambda given: self._program.run(given, []), inputs)
+                self.can_record = self._replay is not None
+            if self._replay is not None:
+                return self._replay(*inputs)
+        return self._program.run(inputs, crossed, timeline)
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 2**30:.3g} GiB" if n_bytes >= 2**30 else f"{n_bytes / 2**20:.3g} MiB"
 
 
 class _Program:
@@ -184,7 +231,7 @@ class _Program:
                 lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
                 function = lowering.call if isinstance(lowering, LibraryCall) else eqn.primitive.impl
                 if isinstance(step, LibraryStep):
-                    own = self.memory.library(eqn.primitive.name, function)
+                    own = self.memory.library(eqn, function)
                     if own is not None:
                         return self._call(eqn, own)
                 return self._on_host(eqn, function)

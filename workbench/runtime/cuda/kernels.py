@@ -9,12 +9,14 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ... import __version__
 from ...codegen.cuda.functions import device_functions, simulated_functions, simulated_numpy
@@ -55,6 +57,20 @@ class DeviceKernel:
         machine = sass(self.ptx, self.capability)
         head = "".join(f"// {name.replace('_', ' ')}: {n}\n" for name, n in self.resources.items())
         return head + self.ptx + (f"\n// ---- SASS ----\n{machine}" if machine else "")
+
+
+def kernel_arguments(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments of a launch as numba's kernels take them: of an array two null pointers (its owner, which kernels
+    have none of), the numbers of its elements and of an element's bytes, its address, its shape and its strides."""
+    packed: list[Any] = []
+    for arg, value in zip(kernel.args, args, strict=True):
+        if arg.kind == "size":
+            packed.append(np.dtype(arg.dtype).type(value))
+            continue
+        null = np.uint64(0)
+        packed += [null, null, np.int64(value.size), np.int64(value.dtype.itemsize), np.uint64(value.data.ptr)]
+        packed += [*map(np.int64, value.shape), *map(np.int64, value.strides)]
+    return tuple(packed)
 
 
 _simulated: dict[str, DeviceKernel] = {}
@@ -116,7 +132,6 @@ def _load_or_compile(kernel: Kernel, capability: tuple[int, int], key: str) -> t
 
 def kernel_scope() -> dict[str, Any]:
     """The globals of a kernel's source, beside the scalar functions that it calls."""
-    import numpy as np
     from numba import types
 
     return {"np": np, "cuda": numba_cuda(), "types": types}

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
+
+from ...ir import Equation
 
 
 def view_of(name: str) -> Callable[..., Any] | None:
@@ -35,7 +38,18 @@ _VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 
-def calls(xp: Any) -> dict[str, Callable[..., Any]]:
+def library_call(xp: Any, eqn: Equation) -> Callable[..., Any] | None:
+    """The routine of `xp` that computes `eqn`, or None where it has none for these operands."""
+    name, kinds = eqn.primitive.name, {a.aval.dtype.kind for a in eqn.invars}
+    if name == "sort" and (len(eqn.invars) > 1 or "c" in kinds):
+        return None
+    if name in ("dot_general", "cumsum", "cumprod") and "b" in kinds:
+        return None
+    return _calls(xp).get(name)
+
+
+@cache
+def _calls(xp: Any) -> dict[str, Callable[..., Any]]:
     """The library calls that `xp` has, by primitive. Others run on the host."""
 
     def dot_general(x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any = None) -> Any:
@@ -49,14 +63,12 @@ def calls(xp: Any) -> dict[str, Callable[..., Any]]:
         free = [x.shape[a] for a in x_free] + [y.shape[a] for a in y_free]
         k = math.prod(x.shape[a] for a in x_contracted)
         m, n = math.prod(x.shape[a] for a in x_free), math.prod(y.shape[a] for a in y_free)
-        left = x.transpose(*x_batch, *x_free, *x_contracted).reshape(*batch, m, k)
-        right = y.transpose(*y_batch, *y_contracted, *y_free).reshape(*batch, k, n)
-        return xp.matmul(left, right).reshape(*batch, *free).astype(dtype, copy=False)
+        left = x.transpose((*x_batch, *x_free, *x_contracted)).reshape((*batch, m, k))
+        right = y.transpose((*y_batch, *y_contracted, *y_free)).reshape((*batch, k, n))
+        return xp.matmul(left, right).reshape((*batch, *free)).astype(dtype, copy=False)
 
-    def sort(*operands: Any, dimension: int, num_keys: int = 1, **_: Any) -> Any:
-        if len(operands) != 1:
-            raise NotImplementedError
-        return (xp.sort(operands[0], axis=dimension),)
+    def sort(x: Any, *, dimension: int, **_: Any) -> tuple[Any]:
+        return (xp.sort(x, axis=dimension),)
 
     def accumulated(name: str) -> Callable[..., Any]:
         def scan(x: Any, *, axis: int, reverse: bool = False) -> Any:
@@ -77,6 +89,7 @@ def calls(xp: Any) -> dict[str, Callable[..., Any]]:
 
     return {
         "dot_general": dot_general,
+        "sort": sort,
         "cumsum": accumulated("cumsum"),
         "cumprod": accumulated("cumprod"),
         "fft": fft,

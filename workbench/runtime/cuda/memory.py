@@ -7,14 +7,16 @@ what crosses.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import psutil
 
 from ...codegen.kernel import Kernel
+from ...ir import Equation
 from .kernels import DeviceKernel, simulated_kernel
 
 
@@ -33,6 +35,7 @@ class Memory(Protocol):
     """What an executable asks of a device."""
 
     device: str
+    memory_errors: tuple[type[BaseException], ...]  # that its allocator raises
 
     def put(self, array: np.ndarray) -> Any:
         """A copy on the device, in C order."""
@@ -54,8 +57,8 @@ class Memory(Protocol):
 
     def compile(self, kernel: Kernel) -> DeviceKernel: ...
 
-    def library(self, name: str, function: Callable[..., Any]) -> Callable[..., Any] | None:
-        """The device's own form of a library call, or None: then it runs on the host."""
+    def library(self, eqn: Equation, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """The device's own form of a library call, NumPy's being `function`, or None: then it runs on the host."""
         ...
 
     def working(self) -> AbstractContextManager:
@@ -66,15 +69,33 @@ class Memory(Protocol):
         """A moment on the device's clock."""
         ...
 
+    def free_bytes(self) -> int:
+        """Bytes that are free, as far as that is known."""
+        ...
+
+    def record(self, run: Callable[[Sequence[Any]], Sequence[Any]], inputs: Sequence[Any]) -> Callable[..., Any] | None:
+        """`run` in a form that is launched at once: `replay(*inputs)` gives its results; None if there is none."""
+        ...
+
     def between(self, begin: Any, end: Any) -> float:
         """Seconds from one mark to another."""
         ...
+
+
+def memory_of(device: str) -> Memory:
+    """The memory of a device, by its canonical name."""
+    if device == "cuda-sim":
+        return SimulatedMemory()
+    from .cupy_memory import CupyMemory
+
+    return CupyMemory.of(int(device.partition(":")[2]))
 
 
 class SimulatedMemory:
     """numba's simulator: kernels run in Python, their memory is ndarrays."""
 
     device = "cuda-sim"
+    memory_errors: tuple[type[BaseException], ...] = (MemoryError,)
 
     def put(self, array: np.ndarray) -> np.ndarray:
         return np.array(array, order="C")
@@ -95,8 +116,14 @@ class SimulatedMemory:
     def compile(self, kernel: Kernel) -> DeviceKernel:
         return simulated_kernel(kernel)
 
-    def library(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def library(self, eqn: Equation, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
+
+    def free_bytes(self) -> int:
+        return psutil.virtual_memory().available
+
+    def record(self, run: Callable[[Sequence[Any]], Sequence[Any]], inputs: Sequence[Any]) -> None:
+        return None
 
     def working(self) -> AbstractContextManager:
         return nullcontext()

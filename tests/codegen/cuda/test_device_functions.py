@@ -1,0 +1,77 @@
+"""Scalar functions on a device: every one can be made, and the simulator's agree with the primitives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.primitives.samples import POINTWISE, Row
+from workbench.codegen.cuda.functions import LIBDEVICE_ULP, simulated_functions, simulated_numpy, uses_libdevice
+from workbench.codegen.scalar_math import all_names, by_name
+from workbench.codegen.scalars import PointwiseContext, settle
+from workbench.ir import Aval
+from workbench.ir.primitive import REGISTRY
+
+NOT_SCALAR = {"flat", "assume_index", "uintp", "emit_slow_path"}
+
+
+def test_every_function_can_be_simulated():
+    names = [name for name in all_names() if name not in NOT_SCALAR]
+    assert all(callable(f) for f in simulated_functions(names).values())
+
+
+def test_libdevice_serves_where_it_keeps_the_stated_bound():
+    assert uses_libdevice("exp_f64") and uses_libdevice("sin_f32") and uses_libdevice("tanh_f32")
+    assert not uses_libdevice("tan_f32")  # 4 ULP there, 2 here
+    for stem, bounds in LIBDEVICE_ULP.items():
+        for short, bound in zip(("f64", "f32"), bounds, strict=True):
+            name = f"{stem}_{short}"
+            assert not uses_libdevice(name) or bound <= by_name(name).max_ulp
+
+
+@pytest.mark.parametrize(("name", "row"), POINTWISE.items(), ids=POINTWISE)
+def test_pointwise_text_computes_the_impl(name: str, row: Row):
+    """As the test of the same name for the CPU, on a few values of each dtype."""
+    primitive = REGISTRY[name]
+    for signature in row.signatures():
+        for params in row.params:
+            columns = [_values(dtype, k) for k, dtype in enumerate(signature)]
+            n = min(map(len, columns))
+            operands = [column[:n] for column in columns]
+            if name == "pow" and signature[1].kind in "iu":  # NumPy refuses negative exponents
+                operands[1] = np.maximum(operands[1], signature[1].type(0))
+            out = primitive.abstract_eval(*(Aval((len(operands[0]),), d) for d in signature), **params)
+            (out,) = out if isinstance(out, tuple | list) else (out,)
+            with np.errstate(all="ignore"):
+                expected = np.asarray(primitive.impl(*operands, **params))
+            called: dict = {}
+            context = PointwiseContext(out.dtype, signature, params, called)
+            names = [f"x{k}" for k in range(len(signature))]
+            text = settle(primitive.lowering.expr(context, *names), out.dtype)
+            scope = {"np": simulated_numpy(), **simulated_functions(called)}
+            for i in range(len(operands[0])):
+                with np.errstate(all="ignore"):
+                    found = eval(text, scope, {n: x[i] for n, x in zip(names, operands, strict=True)})
+                _assert_close(
+                    np.asarray(found, out.dtype), expected[i], f"{name} of {[x[i] for x in operands]}: {text}"
+                )
+
+
+def _values(dtype: np.dtype, k: int) -> np.ndarray:
+    if dtype.kind == "b":
+        return np.array([False, True, k == 0, k == 1])
+    if dtype.kind in "iu":
+        values = [3, 5 - k, 0 if k == 0 else 2, 7]
+        return np.array(values if dtype.kind == "u" else [-3, *values[1:]]).astype(dtype)
+    real = np.array([0.25, -1.5, 2.0 + k, 0.0, np.inf, np.nan])
+    return (
+        (real + 1j * np.array([0.5, 0.25, -1, 1, 0, 0]))[:4].astype(dtype) if dtype.kind == "c" else real.astype(dtype)
+    )
+
+
+def _assert_close(found: np.ndarray, expected: np.ndarray, where: str) -> None:
+    if found.dtype.kind in "fc":
+        eps = np.finfo(found.dtype).eps
+        np.testing.assert_allclose(found, expected, rtol=16 * eps, atol=eps, err_msg=where)
+    else:
+        np.testing.assert_array_equal(found, expected, err_msg=where)

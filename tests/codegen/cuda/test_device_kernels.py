@@ -1,0 +1,122 @@
+"""Kernels for a device: how they read, and what they compute under numba's simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.codegen.random_jaxprs import RandomProgram
+from tests.fusion import programs
+from workbench.codegen.cuda.lower import MOST_IN_32_BITS, index_type
+from workbench.codegen.cuda.tuning import GPU
+from workbench.fusion import form_plan
+
+from .device_programs import FAMILIES, SHAPES, assert_simulates, inputs_of, kernels_of, reduced, simulate, threefry
+
+
+@pytest.mark.parametrize("name", ["row chain", "column chain", "full reduction", "stencil"])
+def test_device_kernel_reads_like_this(name, golden):
+    shape = "f32[3000,4000]" if name == "full reduction" else "f32[300,700]"
+    assert "\n".join(k.source for k in kernels_of(FAMILIES[name](shape), "cuda")) == golden
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_computes_what_numpy_does(name, shape):
+    if name == "stencil" and min(map(int, shape[4:-1].split(","))) < 3:
+        pytest.skip("a stencil needs three points along each axis")
+    jaxpr = FAMILIES[name](shape)
+    assert_simulates(jaxpr, inputs_of(jaxpr))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_programs_compute_what_numpy_does(seed):
+    program = RandomProgram(seed, 1 + seed % 12)
+    assert_simulates(program.jaxpr, program.inputs)
+
+
+def test_threefry_gives_the_same_bits():
+    jaxpr = threefry("u32[11]")
+    rng = np.random.default_rng(3)
+    inputs = [rng.integers(0, 2**32, v.aval.shape, dtype=np.uint32) for v in jaxpr.invars]
+    assert_simulates(jaxpr, [np.asarray(x) for x in inputs])
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda-sim"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_float32_program_has_no_float64_arithmetic(name, device):
+    for kernel in kernels_of(FAMILIES[name]("f32[300,700]"), device):
+        assert "float64" not in kernel.source and "f64" not in kernel.source
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_new_shape_has_the_same_source(name):
+    first, second = (kernels_of(FAMILIES[name](shape), "cuda") for shape in ("f32[300,700]", "f32[411,803]"))
+    if name != "column chain":  # the number of rows is a literal in that program
+        assert [k.source for k in first] == [k.source for k in second]
+
+
+def test_long_sums_are_split_and_merged_in_a_fixed_order():
+    jaxpr = programs.sum_squared_error("f32[40000,1000]")
+    first, second = kernels_of(jaxpr, "cuda")
+    assert first.geometry.grid[1] > 100 and second.geometry.grid == (1, 1)
+    assert first.geometry.meets == second.geometry.meets == "warp shuffles"
+    assert {k.geometry.meets for k in kernels_of(jaxpr, "cuda-sim")} == {"shared memory"}
+
+
+def test_a_row_stays_on_chip_where_it_fits():
+    (kernel,) = kernels_of(programs.softmax("f32[64,8192]"), "cuda")
+    assert kernel.geometry.shared_bytes == 8192 * 4 and kernel.source.count("exp_f32") == 1
+    (longer,) = kernels_of(programs.softmax("f32[64,65536]"), "cuda")
+    assert longer.geometry.shared_bytes == 0
+    assert GPU.row_bytes <= 48 << 10  # what every GPU grants without asking
+
+
+@pytest.mark.parametrize("shape", ["f32[3,700]", "f32[2000]", "f32[700,3]"])
+def test_sums_are_at_least_as_accurate_as_numpys(shape):
+    rng = np.random.default_rng(5)
+    jaxpr = reduced("reduce_sum", shape, (0,) if shape.endswith("700,3]") or "," not in shape else (1,))
+    (var,) = jaxpr.invars
+    axis = jaxpr.eqns[0].params["axes"][0]
+    x = (rng.normal(size=var.aval.shape) * 10.0 ** rng.integers(-6, 6, var.aval.shape)).astype(np.float32)
+    exact = x.astype(np.longdouble).sum(axis=axis)
+    (found,) = simulate(jaxpr, x)
+    ours, numpys = (np.abs(result - exact) for result in (found, x.sum(axis=axis)))
+    assert np.all(ours <= numpys + np.spacing(np.abs(exact).astype(np.float32)))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize(
+    "values", [[1, 3, 3, 0, 0], [np.nan, 1, np.nan, 2, 0], [5, 5, 5, 5, 5], [np.inf, -np.inf, 0, 1, 2]]
+)
+def test_the_first_of_equals_is_found_in_any_lane(name, values):
+    x = np.array(values * 9, np.float64)[None]
+    jaxpr = reduced(name, f"f64[1,{x.size}]", (1,))
+    assert simulate(jaxpr, x)[0] == getattr(np, name)(x, axis=1)
+
+
+def test_large_arrays_are_indexed_with_64_bits():
+    small, large = "f32[1000,1000]", f"f32[{MOST_IN_32_BITS // 1000 + 1},1000]"
+    for shape, expected in ((small, "int32"), (large, "int64")):
+        (cluster,) = form_plan(programs.softmax(shape)).clusters
+        assert index_type(cluster) == expected
+        assert all(k.geometry.index == expected for k in kernels_of(programs.softmax(shape), "cuda"))
+
+
+def test_results_do_not_depend_on_the_run():
+    jaxpr = programs.sum_squared_error("f32[40,50]")
+    inputs = inputs_of(jaxpr)
+    assert len({simulate(jaxpr, *inputs)[0].tobytes() for _ in range(3)}) == 1
+
+
+def test_empty_arrays_launch_nothing_or_give_the_identity():
+    for shape, axes in (("f64[0,5]", (0,)), ("f64[0,5]", (1,)), ("f64[5,0]", (1,)), ("f64[0]", (0,))):
+        jaxpr = reduced("reduce_sum", shape, axes)
+        assert_simulates(jaxpr, inputs_of(jaxpr))
+
+
+def test_each_line_knows_its_equations():
+    (kernel,) = kernels_of(programs.softmax("f32[300,700]"), "cuda")
+    lines = kernel.source.splitlines()
+    assert len(kernel.line_eqns) == len(lines)
+    assert kernel.line_eqns[next(i for i, line in enumerate(lines) if "exp_f32" in line)]

@@ -1,0 +1,190 @@
+"""Kernels as PTX: every family for three generations of GPUs, assembled where `ptxas` is there.
+
+No GPU and no driver is needed. Skipped where numba-cuda or NVIDIA's compiler library (libnvvm) is not installed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.codegen.random_jaxprs import RandomProgram
+from tests.fusion import programs
+from workbench.codegen.cuda import toolkit
+from workbench.codegen.cuda.functions import device_functions
+from workbench.codegen.kernel import Kernel
+from workbench.ir.builder import JaxprBuilder
+from workbench.runtime.cuda.kernels import assemble, assembler, kernel_arguments, kernel_ptx
+
+from .device_programs import FAMILIES, kernels_of, reduced, threefry
+
+CAPABILITIES = [(8, 0), (9, 0), (10, 0)]
+ELEMENTARY = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh logistic erf erfc pow "
+    "cbrt hypot atan2 lgamma fmod mod floor_divide maximum minimum rint nextafter erf_inv logaddexp"
+).split()
+
+
+@cache
+def why_no_ptx() -> str:
+    """Why no PTX can be made here, "" if it can."""
+    try:
+        toolkit.compile_to_ptx(lambda: None, (), (8, 0))
+    except Exception as error:  # noqa: BLE001  # whatever is missing says so itself
+        return f"PTX cannot be made here: {str(error.__cause__ or error).strip().splitlines()[0][:150]}"
+    return ""
+
+
+@pytest.fixture(autouse=True)
+def needs_numba_cuda():
+    if why_no_ptx():
+        pytest.skip(why_no_ptx())
+
+
+@pytest.fixture
+def ptxas():
+    if assembler() is None:
+        pytest.skip("ptxas is not installed (package nvidia-cuda-nvcc, or the CUDA toolkit)")
+    return assemble
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: f"sm_{c[0]}{c[1]}")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_is_assembled(name, capability, ptxas):
+    for kernel in kernels_of(FAMILIES[name]("f32[300,700]"), "cuda"):
+        ptx, _, _ = kernel_ptx(kernel, capability)
+        cubin, told = ptxas(ptx, capability)
+        assert cubin.startswith(b"\x7fELF") and "Used" in told
+        assert f".target sm_{capability[0]}{capability[1]}" in ptx
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_programs_are_assembled(seed, ptxas):
+    program = RandomProgram(seed, 1 + seed % 12)
+    for kernel in kernels_of(program.jaxpr, "cuda"):
+        ptxas(kernel_ptx(kernel, (9, 0))[0], (9, 0))
+
+
+@pytest.mark.parametrize("name", ["elementwise", "row chain", "full reduction"])
+@pytest.mark.parametrize("shape", ["f64[300,700]", "f64[3000,4000]"])
+def test_float64_kernels_are_assembled(name, shape, ptxas):
+    for kernel in kernels_of(FAMILIES[name](shape), "cuda"):
+        ptxas(kernel_ptx(kernel, (8, 0))[0], (8, 0))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i8", "u16", "i64", "u64", "c64", "c128"])
+def test_lanes_of_every_dtype_meet(dtype, ptxas):
+    name = {"bool": "reduce_or", "c": "reduce_sum"}.get(dtype if dtype == "bool" else dtype[0], "reduce_max")
+    for kernel in kernels_of(reduced(name, f"{dtype}[300,700]", (1,)), "cuda"):
+        assert kernel.geometry.meets == "warp shuffles"
+        ptx, _, _ = kernel_ptx(kernel, (9, 0))
+        assert "shfl.sync.down" in ptx
+        ptxas(ptx, (9, 0))
+
+
+# libdevice's float32 sine takes arguments beyond 1e5 through float64: that is its own slow path.
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "elementwise"])
+def test_a_float32_program_has_no_float64_instruction(name):
+    for kernel in kernels_of(FAMILIES[name]("f32[300,700]"), "cuda"):
+        assert ".f64" not in kernel_ptx(kernel, (9, 0))[0], kernel.name
+
+
+def test_products_and_sums_are_rounded_one_by_one():
+    b = JaxprBuilder()
+    x, y, z = (b.input("f32[1000]", hint=name) for name in "xyz")
+    (kernel,) = kernels_of(b.build(b.emit("add", b.emit("mul", x, y), z)), "cuda")
+    ptx, _, _ = kernel_ptx(kernel, (9, 0))
+    assert "fma" not in ptx and "mul.rn.f32" in ptx and "add.rn.f32" in ptx
+    b = JaxprBuilder()
+    x = b.input("f32[1000]", hint="x")
+    (kernel,) = kernels_of(b.build(b.emit("div", b.emit("sqrt", x), x)), "cuda")
+    ptx, _, _ = kernel_ptx(kernel, (9, 0))
+    assert "div.rn.f32" in ptx and "sqrt.rn.f32" in ptx
+
+
+def test_indices_of_small_arrays_divide_in_32_bits():
+    (kernel,) = kernels_of(FAMILIES["stencil"]("f32[300,700]"), "cuda")
+    ptx, _, _ = kernel_ptx(kernel, (9, 0))
+    assert "u32" in ptx and not re.search(r"(div|rem)\.[us]64", ptx)
+
+
+def test_threefry_is_assembled(ptxas):
+    for kernel in kernels_of(threefry("u32[1000]"), "cuda"):
+        ptxas(kernel_ptx(kernel, (9, 0))[0], (9, 0))
+
+
+@pytest.mark.parametrize("short", ["f32", "f64"])
+def test_elementary_functions_compile(short):
+    names = [f"{stem}_{short}" for stem in ELEMENTARY]
+    functions = device_functions(names)
+    two = {"pow", "hypot", "atan2", "fmod", "mod", "floor_divide", "maximum", "minimum", "nextafter", "logaddexp"}
+    calls = "\n".join(
+        f"    out[{i}] = {name}(x[{i}]{', x[0]' if name.rpartition('_')[0] in two else ''})"
+        for i, name in enumerate(names)
+    )
+    scope = dict(functions)
+    exec(f"def every(x, out):\n{calls}\n", scope)
+    from numba import types
+
+    array = types.Array({"f32": types.float32, "f64": types.float64}[short], 1, "C")
+    assert ".entry" in toolkit.compile_to_ptx(scope["every"], (array, array), (8, 0))
+
+
+class FakeArray:
+    """What a launch reads of an array of CuPy."""
+
+    def __init__(self, shape, dtype):
+        x = np.zeros(shape, dtype)
+        self.size, self.dtype, self.shape, self.strides = x.size, x.dtype, x.shape, x.strides
+        self.data = SimpleNamespace(ptr=256)
+
+
+def parameters(ptx: str) -> list[int]:
+    """The sizes in bytes of a kernel's parameters."""
+    head = ptx.partition(".entry")[2].partition("{")[0]
+    return [int(bits) // 8 for bits in re.findall(r"\.param \.[a-z](\d+)", head)]
+
+
+def _arrays(kernel: Kernel):
+    for arg in kernel.args:
+        if arg.kind == "size":
+            yield arg.value
+        else:
+            yield FakeArray(arg.shape if arg.layout != "C" else (int(np.prod(arg.shape)),), np.dtype(arg.dtype))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_launch_passes_what_the_kernel_declares(name):
+    for kernel in kernels_of(FAMILIES[name]("f32[300,700]"), "cuda"):
+        packed = kernel_arguments(kernel, list(_arrays(kernel)))
+        assert [value.itemsize for value in packed] == parameters(kernel_ptx(kernel, (9, 0))[0])
+
+
+def test_arrays_with_strides_are_passed_axis_by_axis():
+    jaxpr = programs.softmax("f32[300,700]")
+    from workbench.codegen.cuda.lower import lower_cluster_to_device
+    from workbench.fusion import form_plan
+
+    (cluster,) = form_plan(jaxpr).clusters
+    kernel = lower_cluster_to_device(cluster, dict.fromkeys(cluster.invars, "A"))
+    assert kernel.args[0].ndim == 2 and kernel.args[0].layout == "A"
+    packed = kernel_arguments(kernel, list(_arrays(kernel)))
+    assert [value.itemsize for value in packed] == parameters(kernel_ptx(kernel, (9, 0))[0])
+
+
+def test_ptx_is_kept_on_disk(tmp_path):
+    import workbench as wb
+    from workbench.runtime.cuda import kernels
+
+    (kernel,) = kernels_of(FAMILIES["stencil"]("f32[300,700]"), "cuda")
+    with wb.config(cache_dir=str(tmp_path)):
+        kernels._ptx.clear()
+        text, _, from_disk = kernel_ptx(kernel, (9, 0))
+        assert not from_disk
+        kernels._ptx.clear()
+        again, _, from_disk = kernel_ptx(kernel, (9, 0))
+        assert from_disk and again == text

@@ -1,0 +1,165 @@
+"""A GPU through CuPy: its arrays are the device's arrays, its pool and current stream are used, its loader takes PTX.
+
+numba only compiles. A launch passes the arguments as numba's kernels expect them (`kernels.kernel_arguments`).
+This file needs a GPU to run; what can be checked without one is checked in tests/runtime/cuda.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...codegen.cuda.toolkit import entry_name
+from ...codegen.kernel import Kernel
+from ...errors import DeviceError
+from ...ir import Equation
+from .driver import why_not
+from .kernels import DeviceKernel, kernel_arguments, kernel_ptx
+from .library import library_call
+
+
+class CupyMemory:
+    """Memory and launches of one GPU. Work is queued on CuPy's current stream of that device."""
+
+    def __init__(self, ordinal: int):
+        error = why_not(ordinal)
+        if error is not None:
+            raise error
+        import cupy  # pyright: ignore[reportMissingImports]  # of the extra `cuda`
+
+        self.cupy: Any = cupy
+        self.device = f"cuda:{ordinal}"
+        self.gpu = cupy.cuda.Device(ordinal)
+        digits = str(self.gpu.compute_capability)
+        self.capability = (int(digits[:-1]), int(digits[-1]))
+        self.memory_errors: tuple[type[BaseException], ...] = (cupy.cuda.memory.OutOfMemoryError,)
+
+    @staticmethod
+    @cache
+    def of(ordinal: int) -> CupyMemory:
+        """The one object for a GPU."""
+        return CupyMemory(ordinal)
+
+    # ---- arrays ----
+
+    def put(self, array: np.ndarray) -> Any:
+        return self.cupy.asarray(array, order="C")
+
+    def get(self, array: Any) -> np.ndarray:
+        return self.cupy.asnumpy(array, order="C")
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        return self.cupy.empty(shape, dtype)
+
+    def in_order(self, array: Any) -> Any:
+        array = self.cupy.asarray(array)
+        return array if array.flags.c_contiguous else array.copy(order="C")
+
+    def adopt(self, value: Any) -> Any | None:
+        if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__cuda_array_interface__"):
+            return None
+        array = self.cupy.asarray(value)
+        return array if array.device == self.gpu else self.cupy.array(array)
+
+    def free_bytes(self) -> int:
+        """Bytes that an array may take: what the driver has left, and what the pool keeps for the next one."""
+        return self.gpu.mem_info[0] + self.cupy.get_default_memory_pool().free_bytes()
+
+    # ---- kernels ----
+
+    def compile(self, kernel: Kernel) -> DeviceKernel:
+        ptx, compile_ms, from_disk = kernel_ptx(kernel, self.capability)
+        module = self.cupy.cuda.Module()
+        try:
+            module.load(ptx.rstrip("\0").encode() + b"\0")
+        except Exception as error:
+            if "UNSUPPORTED_PTX_VERSION" in str(error).upper().replace(" ", "_"):
+                what = "the NVIDIA driver is too old for the PTX that the installed NVVM writes"
+                check = "nvidia-smi --query-gpu=driver_version --format=csv"
+                fix = "update the driver, or install an older nvidia-nvvm"
+                raise DeviceError(f"WB603  {what}.\n   Check  {check}\n   Fix    {fix}", code="WB603") from error
+            raise
+        function = module.get_function(entry_name(ptx))
+        geometry = kernel.geometry
+
+        def run(grid: tuple[int, int], block: tuple[int, int], shared_bytes: int, *args: Any) -> None:
+            function(grid, block, kernel_arguments(kernel, args), shared_mem=shared_bytes)
+
+        resources = self._resources(function, geometry.block[0] * geometry.block[1], geometry.shared_bytes)
+        return DeviceKernel(kernel, run, ptx, compile_ms, from_disk, self.capability, resources)
+
+    def _resources(self, function: Any, n_threads: int, shared_bytes: int) -> dict[str, int]:
+        """Registers and memory of a loaded kernel, and how many of its blocks one SM holds."""
+        driver = self.cupy.cuda.driver
+        try:
+            return {
+                "registers_per_thread": driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_NUM_REGS, function.ptr),
+                "shared_bytes_per_block": shared_bytes
+                + driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr),
+                "local_bytes_per_thread": driver.funcGetAttribute(
+                    driver.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function.ptr
+                ),
+                "blocks_per_SM": driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                    function.ptr, n_threads, shared_bytes
+                ),
+            }
+        except (AttributeError, RuntimeError):
+            return {}
+
+    def library(self, eqn: Equation, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        call = library_call(self.cupy, eqn)
+        if call is None:
+            return None
+        import cupyx  # pyright: ignore[reportMissingImports]
+
+        def checked(*operands: Any, **params: Any) -> Any:
+            with cupyx.errstate(linalg="raise"):  # a singular matrix is an error, as in NumPy
+                return call(*operands, **params)
+
+        return checked
+
+    # ---- time and order ----
+
+    def working(self) -> AbstractContextManager:
+        return self.gpu
+
+    def mark(self) -> Any:
+        event = self.cupy.cuda.Event()
+        event.record()
+        return event
+
+    def between(self, begin: Any, end: Any) -> float:
+        end.synchronize()
+        return self.cupy.cuda.get_elapsed_time(begin, end) / 1e3
+
+    def record(self, run: Callable[[Sequence[Any]], Sequence[Any]], inputs: Sequence[Any]) -> Callable[..., Any]:
+        """`run` as a CUDA graph over buffers of its own: `replay(*inputs)` copies the inputs there, launches the graph
+        and copies the results out."""
+        cupy = self.cupy
+        stream = cupy.cuda.Stream(non_blocking=True)
+        pool = cupy.cuda.MemoryPool()
+        cupy.cuda.get_current_stream().synchronize()
+        with stream:
+            buffers = [cupy.array(x) for x in inputs]
+            with cupy.cuda.using_allocator(pool.malloc):
+                run(buffers)  # leaves in the pool what the capture takes from it: nothing may be allocated there
+                stream.synchronize()
+                stream.begin_capture()
+                results = run(buffers)
+                graph = stream.end_capture()
+        lock = threading.Lock()
+
+        def replay(*given: Any) -> tuple[Any, ...]:
+            with lock:
+                for buffer, array in zip(buffers, given, strict=True):
+                    buffer[...] = array
+                graph.launch()
+                return tuple(result.copy() for result in results)
+
+        replay.keeps = (pool, graph, stream)  # type: ignore[attr-defined]  # they must live as long as the graph
+        return replay

@@ -1,0 +1,79 @@
+"""Devices: where programs run, and who decides it.
+
+The innermost of these decides: the `device` that a function or cell was given, `with wb.device(...)`, `config.device`,
+and, with `auto_device`, the machine's GPU if it has one. Otherwise it is the CPU.
+
+numpy      every operation by its reference implementation, nothing compiled
+cpu        kernels on the CPU's threads
+cuda:N     kernels on an NVIDIA GPU
+cuda-sim   the same kernels under numba's CUDA simulator: slow, for tests
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from ..config import config
+from ..errors import DeviceError
+from .cuda import driver
+
+NAMES = ("numpy", "cpu", "cuda", "cuda-sim")
+
+
+def canonical(name: str) -> str:
+    """`name` as it is kept: "cuda" is "cuda:0". DeviceError for a name that is none."""
+    if name == "cuda":
+        return "cuda:0"
+    if name in NAMES or re.fullmatch(r"cuda:\d+", name):
+        return name
+    fixes = tuple(f"device={known!r}" for known in NAMES)
+    raise DeviceError(f"WB600  There is no device {name!r}; devices are {', '.join(NAMES)}, cuda:1 ...", fixes=fixes)
+
+
+def available(name: str) -> str:
+    """The canonical form of `name`, if that device can be used here. DeviceError says why not, and what checks it."""
+    name = canonical(name)
+    if name.startswith("cuda:"):
+        error = driver.why_not(int(name[5:]))
+        if error is not None:
+            raise error
+    return name
+
+
+class device:  # noqa: N801 (reads as the `with` statement that it is)
+    """Run what is compiled in this block on a device: `with wb.device("cuda:0"): ...`, in this thread or task.
+
+    name: "numpy", "cpu", "cuda", "cuda:1" or "cuda-sim". Raises DeviceError if it cannot be used here.
+    """
+
+    def __init__(self, name: str):
+        self.name = available(name)
+        self._entered: list[Any] = []
+
+    def __enter__(self) -> str:
+        block = config(device=self.name)
+        block.__enter__()
+        self._entered.append(block)
+        return self.name
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
+
+    def __repr__(self) -> str:
+        return f"device({self.name!r})"
+
+
+def chosen(explicit: str | None = None, *, auto: bool = True) -> str:
+    """The device for a program. explicit: what its function or cell was given; auto: take a GPU if there is one."""
+    name = explicit or config.device
+    if name:
+        return available(name)
+    return (auto and accelerator()) or "cpu"
+
+
+@cache
+def accelerator() -> str:
+    """The default GPU of this machine, "" if it has none that can be used."""
+    return "" if driver.missing_packages() or driver.why_not() is not None else "cuda:0"
