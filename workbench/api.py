@@ -76,12 +76,10 @@ def jit(
     )
 
 
-def djit(
-    func: Function | None = None, show_graph: bool = False, auto_device: bool = True, *, device: str | None = None
-) -> Any:
+def djit(func: Function | None = None, show_graph: bool = False, auto_device: bool = True) -> Any:
     """As `jit`, but Python scalars stay Python scalars, so that `if` on them works; a new value traces again and
     finds its kernels compiled."""
-    return jit(func, False, show_graph, auto_device, device=device)
+    return jit(func, False, show_graph, auto_device)
 
 
 def make_jaxpr(fun: Function, static_argnums: int | Collection[int] | None = None) -> Callable[..., Jaxpr]:

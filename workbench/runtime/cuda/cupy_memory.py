@@ -6,6 +6,7 @@ This file needs a GPU to run; what can be checked without one is checked in test
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -115,7 +116,7 @@ class CupyMemory:
         call = library_call(self.cupy, eqn)
         if call is None:
             return None
-        import cupyx  # pyright: ignore[reportMissingImports]
+        cupyx = importlib.import_module("cupyx")  # it comes with CuPy
 
         def checked(*operands: Any, **params: Any) -> Any:
             with cupyx.errstate(linalg="raise"):  # a singular matrix is an error, as in NumPy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -173,11 +174,9 @@ def assembler() -> str | None:
 
 
 def _packaged(name: str) -> str | None:
-    try:
-        import nvidia  # pyright: ignore[reportMissingImports]  # a namespace of NVIDIA's packages
-    except ImportError:
-        return None
-    for folder in nvidia.__path__:
+    """A program of one of NVIDIA's packages, which share the namespace `nvidia`."""
+    found = importlib.util.find_spec("nvidia")
+    for folder in (found.submodule_search_locations or ()) if found else ():
         for path in sorted(Path(folder).glob(f"*/bin/{name}*")):
             if path.stem == name and os.access(path, os.X_OK):
                 return str(path)
