@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import ceil
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..errors import WorkbenchError
 from ..fusion import Cluster, NumpyStep, Plan, Step, ViewStep, step_eqns, step_outputs
@@ -333,7 +333,7 @@ def _essence(error: WorkbenchError) -> str:
     return f"{headline}\n{error.provenance}" if error.provenance else headline
 
 
-def _falls_back(step: Step) -> bool:
+def _falls_back(step: Step) -> TypeGuard[NumpyStep]:
     """Whether a step runs in NumPy although nobody chose the device `numpy`."""
     return isinstance(step, NumpyStep) and step.code != "WB332"
 

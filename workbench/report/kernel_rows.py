@@ -39,7 +39,7 @@ def kernel_rows(
     for cluster in clusters:
         kernel: Kernel = compilation.kernels[cluster.id]
         info = compilation.kernel_infos.get(cluster.id)
-        machine_code = compilation.executable.compiled[cluster.id].packed_llvm
+        machine_code = compilation.executable.compiled[cluster.id].text_key
         row = KernelRow(
             id=cluster.id,
             name=kernel.name,

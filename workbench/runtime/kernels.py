@@ -54,6 +54,11 @@ class CompiledKernel:
     from_disk: bool
     packed_llvm: bytes  # the disk cache keeps it too: what numba reads back can run, but not be looked at
 
+    @property
+    def text_key(self) -> bytes:
+        """The same for kernels with the same LLVM IR and assembly."""
+        return self.packed_llvm
+
     def llvm(self) -> str:
         """The optimised LLVM IR."""
         return zlib.decompress(self.packed_llvm).decode()

@@ -47,6 +47,11 @@ class DeviceKernel:
         geometry = self.kernel.geometry
         self.run(geometry.grid, geometry.block, geometry.shared_bytes, *args)
 
+    @property
+    def text_key(self) -> bytes:
+        """The same for kernels with the same PTX."""
+        return self.ptx.encode()
+
     def llvm(self) -> str:
         """The simulator and NVVM leave no optimised LLVM to show."""
         return ""
