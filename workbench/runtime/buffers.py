@@ -18,31 +18,41 @@ LARGE_BYTES = 1 << 19
 PAGE = 1 << 21
 
 
+class Block:
+    """A piece of memory from the system, and where it is."""
+
+    __slots__ = ("address", "memory")
+
+    def __init__(self, memory: mmap.mmap):
+        self.memory = memory
+        self.address: int = np.frombuffer(memory, np.uint8, 1).__array_interface__["data"][0]
+
+
 class Pool:
     """Freed blocks, by size."""
 
     def __init__(self, limit_bytes: int):
         self.limit_bytes = limit_bytes
         self.kept_bytes = 0
-        self._free: dict[int, list[mmap.mmap]] = {}
+        self._free: dict[int, list[Block]] = {}
         self._lock = threading.RLock()  # a finaliser may run while we hold it
 
-    def take(self, n_bytes: int) -> mmap.mmap:
+    def take(self, n_bytes: int) -> Block:
         with self._lock:
             blocks = self._free.get(n_bytes)
             if blocks:
                 self.kept_bytes -= n_bytes
                 return blocks.pop()
         try:
-            block = mmap.mmap(-1, n_bytes)
+            memory = mmap.mmap(-1, n_bytes)
         except OSError:  # what waits for its next use may be in the way
             self.clear()
-            block = _map(n_bytes)
+            memory = _map(n_bytes)
         if n_bytes >= PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
-            block.madvise(mmap.MADV_HUGEPAGE)
-        return block
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        return Block(memory)
 
-    def give(self, n_bytes: int, block: mmap.mmap) -> None:
+    def give(self, n_bytes: int, block: Block) -> None:
         with self._lock:
             if self.kept_bytes + n_bytes <= self.limit_bytes:
                 self.kept_bytes += n_bytes
@@ -68,12 +78,11 @@ class _Lease:
 
     __slots__ = ("__array_interface__", "_block", "_n_bytes", "_pool")
 
-    def __init__(self, pool: Pool, n_bytes: int, block: mmap.mmap, shape: tuple[int, ...], dtype: np.dtype):
+    def __init__(self, pool: Pool, n_bytes: int, block: Block, shape: tuple[int, ...], dtype: np.dtype):
         self._pool = pool
         self._n_bytes = n_bytes
         self._block = block
-        address = np.frombuffer(self._block, np.uint8, 1).__array_interface__["data"][0]
-        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
+        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (block.address, False), "version": 3}
 
     def __del__(self) -> None:
         self._pool.give(self._n_bytes, self._block)

@@ -29,6 +29,7 @@ from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array,
 from .compilation import Compilation, Source, compile_traced
 from .cuda.executable import DeviceExecutable
 from .devices import accelerator, available, canonical, chosen
+from .fast_path import MISS, fast_call
 from .log import logger
 
 
@@ -41,6 +42,7 @@ class Specialisation:
     capture_keys: tuple[tuple, ...]
     # Where the result is one new array and nothing else needs care, the position of that array; else None.
     direct: int | None = None
+    fast: tuple[int, Callable[..., Any] | None] | None = None  # made at its second call: `fast_call`, for N arguments
 
     def __post_init__(self) -> None:
         traced = self.traced
@@ -130,6 +132,7 @@ class CompiledFunction:
         self.strict = strict
         self.n_traces = 0
         self._state = _State()
+        self._fast: tuple[int, Callable[..., Any]] | None = None  # of the latest call, with its number of arguments
         self._plain = not self.static_argnums and not self.static_argnames
         self.device = None if device is None else canonical(device)
         self.auto_device = auto_device
@@ -167,6 +170,17 @@ class CompiledFunction:
             there = self.where()
             if there is not self:
                 return self._call_there(there, args, kwargs)
+        fast = self._fast
+        if fast is not None and fast[0] == len(args) and not kwargs and current_trace() is None:
+            try:
+                result = fast[1](*args)
+            except Exception:
+                if self.is_strict:
+                    raise
+                self._fast = None
+                return self._call_slowly(args, kwargs)
+            if result is not MISS:
+                return result
         if self._plain and not kwargs and current_trace() is None:
             key: list[Any] = []
             leaves: list[Any] = []
@@ -192,6 +206,7 @@ class CompiledFunction:
                 if found is not None:
                     entry = found[-1]
                     if type(entry) is Specialisation and entry.is_current() and not entry.needs_numpy(leaves):
+                        self._remember(entry, args)
                         try:
                             if entry.direct is not None and only_arrays:
                                 return entry.compilation.executable.run(*leaves)[entry.direct]
@@ -200,6 +215,16 @@ class CompiledFunction:
                             if self.is_strict:
                                 raise
         return self._call_slowly(args, kwargs)
+
+    def _remember(self, entry: Specialisation, args: tuple) -> None:
+        """Let the next call try this version first, where its arguments tell quickly that it is the one."""
+        if entry.fast is None and entry.direct is not None:
+            is_current = entry.is_current if entry.traced.guards else None
+            run, floats = entry.compilation.executable.run, not self.keep_python_scalars
+            call = fast_call(args, run, entry.direct, is_current, floats_are_traced=floats)
+            entry.fast = len(args), call
+        if entry.fast is not None and entry.fast[1] is not None:
+            self._fast = entry.fast  # type: ignore[assignment]  # its function is there
 
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if current_trace() is not None:

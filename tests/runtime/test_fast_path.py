@@ -1,0 +1,76 @@
+"""The fast path of a call: it takes exactly the calls that the slow path would answer with the same version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.runtime.fast_path import MISS, fast_call
+
+X = np.linspace(0.0, 1.0, 12)
+
+
+def test_only_arguments_of_the_same_kind_hit():
+    call = fast_call((X, 2.0, 3), lambda *arrays: (arrays,), 0, None, floats_are_traced=True)
+    assert call is not None
+    (x, factor) = call(X, 2.5, 3)
+    assert x is X and factor == 2.5 and isinstance(factor, np.ndarray)
+    others = [
+        (X[:-1], 2.0, 3), (X.astype(np.float32), 2.0, 3), (X.reshape(3, 4), 2.0, 3), (np.repeat(X, 2)[::2], 2.0, 3),
+        (X.astype(X.dtype.newbyteorder()), 2.0, 3), (X.view(np.recarray), 2.0, 3), (list(X), 2.0, 3),
+        (X, 2, 3), (X, np.float64(2.0), 3), (X, 2.0, 4), (X, 2.0, True), (X, 2.0, 3.0), (X, None, 3),
+    ]  # fmt: skip
+    for other in others:
+        assert call(*other) is MISS
+
+
+def test_a_guard_that_fails_misses():
+    current = True
+    call = fast_call((X,), lambda x: (x,), 0, lambda: current, floats_are_traced=True)
+    assert call is not None and call(X) is X
+    current = False
+    assert call(X) is MISS
+
+
+@pytest.mark.parametrize("args", [([1.0],), ({"a": X},), (1j,), (np.float64(1),), (X[::2],)])
+def test_other_arguments_have_no_fast_path(args):
+    assert fast_call(args, lambda *a: a, 0, None, floats_are_traced=True) is None
+
+
+def test_shapes_dtypes_and_statics_that_alternate():
+    f = wb.jit(lambda x, n, scale: (x * scale).sum() + n)
+    calls = [(X, 2, 1.5), (X[:5], 2, 0.5), (X.astype(np.float32), 2, 1.0), (X, 3, 2.0), (X[::2], 2, 1.5), (X, 2, 1.5)]
+    for _ in range(5):
+        for args in calls:
+            expected = f.fn(*args)
+            assert np.asarray(f(*args)).dtype == np.asarray(expected).dtype
+            np.testing.assert_allclose(f(*args), expected, rtol=1e-6)
+    assert f.n_traces == 5
+
+
+def test_a_captured_value_that_changes_is_seen():
+    offset = 1
+    f = wb.jit(lambda x: x + offset)
+    for _ in range(4):
+        np.testing.assert_array_equal(f(X), X + 1)
+    offset = 5
+    for _ in range(3):
+        np.testing.assert_array_equal(f(X), X + 5)
+
+
+def test_results_are_fresh_arrays():
+    f = wb.jit(lambda x: x + 1)
+    results = [f(X) for _ in range(5)]
+    results[0][:] = -1
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, X + 1)
+
+
+def test_inside_another_trace_the_program_is_inlined():
+    inner = wb.jit(lambda x: np.sqrt(x) + 1)
+    for _ in range(3):
+        inner(X)
+    outer = wb.jit(lambda x: inner(x) * 2 + inner(X))
+    np.testing.assert_allclose(outer(X), 2 * (np.sqrt(X) + 1) + np.sqrt(X) + 1, rtol=1e-15)
+    assert "sqrt" in str(wb.make_jaxpr(lambda x: inner(x))(X))

@@ -1,0 +1,66 @@
+"""The fast path of a call: one generated function that tests whether the arguments are those of a specialisation.
+
+For two arrays and a float it reads like this:
+
+    def call(a0, a1, a2):
+        if (
+            type(a0) is ndarray and a0.dtype is dtype0 and a0.shape == shape0 and a0.flags.num & 0x101 == 0x101
+            and type(a1) is ndarray and a1.dtype is dtype1 and a1.shape == shape1 and a1.flags.num & 0x101 == 0x101
+            and type(a2) is float
+        ):
+            return run(a0, a1, asarray(a2))[0]
+        return MISS
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES
+
+MISS = object()
+
+
+def fast_call(
+    args: tuple,
+    run: Callable[..., tuple],
+    direct: int,
+    is_current: Callable[[], bool] | None,
+    *,
+    floats_are_traced: bool,
+) -> Callable[..., Any] | None:
+    """`call(*args)`: the result number `direct` of `run` for arguments like `args`, or MISS for others. is_current:
+    what else must hold, if anything. None where the arguments are of other kinds than C-contiguous arrays, floats and
+    static values."""
+    scope: dict[str, Any] = {"ndarray": np.ndarray, "asarray": np.asarray, "run": run, "MISS": MISS}
+    tests: list[str] = []
+    passed: list[str] = []
+    good = C_CONTIGUOUS | ALIGNED
+    for i, arg in enumerate(args):
+        kind = type(arg)
+        if kind is np.ndarray and arg.flags.num & good == good:
+            scope[f"dtype{i}"], scope[f"shape{i}"] = arg.dtype, arg.shape
+            tests.append(
+                f"type(a{i}) is ndarray and a{i}.dtype is dtype{i} and a{i}.shape == shape{i} "
+                f"and a{i}.flags.num & {good} == {good}"
+            )
+            passed.append(f"a{i}")
+        elif kind is float and floats_are_traced:
+            tests.append(f"type(a{i}) is float")
+            passed.append(f"asarray(a{i})")
+        elif kind in STATIC_TYPES:
+            scope[f"kind{i}"], scope[f"value{i}"] = kind, arg
+            tests.append(f"type(a{i}) is kind{i} and a{i} == value{i}")
+        else:
+            return None
+    if is_current is not None:
+        scope["is_current"] = is_current
+        tests.append("is_current()")
+    parameters = ", ".join(f"a{i}" for i in range(len(args)))
+    body = f"        return run({', '.join(passed)})[{direct}]\n"
+    source = f"def call({parameters}):\n    if {' and '.join(tests) or 'True'}:\n{body}    return MISS\n"
+    exec(compile(source, "<workbench call>", "exec"), scope)
+    return scope["call"]
