@@ -232,11 +232,11 @@ def test_a_strided_argument_is_read_in_place():
 def test_a_fallback_says_which_line_why_and_what_to_do(caplog):
     def f(x):
         kept = x[x > 1]
-        return kept.sum()
+        return np.sort(kept)
 
     compiled = wb.jit(f)
     with caplog.at_level(logging.WARNING, "workbench"):
-        assert compiled(X) == f(X)
+        np.testing.assert_array_equal(compiled(X), f(X))
     (reason,) = compiled.fallbacks
     assert reason.code == "WB110" and reason.fixes and reason.line == f.__code__.co_firstlineno + 1
     assert "x[x > 1]" in str(reason) and "runs in NumPy" in caplog.text
@@ -246,7 +246,7 @@ def test_a_fallback_says_which_line_why_and_what_to_do(caplog):
 
 @pytest.mark.parity("T10")
 def test_a_function_that_fell_back_falls_back_again_without_tracing():
-    compiled = wb.jit(lambda x: x[x > 1].sum())
+    compiled = wb.jit(lambda x: np.median(x[x > 1]))
     for _ in range(3):
         compiled(X)
     assert compiled.n_traces == 1

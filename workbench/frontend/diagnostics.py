@@ -394,13 +394,16 @@ def unsupported_dtype(dtype: np.dtype, what: str = "an array") -> UnsupportedOpe
     return error
 
 
-def data_dependent_shape(x: Any, what: str, fixes: Sequence[str] = ()) -> NonConcreteBooleanIndexError:
+def data_dependent_shape(
+    x: Any, what: str, fixes: Sequence[str] = (), span: Span | None = None
+) -> NonConcreteBooleanIndexError:
     """WB110: a result whose shape depends on the numbers in `x`."""
     error = build(
         NonConcreteBooleanIndexError,
         f"{{line}} makes {what}, whose size depends on the numbers in {{name}}.",
         f"the shape of {what} depends on data",
         value=x,
+        span=span,
         fixes=fixes or (
             "reduce it at once with where=:      np.sum(a, where=mask), np.max(a, where=mask, initial=...)",
             "keep the shape:                     np.where(mask, a, 0)",

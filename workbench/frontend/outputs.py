@@ -19,7 +19,7 @@ from ..ir import Atom, Var
 from .captures import CONSTANT_TYPES, Lifter
 from .proxies import unwrap
 from .recording import Trace
-from .tracer import Buffer, Tracer, lift
+from .tracer import Buffer, Deferred, Tracer, lift
 from .views import ViewOp, write
 
 
@@ -209,6 +209,8 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     """A leaf as a tracer, or as a static value that every call may return."""
     if type(value) is Tracer:
         return lift(value)
+    if issubclass(type(value), Deferred):
+        raise value.error()
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biufc":
             raise TracingError(f"an array of dtype {value.dtype} is returned", code="WB121")

@@ -197,9 +197,14 @@ class Tracer:
     # ---- NumPy's protocols ----
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        for x in inputs:
+            if type(x) is not Tracer and issubclass(type(x), Deferred):
+                return NotImplemented
         return apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if len(types) > 1 and any(issubclass(t, Deferred) for t in types):
+            return NotImplemented
         handler = _api().FUNCTIONS.get(func)
         if handler is None:
             from .diagnostics import untraceable_function
@@ -292,6 +297,14 @@ class Tracer:
 
     def __delitem__(self, index: Any) -> None:
         raise ValueError("cannot delete array elements")
+
+
+class Deferred:
+    """Base of values that depend on traced arrays, and are none: they handle NumPy's protocols themselves."""
+
+    def error(self) -> TracingError:
+        """Why no array can be made of it."""
+        raise NotImplementedError
 
 
 class _BoundMethod:

@@ -17,6 +17,7 @@ from . import (
     joining,
     library,
     linalg,
+    masked,
     movement,
     padding,
     picking,
@@ -174,8 +175,8 @@ FUNCTIONS.update({
 FUNCTIONS.update({
     np.take: picking.take, np.take_along_axis: picking.take_along_axis, np.put: picking.put,
     np.put_along_axis: picking.put_along_axis, np.putmask: picking.putmask, np.place: picking.place,
-    np.copyto: picking.copyto, np.nonzero: picking.nonzero, np.flatnonzero: picking.flatnonzero,
-    np.argwhere: picking.argwhere,
+    np.copyto: picking.copyto, np.nonzero: masked.nonzero, np.flatnonzero: masked.flatnonzero,
+    np.argwhere: masked.argwhere,
 })  # fmt: skip
 
 # ---- sorting and counting ----

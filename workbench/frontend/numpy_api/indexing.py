@@ -290,6 +290,14 @@ def getitem(x: Any, key: Any) -> Any:
         raise IndexError(INVALID_INDEX)
     if x.scalar:
         return _index_scalar(x, key)
+    if _needs_selection(key):
+        from . import masked
+
+        if masked.find(key if isinstance(key, tuple) else (key,)) is not None:
+            return masked.getitem(x, key)
+        split = split_mask(x, key)
+        if split is not None:
+            return masked.select(*split)
     plan = make_plan(x.shape, key)
     view = basic_view(x, plan)
     if not plan.indices:
@@ -297,6 +305,54 @@ def getitem(x: Any, key: Any) -> Any:
     if _is_traced_element(key):
         return _element_view(view, plan)
     return gather(view, plan.indices, plan.axes, plan.position)
+
+
+def _needs_selection(key: Any) -> bool:
+    """Whether an index may hold a mask whose numbers are not known, or elements selected by one."""
+    for item in key if isinstance(key, tuple) else (key,):
+        kind = type(item)
+        if kind is core.Tracer:
+            if item.dtype == BOOL and item.aval.shape:
+                return True
+        elif kind is np.ndarray:
+            if item.dtype == BOOL and item.ndim:
+                return True
+        elif kind is not slice and kind is not int and issubclass(kind, core.Deferred):
+            return True
+    return False
+
+
+def split_mask(x: Any, key: Any) -> tuple[Any, Any, int] | None:
+    """An index that is one mask with slices, new axes and integers around it: the view that those take, the mask, and
+    the axis of the view where it begins. None where the mask is known, WB110 for what is more complicated."""
+    entries = as_entries(key)
+    if not any(is_tracer(item) and item.dtype == BOOL for item in entries):
+        return None
+    written_out = expand_ellipsis(entries, x.ndim)
+    place = next(i for i, item in enumerate(written_out) if is_tracer(item) and item.dtype == BOOL)
+    mask = written_out[place]
+    advanced = [i for i, item in enumerate(written_out) if item is not None and not isinstance(item, slice)]
+    others = [item for i, item in enumerate(written_out) if i != place]
+    together = advanced == list(range(advanced[0], advanced[0] + len(advanced)))
+    if not together or any(is_advanced(item) for item in others) or mask.ndim == 0:
+        raise diagnostics.data_dependent_shape(mask, "an array indexed with a mask")
+    before, after = written_out[:place], written_out[place + 1 :]
+    view = x
+    if any(item != slice(None) for item in others):
+        view = getitem(x, (*before, *(slice(None),) * mask.ndim, *after))
+    axis = sum(not isinstance(item, int) for item in before)
+    check_mask(mask, view.shape, axis)
+    return view, mask, axis
+
+
+def check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
+    """NumPy's IndexError where a mask has not the shape of the axes that it stands for."""
+    for i, n in enumerate(mask.shape):
+        if n != shape[axis + i]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
+                f"{shape[axis + i]} but size of corresponding boolean axis is {n}"
+            )
 
 
 def _is_traced_element(key: Any) -> bool:
@@ -346,10 +402,19 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         raise TypeError(f"'{core.type_name(x)}' object does not support item assignment")
     if not x.writeable or not x.buffer.writeable:
         raise ValueError("assignment destination is read-only")
-    mask = single_mask(x, key)
-    if mask is not None:
-        assign_masked(x, mask[0], mask[1], value)
-        return
+    if _needs_selection(key) or issubclass(type(value), core.Deferred):
+        from . import masked
+
+        if masked.find(key if isinstance(key, tuple) else (key,)) is not None:
+            masked.setitem(x, key, value)
+            return
+        split = single_mask(x, key)
+        split = split_mask(x, key) if split is None else (x, *split)
+        if split is not None:
+            masked.assign(*split, value)
+            return
+        if masked.find((value,)) is not None:
+            raise value.error()
     plan = make_plan(x.shape, key)
     view = basic_view(x, plan, lazy=True)
     if not plan.indices:
@@ -421,12 +486,7 @@ def single_mask(x: Any, key: Any) -> tuple[Any, int] | None:
         entries = [Ellipsis if item is Ellipsis else entry for item, entry in zip(items, entries, strict=True)]
     written_out = expand_ellipsis(entries, x.ndim)
     axis = next(i for i, item in enumerate(written_out) if item is mask)
-    for i, n in enumerate(mask.shape):
-        if n != x.shape[axis + i]:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
-                f"{x.shape[axis + i]} but size of corresponding boolean axis is {n}"
-            )
+    check_mask(mask, x.shape, axis)
     return mask, axis
 
 

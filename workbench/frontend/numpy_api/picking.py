@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import tracer as core
 from .. import views
-from . import library, ufuncs
+from . import ufuncs
 from .elementwise import truth
 from .indexing import (
     as_assigned,
@@ -257,13 +257,3 @@ def _at_unary(ufunc: np.ufunc, a: Any, indices: Any) -> None:
         if flat is None or np.unique(flat, axis=1).shape != flat.shape:
             raise unsupported(f"{ufunc.__name__}.at with repeated or traced indices cannot be compiled")
     setitem(a, indices, ufuncs.call_ufunc(ufunc, getitem(a, indices)))
-
-
-def _refused(function: Any, fix: str = "") -> Any:
-    why = "the number of elements found, which is the shape of the result, depends on data"
-    return library.refused(function, why, fix=fix)
-
-
-nonzero = _refused(np.nonzero, "np.where(condition, x, y)")
-flatnonzero = _refused(np.flatnonzero, "np.where(condition, x, y)")
-argwhere = _refused(np.argwhere, "np.where(condition, x, y)")

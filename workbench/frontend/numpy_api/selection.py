@@ -47,10 +47,6 @@ from .reductions import part
 
 NOVALUE = np._NoValue
 call = ufuncs.call_ufunc
-_nonzero = library.refused(
-    np.where, "the number of True elements, which is the shape of the result, depends on data",
-    fix="np.where(condition, x, y)",
-)  # fmt: skip
 
 
 # ---- choosing between arrays ----
@@ -58,7 +54,9 @@ _nonzero = library.refused(
 
 def where(condition: Any, x: Any = NOVALUE, y: Any = NOVALUE, /) -> Any:
     if x is NOVALUE and y is NOVALUE:
-        return _nonzero(condition)
+        from .masked import nonzero
+
+        return nonzero(condition)
     if x is NOVALUE or y is NOVALUE:
         raise ValueError("either both or neither of x and y should be given")
     mask = truth(operand(condition))
@@ -408,5 +406,9 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 
 def extract(condition: Any, arr: Any) -> Any:
     arr = array(arr)
+    if known(operand(condition)) is None:
+        from .masked import extract
+
+        return extract(condition, arr)
     mask = static_array(condition, "the condition of extract")
     return picking.take(reshape_to(arr, (arr.size,)), np.flatnonzero(mask.ravel()))
