@@ -252,6 +252,36 @@ class Creation(_Lifted):
         return repr(self.__wrapped__)
 
 
+class CreationType(Creation):
+    """`np.ndarray`, which is called as a function and named as a class."""
+
+    __slots__ = ()
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, self.__wrapped__)
+
+    def __subclasscheck__(self, cls: type) -> bool:
+        return issubclass(cls, self.__wrapped__)
+
+    def __mro_entries__(self, bases: tuple) -> tuple:
+        return (self.__wrapped__,)
+
+    def __or__(self, other: Any) -> Any:
+        return self.__wrapped__ | unwrap(other)
+
+    def __ror__(self, other: Any) -> Any:
+        return unwrap(other) | self.__wrapped__
+
+    def __eq__(self, other: Any) -> bool:
+        return unwrap(other) is self.__wrapped__
+
+    def __hash__(self) -> int:
+        return hash(self.__wrapped__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+
 class MathFunction(_Lifted):
     """A function of `math` that accepts traced scalars; their result is a Python number again."""
 
@@ -306,7 +336,7 @@ def wrap_library(lifter: Lifter, value: Any) -> Any:
     except TypeError:  # unhashable
         handler = None
     if handler is not None:
-        return Creation(value, handler)
+        return (CreationType if isinstance(value, type) else Creation)(value, handler)
     if isinstance(value, types.BuiltinFunctionType) and value in MATH_FUNCTIONS:
         return MathFunction(value, MATH_FUNCTIONS[value])
     module = getattr(value, "__module__", None) or "builtins"

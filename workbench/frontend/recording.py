@@ -226,6 +226,14 @@ class CapturedArray:
         self.tracer: Tracer | None = None
 
 
+class Deferred:
+    """Base of values that depend on traced arrays, and are none: they handle NumPy's protocols themselves."""
+
+    def error(self) -> TracingError:
+        """Why no array can be made of it."""
+        raise NotImplementedError
+
+
 def current_trace() -> Trace | None:
     """The innermost trace of this thread."""
     traces = _stack.traces

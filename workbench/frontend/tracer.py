@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import TracingError
 from ..ir import NO_ORIGIN, Atom, Aval, Literal, Primitive, Var, aval_of, supported_dtype
 from .layouts import Strides, contiguous_strides, layout_of, result_strides
-from .recording import Trace, current_trace
+from .recording import Deferred, Trace, current_trace
 
 if TYPE_CHECKING:
     from .views import ViewOp
@@ -197,9 +197,8 @@ class Tracer:
     # ---- NumPy's protocols ----
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        for x in inputs:
-            if type(x) is not Tracer and issubclass(type(x), Deferred):
-                return NotImplemented
+        if any(type(x) is not Tracer and issubclass(type(x), Deferred) for x in inputs):
+            return NotImplemented
         return apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -297,14 +296,6 @@ class Tracer:
 
     def __delitem__(self, index: Any) -> None:
         raise ValueError("cannot delete array elements")
-
-
-class Deferred:
-    """Base of values that depend on traced arrays, and are none: they handle NumPy's protocols themselves."""
-
-    def error(self) -> TracingError:
-        """Why no array can be made of it."""
-        raise NotImplementedError
 
 
 class _BoundMethod:

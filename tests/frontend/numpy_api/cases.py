@@ -202,6 +202,10 @@ MOVEMENT: dict[str, tuple[Call, ...]] = {
     "put_along_axis": (
         lambda x: np.put_along_axis(x, np.argmax(x, axis=-1, keepdims=True), 9, -1) if x.ndim else None,
     ),
+    "sliding_window_view": (
+        lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=0),
+        lambda x: np.lib.stride_tricks.sliding_window_view(x, x.shape),
+    ),
     "nonzero": (lambda x: np.nonzero(np.arange(5) % 2),),
     "flatnonzero": (lambda x: np.flatnonzero(np.eye(2)),),
     "argwhere": (lambda x: np.argwhere(np.eye(2)),),

@@ -80,6 +80,15 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     return zeros(shape, dtype, order)
 
 
+def ndarray(
+    shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None, order: Any = "C"
+) -> Any:
+    """`np.ndarray(shape, dtype)`: an empty array."""
+    if buffer is not None or strides is not None or offset:
+        raise unsupported("an ndarray over given memory", fixes=("np.empty(shape, dtype)",))
+    return empty(shape, dtype, order or "C")
+
+
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
          like: Any = None) -> Any:  # fmt: skip
     value = operand(fill_value)
@@ -443,7 +452,7 @@ def computed_by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 CREATION: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.zeros: zeros, np.ones: ones, np.empty: empty, np.full: full, np.zeros_like: zeros_like,
+    np.ndarray: ndarray, np.zeros: zeros, np.ones: ones, np.empty: empty, np.full: full, np.zeros_like: zeros_like,
     np.ones_like: ones_like, np.empty_like: empty_like, np.full_like: full_like, np.array: array,
     np.asarray: asarray, np.asanyarray: asanyarray, np.ascontiguousarray: ascontiguousarray,
     np.asfortranarray: asfortranarray, np.require: require, np.asarray_chkfinite: asarray_chkfinite, np.copy: copy,

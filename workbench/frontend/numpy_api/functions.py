@@ -26,6 +26,7 @@ from . import (
     selection,
     sorting,
     statistics,
+    windows,
 )
 from .operands import array, has_tracer, is_tracer, operand, shape_of
 from .promotion import DEFAULT_DTYPES, dtype_key
@@ -102,7 +103,7 @@ FUNCTIONS.update({
     np.split: joining.split, np.array_split: joining.array_split, np.hsplit: joining.hsplit,
     np.vsplit: joining.vsplit, np.dsplit: joining.dsplit, np.unstack: joining.unstack, np.tile: joining.tile,
     np.repeat: joining.repeat, np.resize: joining.resize, np.delete: joining.delete, np.insert: joining.insert,
-    np.pad: padding.pad,
+    np.pad: padding.pad, np.lib.stride_tricks.sliding_window_view: windows.sliding_window_view,
 })  # fmt: skip
 if hasattr(np, "row_stack"):
     FUNCTIONS[np.row_stack] = joining.vstack
@@ -225,4 +226,5 @@ def _of_lists(function: Callable[..., Any], handler: Callable[..., Any]) -> Call
     return call
 
 
+creation.CREATION[np.lib.stride_tricks.as_strided] = windows.as_strided
 creation.CREATION.update({f: _of_lists(f, handler) for f, handler in FUNCTIONS.items() if f not in creation.CREATION})

@@ -379,7 +379,7 @@ def _index_scalar(x: Any, key: Any) -> Any:
     plan = make_plan((), key)
     if plan.indices:
         raise IndexError("invalid index to scalar variable.")
-    value = core.from_atom(core.require_trace(), x.current)
+    value = core.from_atom(core.require_trace(), core.lift(x).current)
     if plan.inserted:
         return reshape_to(value, (1,) * len(plan.inserted))
     return value if plan.is_scalar and key == () else core.as_array(value)

@@ -168,6 +168,7 @@ def find(values: Any) -> Selection | None:
 
 def select(x: Any, mask: Any, axis: int) -> Selection:
     """`x[mask]`, a copy as NumPy's is."""
+    x, mask = core.lift(x), core.lift(mask)  # of the trace that runs, which may be a loop's body
     own = core.from_atom(core.require_trace(), x.current)
     own.scalar = False
     return Selection(own, mask, axis)
@@ -217,10 +218,7 @@ def same_mask(a: Any, b: Any) -> bool:
     """Whether two masks hold the same values: one variable, or the same operations on the same variables."""
     if a.shape != b.shape:
         return False
-    trace = core.require_trace()
-    if a.buffer.trace is not trace or b.buffer.trace is not trace:
-        return a.current is b.current
-    return _same_value(trace, a.current, b.current, {})
+    return _same_value(core.require_trace(), core.lift(a).current, core.lift(b).current, {})
 
 
 def _same_value(trace: Any, a: Atom, b: Atom, producers: dict) -> bool:

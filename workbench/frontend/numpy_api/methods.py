@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import tracer as core
 from .. import views
+from ..proxies import unwrap
 from . import (
     contractions,
     creation,
@@ -103,6 +104,7 @@ def tolist(x: Any) -> Any:
 
 def view(x: Any, dtype: Any = None, type: Any = None) -> Any:
     """`x.view()` is another view of all of `x`; `x.view(dtype)` reinterprets bytes, which only same parts allow."""
+    dtype = unwrap(dtype)
     if dtype is None or (isinstance(dtype, builtin_type) and issubclass(dtype, np.ndarray)):
         return movement.reshape(x, x.shape) if x.ndim else indexing.getitem(x, Ellipsis)
     target = as_dtype(dtype)
