@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -29,8 +30,9 @@ def dot_general_impl(
     dimension_numbers: DimensionNumbers,
     preferred_element_type: np.dtype | None = None,
     out: np.ndarray | None = None,
+    matmul: Callable[..., np.ndarray] = np.matmul,
 ) -> np.ndarray:
-    """One `np.matmul` of (batch, m, k) and (batch, k, n); axes are moved as views and only copied to be joined."""
+    """One `matmul` of (batch, m, k) and (batch, k, n); axes are moved as views and only copied to be joined."""
     (x_contracted, y_contracted), (x_batch, y_batch) = dimension_numbers
     result_dtype = x.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
     if result_dtype != x.dtype and np.can_cast(x.dtype, result_dtype):  # widen first: i8 products in an i32 sum
@@ -47,9 +49,9 @@ def dot_general_impl(
     right = y.transpose(*y_batch, *y_contracted, *y_free).reshape(*batch, k, *columns)
     product_shape = batch + rows + columns
     if out is not None and result_dtype == x.dtype and product_shape:
-        np.matmul(left, right, out=out.reshape(product_shape))
+        matmul(left, right, out=out.reshape(product_shape))
         return out
-    product = np.asarray(np.matmul(left, right)).astype(result_dtype, copy=False).reshape(batch + free)
+    product = np.asarray(matmul(left, right)).astype(result_dtype, copy=False).reshape(batch + free)
     if out is None:
         return product
     np.copyto(out, product)

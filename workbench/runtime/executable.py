@@ -29,11 +29,13 @@ from ..fusion import (
     sub_plans,
 )
 from ..ir import Atom, Aval, Equation, Literal, Var
+from ..primitives.contractions import dot_general_p
 from ..primitives.lowering import LibraryCall
 from . import control
 from .buffers import LARGE_BYTES, allocate
 from .control import in_order
 from .kernels import CompiledKernel, compile_kernel
+from .products import matmul_on
 from .threads import launch
 
 TimelineEntry = tuple[str, float, float]  # step id, start and duration in seconds
@@ -237,7 +239,10 @@ class _Driver:
         operands = ", ".join(map(self._operand, eqn.invars))
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
         function = lowering.call if isinstance(lowering, LibraryCall) else eqn.primitive.impl
-        call = self._bind(f"{name}_call", _with_params(function, dict(eqn.params)))
+        params = dict(eqn.params)
+        if eqn.primitive is dot_general_p:
+            params["matmul"] = matmul_on(self.n_threads)
+        call = self._bind(f"{name}_call", _with_params(function, params))
         results = [self._name(out) for out in eqn.outvars]
         targets = f"{', '.join(results)}," if eqn.primitive.multiple_results else results[0]
         self.lines.append(f"{targets} = {call}({operands})")

@@ -1,0 +1,77 @@
+"""Matrix products in blocks: NumPy's values for every form of operand, and BLAS as it was afterwards."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController
+
+import workbench as wb
+from workbench.runtime import products
+
+CASES = [
+    ((600, 70), (70, 90)), ((70, 600), (600, 80)), ((3, 500), (500, 900)), ((900, 500), (500, 3)), ((900, 700), (700,)),
+    ((700,), (700, 900)), ((70_000,), (70_000,)), ((5, 120, 90), (5, 90, 110)), ((1, 300, 90), (1, 90, 110)),
+    ((0, 5), (5, 3)), ((4, 0), (0, 3)), ((2, 3), (3, 4)), ((1, 5000), (5000, 1)), ((2000, 1), (1, 2000)),
+]  # fmt: skip
+
+
+@pytest.fixture(params=[1, 2, 3])
+def matmul(request):
+    return products.matmul_on(request.param)
+
+
+@pytest.mark.parametrize(("left", "right"), CASES)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
+def test_values_are_numpys(matmul, left, right, dtype):
+    rng = np.random.default_rng(0)
+    x, y = (np.round(rng.normal(size=shape) * 8).astype(dtype) for shape in (left, right))
+    product = matmul(x, y)
+    np.testing.assert_array_equal(product, np.matmul(x, y))  # of whole numbers: any order of additions
+    assert np.asarray(product).dtype == x.dtype
+
+
+def test_transposed_and_strided_operands(matmul):
+    rng = np.random.default_rng(1)
+    x, y = (np.round(rng.normal(size=(400, 300)) * 8) for _ in range(2))
+    for a, b in ((x.T, y), (x, y.T), (x.T[::2], y[:, ::3]), (x[::-1, :], y.T[:, ::-1]), (np.asfortranarray(x), y.T)):
+        np.testing.assert_array_equal(matmul(a, b), np.matmul(a, b))
+
+
+def test_out_is_written(matmul):
+    x, y = np.ones((500, 100)), np.ones((100, 400))
+    out = np.zeros((500, 400))
+    assert matmul(x, y, out=out) is out and (out == 100).all()
+
+
+def test_blas_has_its_threads_back_after_errors_and_company():
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    before = [library.get_num_threads() for library in libraries]
+    matmul = products.matmul_on(2)
+    x = np.ones((700, 300))
+
+    def work():
+        for _ in range(10):
+            matmul(x, x.T)
+
+    callers = [threading.Thread(target=work) for _ in range(3)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    with pytest.raises(ValueError, match="mismatch|core dimension"):
+        matmul(x, x)
+    assert [library.get_num_threads() for library in libraries] == before
+
+
+def test_a_layer_of_a_network():
+    rng = np.random.default_rng(2)
+    x, w = rng.normal(size=(256, 784)).astype("f4"), rng.normal(size=(784, 256)).astype("f4")
+
+    def layer(x, w):
+        return np.tanh(x @ w / 28), x.T @ (x @ w)
+
+    for mine, expected in zip(wb.jit(layer)(x, w), layer(x, w), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-3 * np.abs(expected).max())

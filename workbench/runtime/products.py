@@ -1,0 +1,115 @@
+"""Matrix products on our own threads: BLAS computes blocks of the result, one thread each.
+
+A BLAS with threads of its own spins at barriers: where another program has a core, a product of 0.1 ms takes 12 ms. So
+BLAS is held to one thread while it works for us, and the blocks are taken as chunks of any other kernel are
+(`threads.launch`). Where the BLAS cannot be held (none that threadpoolctl knows), it is called as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .buffers import allocate
+from .threads import launch
+
+# Multiply-adds up to which BLAS libraries do not wake threads themselves.
+SMALL = 1 << 18
+# A block should take about as long as the grain of other kernels, counting a core of 20 Gflop/s, and have so many rows
+# (or columns) that packing the other operand for each block costs little.
+BLOCK_FLOPS = 8e5
+BLOCK_ROWS = 64
+
+
+class _OneThread:
+    """Holds the BLAS libraries of the process to one thread while anybody is inside."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._libraries: list[Any] | None = None
+        self._before: list[int] = []
+
+    @property
+    def is_possible(self) -> bool:
+        if self._libraries is None:
+            from threadpoolctl import ThreadpoolController
+
+            self._libraries = list(ThreadpoolController().select(user_api="blas").lib_controllers)
+        return bool(self._libraries)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        libraries = self._libraries or []
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._before = [library.get_num_threads() for library in libraries]
+                for library in libraries:
+                    library.set_num_threads(1)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    for library, n_threads in zip(libraries, self._before, strict=True):
+                        library.set_num_threads(n_threads)
+
+
+_one_thread = _OneThread()
+
+
+def matmul_on(n_threads: int) -> Callable[..., np.ndarray]:
+    """`matmul(left, right, out=None)`, as NumPy's, in blocks on `n_threads` threads."""
+
+    def matmul(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        k = left.shape[-1]
+        shape, axis = _result_shape(left, right), _blocked_axis(left, right)
+        work = k * math.prod(shape)
+        if work <= SMALL or left.dtype.kind not in "fc" or not _one_thread.is_possible:
+            return np.matmul(left, right) if out is None else np.matmul(left, right, out=out)
+        with _one_thread.held():
+            if axis is None:
+                return np.matmul(left, right) if out is None else np.matmul(left, right, out=out)
+            if out is None:
+                dtype = np.result_type(left, right)
+                out = allocate(shape, dtype, math.prod(shape) * dtype.itemsize)
+            if n_threads < 2:
+                return np.matmul(left, right, out=out)
+            extent = shape[axis]
+            flops = 2.0 * work / extent * (4 if left.dtype.kind == "c" else 1)
+            grain = max(1 if len(shape) > 2 else BLOCK_ROWS, math.ceil(BLOCK_FLOPS / flops))
+            launch(_block(left, right, out, axis), extent, grain, n_threads, ())
+        return out
+
+    return matmul
+
+
+def _result_shape(left: np.ndarray, right: np.ndarray) -> tuple[int, ...]:
+    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    return batch + (left.shape[-2:-1] if left.ndim > 1 else ()) + (right.shape[-1:] if right.ndim > 1 else ())
+
+
+def _blocked_axis(left: np.ndarray, right: np.ndarray) -> int | None:
+    """The axis of the result that is cut into blocks: the batch, or the longer one of rows and columns."""
+    if left.ndim > 2 and left.shape[:-2] == right.shape[:-2]:
+        return 0
+    if left.ndim == right.ndim == 2:
+        return 0 if left.shape[0] >= right.shape[1] else 1
+    if left.ndim == 2 and right.ndim == 1:
+        return 0
+    return None
+
+
+def _block(left: np.ndarray, right: np.ndarray, out: np.ndarray, axis: int) -> Callable[[int, int], object]:
+    if axis == 1:
+        return lambda start, stop: np.matmul(left, right[:, start:stop], out=out[:, start:stop])
+    if left.ndim > 2:
+        return lambda start, stop: np.matmul(left[start:stop], right[start:stop], out=out[start:stop])
+    return lambda start, stop: np.matmul(left[start:stop], right, out=out[start:stop])
