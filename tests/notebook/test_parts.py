@@ -7,9 +7,9 @@ import ast
 import numpy as np
 import pytest
 
-from workbench.notebook.parts import can_be_split, statements_of
 from workbench.report import CompileReport
 from workbench.report.compact import compact
+from workbench.runtime.parts import can_be_split, statements_of
 
 MIXED = """%%jit
 _d = (x - x.mean()) / x.std()
@@ -139,7 +139,7 @@ def test_arrays_and_views_stay_the_same_between_parts(shell, x):
     ],
 )
 def test_statements_are_whole_lines(source, lines):
-    assert [(s.first, s.last) for s in statements_of(ast.parse(source))] == lines
+    assert [(s.first, s.last) for s in statements_of(ast.parse(source).body)] == lines
 
 
 def test_a_future_import_keeps_a_cell_whole():

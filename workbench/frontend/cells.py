@@ -84,10 +84,10 @@ class TracedCell:
 
 
 def trace_cell(
-    source: str, namespace: MutableMapping[str, Any], *, filename: str, out: Collection[str] | None = None,
+    source: str | ast.Module, namespace: MutableMapping[str, Any], *, filename: str, out: Collection[str] | None = None,
     strict: bool = False, name: str = "cell", flags: int = 0, temporaries: bool = False,
 ) -> TracedCell:  # fmt: skip
-    """Trace a cell's source (without magics) in `namespace`, which is not changed.
+    """Trace a cell's source (without magics), or its syntax, in `namespace`, which is not changed.
 
     Parameters
     ----------
@@ -104,7 +104,9 @@ def trace_cell(
     """
     if current_trace() is not None:
         raise TracingError("a cell cannot be traced from within a trace")
-    tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    tree = source
+    if isinstance(tree, str):
+        tree = compile(tree, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     has_last = _name_last_expression(tree)
     code = compile(tree, filename, "exec", flags, dont_inherit=True)
     if not strict:

@@ -33,7 +33,7 @@ _plain: dict[int, tuple[CodeType, CodeType]] = {}  # converted code -> it, the u
 
 def converted_code(code: CodeType) -> CodeType | None:
     """What runs in place of the user's `code` while tracing; None if there is nothing to convert, or no way to."""
-    node = _find(code)
+    node = syntax_of(code)
     if node is None or isinstance(node, ast.AsyncFunctionDef) or not _worth_it(node):
         return None
     try:
@@ -92,7 +92,7 @@ def _nested(code: CodeType) -> list[CodeType]:
 # ---- from code to its syntax ----
 
 
-def _find(code: CodeType) -> ast.AST | None:
+def syntax_of(code: CodeType) -> ast.AST | None:
     """The syntax of `code`, if its file still says what was compiled."""
     lines = linecache.getlines(code.co_filename)
     if not lines or code.co_name.startswith("<") and code.co_name != "<lambda>":

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import BackendError, TracingError, WorkbenchError
-from ..frontend.cells import trace_cell
 from ..frontend.diagnostics import set_label
 from ..frontend.scopes import running_in_numpy
 from ..ir import Aval
@@ -26,9 +25,9 @@ from ..report.schema import Cell, Value, Verification
 from ..runtime import cells as runtime_cells
 from ..runtime.compilation import Source
 from ..runtime.limits import machine_limits
+from ..runtime.parts import NumpyPart, Part, PartedRun, can_be_split, statements_of
 from . import baseline
 from .compare import compare
-from .parts import NumpyPart, Part, PartedRun, can_be_split
 
 _MISSING = object()
 
@@ -140,23 +139,10 @@ class _Job:
     def run_in_parts(self, reason: TracingError) -> CellRun:
         """Compile the statements that can be, and run the others between them. reason: why not all of them can."""
 
-        def compile_and_run(source: str) -> runtime_cells.CellResult:
-            return runtime_cells.run_cell(
-                source, self.namespace, label=self.label, filename=self.filename, options=self.options,
-                flags=self.flags, is_part=True,
-            )  # fmt: skip
-
-        def may_compile(source: str) -> bool:
-            try:
-                trace_cell(source, self.namespace, filename=self.filename, flags=self.flags, temporaries=True)
-            except TracingError:
-                return False
-            except Exception:  # the user's mistake: what comes before it compiles
-                return True
-            return True
-
         before = dict(self.namespace)
-        run = PartedRun(self.source, self.tree, self.filename, self.flags, self.namespace, compile_and_run, may_compile)
+        whole = Source(self.label, self.source, self.filename)
+        statements = statements_of(self.tree.body)
+        run = PartedRun(statements, whole, self.namespace, options=self.options, flags=self.flags)
         try:
             run.run(reason)
         except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 import time
 from collections.abc import Collection, MutableMapping
@@ -30,6 +31,16 @@ class Options(Protocol):
     def strict(self) -> bool: ...
     @property
     def device(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CellPart:
+    """Statements of a larger cell or function, all of whose names are kept: the rest may read them. whole: its source;
+    timed: whether every step is timed, for a report."""
+
+    tree: ast.Module
+    whole: Source
+    timed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +76,19 @@ _lock = threading.Lock()
 
 def run_cell(
     source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0,
-    is_part: bool = False,
+    part: CellPart | None = None,
 ) -> CellResult:  # fmt: skip
-    """Run a cell's source compiled. The namespace is only read; arrays that the cell writes into are written. is_part:
-    statements of a larger cell, whose names are all kept: the rest may read them.
+    """Run a cell's source compiled. The namespace is only read; arrays that the cell writes into are written. part: the
+    syntax to run instead; `source` only tells it apart from others then.
 
     Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
     """
-    out = None if options.out is None or is_part else tuple(options.out)
+    out = None if options.out is None or part is not None else tuple(options.out)
     device = chosen(options.device)
-    key = (id(namespace), source, out, options.strict, flags, is_part, device)
+    key = (id(namespace), source, out, options.strict, flags, part is not None, device)
     entry = next((e for e in reversed(_entries.get(key, ())) if e.is_current()), None)
     if entry is None:
-        entry = _compile(source, namespace, label, filename, options, flags, device, key, out, is_part)
+        entry = _compile(source, namespace, label, filename, options, flags, device, key, out, part)
     else:
         entry.compilation.status = "cached"
     inputs = entry.inputs()
@@ -90,6 +101,9 @@ def run_cell(
             fixes=("{0} = {0}.copy()".format(entry.cell.traced.input_names[shared[1]]),),
         )
     arrays = [as_array(x) for x in inputs]
+    if part is not None and not part.timed:
+        values, last = entry.cell.rebuild(entry.compilation.executable.run(*arrays), inputs)
+        return CellResult(values, entry.cell.removed, last, entry.compilation)
     results = entry.compilation.run_timed(*arrays)
     if len(entry.compilation.runs_ms) == 1:
         _warm_up(entry.compilation, arrays)
@@ -117,19 +131,19 @@ def _compile(
     device: str,
     key: tuple,
     out: tuple[str, ...] | None,
-    is_part: bool,
+    part: CellPart | None,
 ) -> _Entry:
     begin = time.perf_counter()
     cell = trace_cell(
-        source, namespace, filename=filename, out=out, strict=options.strict, name=label, flags=flags,
-        temporaries=is_part,
+        source if part is None else part.tree, namespace, filename=filename, out=out, strict=options.strict, name=label,
+        flags=flags, temporaries=part is not None,
     )  # fmt: skip
     trace_ms = (time.perf_counter() - begin) * 1e3
     inputs = [capture.read() for capture in cell.captures]
     compilation = compile_traced(
         cell.traced,
         [layout_of(x) for x in inputs],
-        Source(label, source, filename),
+        Source(label, source, filename) if part is None else part.whole,
         output_names=cell.outputs if len(cell.outputs) == len(cell.jaxpr.outvars) else cell.output_names,
         trace_ms=trace_ms,
         device=device,

@@ -1,21 +1,24 @@
-"""A cell in parts: its top-level statements are compiled, except those that cannot be, which run in NumPy in between.
+"""A cell, or the body of a function, in parts: statements that cannot be compiled run in NumPy between those that can.
 
-A part is a run of statements. Its source keeps its lines and columns (what stands before it is blank), so that errors,
-origins and reports point into the cell. Each part sees what the parts before it left in the namespace.
+A part is a run of statements with their own places in the source, so that errors, origins and reports point there. Each
+part sees what the parts before it left in the namespace.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
 from ..errors import BackendError, TracingError
+from ..frontend.cells import trace_cell
 from ..frontend.scopes import running_in_numpy
-from ..runtime.cells import CellResult
+from .cells import CellPart, CellResult, Options, run_cell
+from .compilation import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,10 @@ class NumpyPart:
 Part = CellResult | NumpyPart
 
 
-def statements_of(tree: ast.Module) -> list[Statement]:
-    """The statements of a cell, in order."""
+def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
+    """The statements of a cell or function, in order."""
     found: list[Statement] = []
-    for node in tree.body:
+    for node in body:
         first = min([node.lineno, *[d.lineno for d in getattr(node, "decorator_list", ())]])
         last = node.end_lineno or node.lineno
         if found and first <= found[-1].last:
@@ -68,33 +71,28 @@ def statements_of(tree: ast.Module) -> list[Statement]:
 def can_be_split(tree: ast.Module) -> bool:
     """A `__future__` import holds for all that follows it, and nothing is gained by splitting a single statement."""
     futures = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
-    return not futures and len(statements_of(tree)) > 1
+    return not futures and len(statements_of(tree.body)) > 1
 
 
 class PartedRun:
-    """Runs a cell in parts.
+    """Runs statements in parts, in `namespace`, which then holds all names that they assigned.
 
-    compile_and_run: compiles and runs the source of a part, and returns its result, all names kept; it raises before
-    anything has happened. may_compile: whether the source of a part can be traced.
+    whole: the cell or function that they are of; timed: whether every step is timed; refused: the statements that
+    cannot be compiled, as far as that is known from earlier runs, and why. parts: what ran, in order.
     """
 
     def __init__(
-        self,
-        source: str,
-        tree: ast.Module,
-        filename: str,
-        flags: int,
-        namespace: dict[str, Any],
-        compile_and_run: Callable[[str], CellResult],
-        may_compile: Callable[[str], bool],
-    ):
-        self.lines = source.split("\n")
-        self.statements = statements_of(tree)
-        self.filename = filename
-        self.flags = flags
+        self, statements: Sequence[Statement], whole: Source, namespace: dict[str, Any], *,
+        options: Options, flags: int = 0, timed: bool = True, refused: dict[int, Exception] | None = None,
+    ):  # fmt: skip
+        self.statements = statements
+        self.whole = whole
         self.namespace = namespace
-        self.compile_and_run = compile_and_run
-        self.may_compile = may_compile
+        self.options = options
+        self.flags = flags
+        self.timed = timed
+        self.refused = {} if refused is None else refused
+        self.lines = whole.text.split("\n")
         self.parts: list[Part] = []
         self.last_value: Any = None
 
@@ -103,15 +101,18 @@ class PartedRun:
 
         Raises what a statement raises; earlier statements have happened then.
         """
-        position, end = 0, len(self.statements)
-        first: TracingError | None = refusal
-        while position < end:
-            stop, reason = self._compiled(position, end, first)
-            first = None
+        position = 0
+        first: TracingError | None = None if self.refused else refusal
+        while position < len(self.statements):
+            reason = self.refused.get(position)
+            if reason is None:
+                end = min((i for i in self.refused if i > position), default=len(self.statements))
+                position, reason = self._compiled(position, end, first)
+                first = None
             if reason is not None:
-                self._in_numpy(stop, stop + 1, reason)
-                stop += 1
-            position = stop
+                self.refused[position] = reason.with_traceback(None)
+                self._in_numpy(position, position + 1, reason)
+                position += 1
 
     def _compiled(self, begin: int, end: int, refusal: TracingError | None) -> tuple[int, Exception | None]:
         """Compile and run statements from `begin` on. refusal: why not all can be, where that is known. Returns where
@@ -121,7 +122,7 @@ class PartedRun:
             end = self._refused(refusal, begin, end)
         while begin < end:
             try:
-                result = self.compile_and_run(self.source_of(begin, end))
+                result = self._run_compiled(begin, end)
             except TracingError as error:
                 end, reason = self._refused(error, begin, end), error
                 continue
@@ -140,16 +141,36 @@ class PartedRun:
             return end, reason
         return begin, reason
 
-    def source_of(self, begin: int, end: int) -> str:
-        """The statements `begin` to `end` on their own lines."""
-        first, last = self.statements[begin].first, self.statements[end - 1].last
-        return "\n" * (first - 1) + "\n".join(self.lines[first - 1 : last]) + "\n"
+    def _run_compiled(self, begin: int, end: int) -> CellResult:
+        whole = self.whole
+        text = f"{begin}-{end} of {whole.filename}:{whole.first_line}\n{whole.text}"
+        part = CellPart(self._tree(begin, end), whole, self.timed)
+        return run_cell(
+            text, self.namespace, label=whole.label, filename=whole.filename, options=self.options, flags=self.flags,
+            part=part,
+        )  # fmt: skip
+
+    def _tree(self, begin: int, end: int) -> ast.Module:
+        # A copy: tracing may rewrite what it is given.
+        return ast.Module([copy.deepcopy(node) for each in self.statements[begin:end] for node in each.nodes], [])
+
+    def _can_be_traced(self, begin: int, end: int) -> bool:
+        try:
+            trace_cell(
+                self._tree(begin, end), self.namespace, filename=self.whole.filename, flags=self.flags, temporaries=True
+            )
+        except TracingError:
+            return False
+        except Exception:  # the user's mistake: what comes before it can be traced
+            return True
+        return True
 
     def _refused(self, error: TracingError, begin: int, end: int) -> int:
         """The statement that tracing refused: where the trace was, else where the error points, else the first
         without which what comes before it can be traced."""
-        line = _module_line(error.__traceback__, self.filename)
-        if line is None and error.span is not None and error.span.filename == self.filename:
+        filename = self.whole.filename
+        line = _module_line(error.__traceback__, filename)
+        if line is None and error.span is not None and error.span.filename == filename:
             line = error.span.line
         for index in range(begin, end):
             if line is not None and self.statements[index].first <= line <= self.statements[index].last:
@@ -157,7 +178,7 @@ class PartedRun:
         low, high = begin, end  # statements up to `low` can be traced, up to `high` they cannot
         while high - low > 1:
             middle = (low + high) // 2
-            if self.may_compile(self.source_of(begin, middle)):
+            if self._can_be_traced(begin, middle):
                 low = middle
             else:
                 high = middle
@@ -174,11 +195,11 @@ class PartedRun:
             if isinstance(last, ast.Expr):
                 self.last_value = eval(self._code(ast.Expression(last.value), "eval"), self.namespace)
             time_ms = (time.perf_counter() - start) * 1e3
-        text = self.lines[statements[0].first - 1].strip()
+        text = self.lines[statements[0].first - self.whole.first_line].strip()
         self.parts.append(NumpyPart(statements, text, reason.with_traceback(None), time_ms))
 
     def _code(self, tree: ast.AST, mode: str) -> CodeType:
-        return compile(tree, self.filename, mode, self.flags, dont_inherit=True)  # type: ignore[call-overload]
+        return compile(tree, self.whole.filename, mode, self.flags, dont_inherit=True)  # type: ignore[call-overload]
 
 
 def _module_line(traceback: TracebackType | None, filename: str) -> int | None:

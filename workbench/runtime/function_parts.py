@@ -1,0 +1,151 @@
+"""Functions that cannot be compiled whole run in parts, where that is faster than NumPy.
+
+The statements of the body run as those of a cell do (`parts`), in a namespace made of the function's globals, closure
+and arguments. The first call runs in NumPy, and tells whether there is anything to gain; some calls later the faster
+way is known, and stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+from typing import Any
+
+from ..errors import TracingError
+from ..frontend.convert import syntax_of
+from ..frontend.scopes import running_in_numpy
+from .compilation import Source
+from .parts import Part, PartedRun, Statement, statements_of
+
+WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between parts
+WARM_UP_CALLS = 2  # the first ones compile
+TRIED_CALLS = 3
+
+_RESULT = "__workbench_result__"
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """Of the parts of a function: see `runtime.cells.Options`."""
+
+    out: None = None
+    strict: bool = False
+    device: None = None
+
+
+@dataclass(eq=False, slots=True)
+class FunctionParts:
+    """One function in parts. statements: of its body, the last of which leaves the result; refused: those that cannot
+    be compiled, and why."""
+
+    fn: FunctionType
+    source: Source
+    statements: list[Statement]
+    signature: inspect.Signature
+    reason: TracingError
+    refused: dict[int, Exception] = field(default_factory=dict)
+    numpy_ms: list[float] = field(default_factory=list)
+    parts_ms: list[float] = field(default_factory=list)
+    _spare: list[dict[str, Any]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, fn: Callable[..., Any], source: Source, reason: TracingError) -> FunctionParts | None:
+        """The parts of `fn`, or None where its body is no plain sequence of statements with one `return` at the end."""
+        node = syntax_of(fn.__code__) if isinstance(fn, FunctionType) else None
+        if (
+            not isinstance(fn, FunctionType)
+            or not isinstance(node, ast.FunctionDef)
+            or not _is_plain(node, fn.__code__)
+        ):
+            return None
+        body = list(node.body)
+        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            del body[0]  # the docstring
+        if body and isinstance(last := body[-1], ast.Return):
+            value = last.value if last.value is not None else ast.copy_location(ast.Constant(None), last)
+            target = ast.copy_location(ast.Name(_RESULT, ast.Store()), last)
+            body[-1] = ast.copy_location(ast.Assign([target], value), last)
+        if len(statements_of(body)) < 2:
+            return None
+        return cls(fn, source, statements_of(body), inspect.signature(fn), reason)
+
+    @property
+    def pays(self) -> bool | None:
+        """Whether running in parts is faster than NumPy; None: not known yet."""
+        if self.numpy_ms and min(self.numpy_ms) < WORTH_MS:
+            return False
+        tried = self.parts_ms[WARM_UP_CALLS:]
+        if len(tried) < TRIED_CALLS:
+            return None
+        return statistics.median(tried) < min(self.numpy_ms, default=float("inf"))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        pays = self.pays
+        if pays is False or not self.numpy_ms:
+            begin = time.perf_counter()
+            with running_in_numpy():
+                result = self.fn(*args, **kwargs)
+            if pays is None:
+                self.numpy_ms.append((time.perf_counter() - begin) * 1e3)
+            return result
+        begin = time.perf_counter()
+        result, _ = self.run(args, kwargs, timed=False)
+        if pays is None:
+            self.parts_ms.append((time.perf_counter() - begin) * 1e3)
+        return result
+
+    def run(self, args: tuple, kwargs: dict[str, Any], *, timed: bool) -> tuple[Any, list[Part]]:
+        """The function's result, and what ran. Raises what its statements raise."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        with self._lock:
+            namespace = self._spare.pop() if self._spare else {}
+        try:
+            namespace.update(self.fn.__globals__)
+            namespace.update(_closure(self.fn))
+            namespace.update(bound.arguments)
+            run = PartedRun(
+                self.statements, self.source, namespace, options=_Options(), timed=timed, refused=self.refused
+            )
+            run.run(self.reason)
+            return namespace.get(_RESULT), run.parts
+        finally:
+            namespace.clear()
+            with self._lock:
+                self._spare.append(namespace)
+
+
+def _closure(fn: FunctionType) -> dict[str, Any]:
+    values = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        try:
+            values[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return values
+
+
+# Leaving in the middle, names of other scopes; and functions, which could outlive the namespace that they read.
+_REFUSED = (
+    ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef,
+)  # fmt: skip
+_READS_ITS_FRAME = frozenset(("locals", "vars", "dir", "eval", "exec", "globals", "super", "__class__"))
+
+
+def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether the statements of a function mean the same in a namespace of their own."""
+    if node.body[0].lineno == node.lineno or _READS_ITS_FRAME & {*code.co_names, *code.co_freevars}:
+        return False
+    *body, last = node.body
+    tops: list[ast.AST | None] = [*body, last.value if isinstance(last, ast.Return) else last]
+    inside = [n for top in tops if top is not None for n in ast.walk(top)]
+    consumed = {id(arg) for n in inside if isinstance(n, ast.Call) for arg in n.args}
+    return not any(isinstance(n, _REFUSED) or isinstance(n, ast.GeneratorExp) and id(n) not in consumed for n in inside)
