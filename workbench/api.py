@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import statistics
 import time
 from collections.abc import Callable, Collection
 from typing import Any
@@ -13,10 +14,12 @@ import optree
 from .frontend.scopes import jit_scope, running_in_numpy
 from .frontend.trace import trace
 from .ir import Jaxpr
-from .report import CompileReport, build_report, numpy_report
+from .report import CompileReport, build_report, compare_with_numpy, numpy_report
+from .report.merge import parts_report
 from .runtime.compilation import Compilation
 from .runtime.devices import device
 from .runtime.dispatch import CompiledFunction, Fallback
+from .runtime.function_parts import RESULT, FunctionParts
 from .runtime.hooks import on_show_graph
 from .runtime.limits import machine_limits
 
@@ -129,7 +132,9 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         entry, leaves = compiled.where().specialise(args, kwargs)
         if isinstance(entry, Fallback):
             numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))
-            return numpy_report(compiled.source(), entry.reason, numpy_ms)
+            if entry.parts is None:
+                return numpy_report(compiled.source(), entry.reason, numpy_ms)
+            return _explained_in_parts(entry.parts, args, kwargs, numpy_ms)
         compilation = entry.compilation
         compilation.limits = machine_limits()
         _time(lambda: entry.call(leaves, compilation.run_timed))
@@ -138,6 +143,23 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         return build_report(compilation)
 
     return explained
+
+
+def _explained_in_parts(
+    parts: FunctionParts, args: tuple, kwargs: dict[str, Any], numpy_ms: list[float]
+) -> CompileReport:
+    ran: list[Any] = []
+
+    def run() -> None:
+        ran[:] = parts.run(args, kwargs, timed=True)[1]
+
+    times = _time(run)
+    report = parts_report(ran, parts.source, lambda name: name == RESULT)
+    if report.status == "partly":
+        report.timings.runs_ms, report.timings.numpy_ms = times, numpy_ms
+        report.summary.time_ms = statistics.median(times)
+        compare_with_numpy(report.summary, statistics.median(numpy_ms))
+    return report
 
 
 def _print_graph(compilation: Compilation) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +17,13 @@ import numpy as np
 from ..errors import BackendError, TracingError, WorkbenchError
 from ..frontend.diagnostics import set_label
 from ..frontend.scopes import running_in_numpy
-from ..ir import Aval
 from ..report import CompileReport, build_report, compare_with_numpy, numpy_report
-from ..report.merge import ReportPart, merge_reports, numpy_statements
-from ..report.schema import Cell, Value, Verification
+from ..report.merge import parts_report
+from ..report.schema import Verification
 from ..runtime import cells as runtime_cells
 from ..runtime.compilation import Source
 from ..runtime.limits import machine_limits
-from ..runtime.parts import NumpyPart, Part, PartedRun, can_be_split, statements_of
+from ..runtime.parts import PartedRun, can_be_split, statements_of
 from . import baseline
 from .compare import compare
 
@@ -148,23 +146,9 @@ class _Job:
         except Exception:
             _restore(self.namespace, before, {})
             raise
-        report = self._parts_report(run.parts, reason)
+        report = parts_report(run.parts, whole, self._is_kept)
         self._drop_temporaries(before)
         return CellRun(run.last_value, report)
-
-    def _parts_report(self, parts: Sequence[Part], reason: Exception) -> CompileReport:
-        source = Source(self.label, self.source, self.filename)
-        rows: list[ReportPart] = []
-        for part in parts:
-            if isinstance(part, NumpyPart):
-                rows.append(numpy_statements(source, part.text, part.reason, part.time_ms, part.reads, {
-                    name: _value_row(name, self.namespace.get(name)) for name in part.writes
-                }))  # fmt: skip
-            elif part.compilation.plan.steps:
-                rows.append(build_report(part.compilation))
-        if not any(isinstance(row, CompileReport) for row in rows):
-            return self._numpy_report(reason, sum(part.time_ms for part in parts if isinstance(part, NumpyPart)))
-        return merge_reports(rows, Cell(self.label, self.source, self.filename), self._is_kept)
 
     def _is_kept(self, name: str) -> bool:
         return not name.startswith("_") if self.options.out is None else name in self.options.out
@@ -202,13 +186,6 @@ class _Job:
         if not isinstance(reason, TracingError):
             report.status = "failed"
         return report
-
-
-def _value_row(name: str, value: Any) -> Value | None:
-    """An array that a statement left under a name, as a report says it."""
-    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biufc":
-        return None
-    return Value(name, str(Aval(value.shape, value.dtype)), value.nbytes)
 
 
 def _restore(namespace: dict[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:

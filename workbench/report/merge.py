@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .build import SpanMap, compare_with_numpy, fallback_row
+from ..runtime.parts import NumpyPart
+from .build import SpanMap, build_report, compare_with_numpy, fallback_row, numpy_report
 from .layout import lay_out_graph
 from .schema import (
     Cell,
@@ -51,19 +52,29 @@ class NumpyStatements:
 ReportPart = CompileReport | NumpyStatements
 
 
-def numpy_statements(
-    source: Any,
-    text: str,
-    reason: BaseException,
-    time_ms: float,
-    reads: frozenset[str],
-    writes: Mapping[str, Value | None],
-) -> NumpyStatements:
-    """Statements of a cell (`source`: label, text, filename, first_line) that ran in NumPy because of `reason`."""
-    fallback = fallback_row(reason, SpanMap(source))
-    fallback.cost_ms = time_ms
-    title = text if len(text) <= MAX_TITLE else text[: MAX_TITLE - 1] + "…"
-    return NumpyStatements(title, fallback, reads, writes, time_ms)
+def parts_report(parts: Sequence[Any], whole: Any, kept: Callable[[str], bool]) -> CompileReport:
+    """The report of a cell or function that ran in parts (`runtime.parts.Part`). whole: its source, as
+    `runtime.compilation.Source` has it; kept: whether a name outlives it."""
+    rows: list[ReportPart] = []
+    for part in parts:
+        if isinstance(part, NumpyPart):
+            rows.append(_numpy_statements(part, whole))
+        elif part.compilation.plan.steps:
+            rows.append(build_report(part.compilation))
+    if any(isinstance(row, CompileReport) for row in rows):
+        return merge_reports(rows, Cell(whole.label, whole.text, whole.filename), kept)
+    in_numpy = [part for part in parts if isinstance(part, NumpyPart)]
+    return numpy_report(whole, in_numpy[0].reason, [sum(part.time_ms for part in in_numpy)])
+
+
+def _numpy_statements(part: NumpyPart, whole: Any) -> NumpyStatements:
+    fallback = fallback_row(part.reason, SpanMap(whole))
+    fallback.cost_ms = part.time_ms
+    title = part.text if len(part.text) <= MAX_TITLE else part.text[: MAX_TITLE - 1] + "…"
+    values = {
+        name: Value(name, str(aval), aval.nbytes) if aval is not None else None for name, aval in part.writes.items()
+    }
+    return NumpyStatements(title, fallback, part.reads, values, part.time_ms)
 
 
 def merge_reports(parts: Sequence[ReportPart], cell: Cell, kept: Callable[[str], bool]) -> CompileReport:

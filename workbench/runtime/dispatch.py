@@ -30,6 +30,7 @@ from .compilation import Compilation, Source, compile_traced
 from .cuda.executable import DeviceExecutable
 from .devices import accelerator, available, canonical, chosen
 from .fast_path import MISS, fast_call
+from .function_parts import FunctionParts
 from .log import logger
 
 
@@ -92,9 +93,10 @@ class Specialisation:
 
 @dataclass(eq=False, slots=True)
 class Fallback:
-    """A key whose trace failed: the plain function runs, for this reason."""
+    """A key whose trace failed: the plain function runs, for this reason, or its parts do."""
 
     reason: TracingError
+    parts: FunctionParts | None = None
 
 
 @dataclass(slots=True)
@@ -231,9 +233,12 @@ class CompiledFunction:
             return self._inline(args, kwargs)
         if self.place == "cpu" and not self._settled and _on_device(args, kwargs):
             return self._on(available("cuda"))(*args, **kwargs)
+        parts: FunctionParts | None = None
         try:
             entry, leaves = self.specialise(args, kwargs)
-            if not isinstance(entry, Fallback) and not entry.needs_numpy(leaves):
+            if isinstance(entry, Fallback):
+                parts = entry.parts
+            elif not entry.needs_numpy(leaves):
                 return entry.call(leaves)
         except (WorkbenchError, MemoryError, RecursionError) as error:
             if self.is_strict or not isinstance(error, BackendError):
@@ -247,6 +252,8 @@ class CompiledFunction:
             failure = None
         # Outside of the `except` clauses, so that an error of the user's own is not chained to ours. Nothing has been
         # written to the arguments yet: NumPy raises the user's errors, and leaves the arguments as it would have.
+        if parts is not None:
+            return parts(*args, **kwargs)
         with running_in_numpy():
             result = self.fn(*args, **kwargs)
         if failure is not None:
@@ -349,8 +356,9 @@ class CompiledFunction:
         except TracingError as error:
             if self.is_strict:
                 raise
-            logger.warning("%s runs in NumPy: %s", self.name, error)
-            entry = Fallback(error)
+            entry = Fallback(error, FunctionParts.of(self.fn, self.source(), error))
+            how = "in NumPy" if entry.parts is None else "in NumPy, or in parts where that is faster"
+            logger.warning("%s runs %s: %s", self.name, how, error)
         else:
             trace_ms = (time.perf_counter() - begin) * 1e3
             captured = [capture.read() for capture in traced.captures]

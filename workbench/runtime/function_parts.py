@@ -27,7 +27,7 @@ WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between pa
 WARM_UP_CALLS = 2  # the first ones compile
 TRIED_CALLS = 3
 
-_RESULT = "__workbench_result__"
+RESULT = "the result"  # no name that a user could have
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class FunctionParts:
             del body[0]  # the docstring
         if body and isinstance(last := body[-1], ast.Return):
             value = last.value if last.value is not None else ast.copy_location(ast.Constant(None), last)
-            target = ast.copy_location(ast.Name(_RESULT, ast.Store()), last)
+            target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
             body[-1] = ast.copy_location(ast.Assign([target], value), last)
         if len(statements_of(body)) < 2:
             return None
@@ -115,7 +115,7 @@ class FunctionParts:
                 self.statements, self.source, namespace, options=_Options(), timed=timed, refused=self.refused
             )
             run.run(self.reason)
-            return namespace.get(_RESULT), run.parts
+            return namespace.get(RESULT), run.parts
         finally:
             namespace.clear()
             with self._lock:

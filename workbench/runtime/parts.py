@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from ..errors import BackendError, TracingError
 from ..frontend.cells import trace_cell
 from ..frontend.scopes import running_in_numpy
+from ..ir import Aval
 from .cells import CellPart, CellResult, Options, run_cell
 from .compilation import Source
 
@@ -32,24 +35,15 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class NumpyPart:
-    """Statements that ran in NumPy. text: their first line; reads, writes: names."""
+    """Statements that ran in NumPy. text: their first line; reads: names; writes: names and, where they hold numeric
+    arrays afterwards, their types."""
 
     statements: tuple[Statement, ...]
     text: str
     reason: Exception
     time_ms: float
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return self._names(ast.Load)
-
-    @property
-    def writes(self) -> frozenset[str]:
-        return self._names(ast.Store)
-
-    def _names(self, context: type) -> frozenset[str]:
-        nodes = (n for s in self.statements for top in s.nodes for n in ast.walk(top) if isinstance(n, ast.Name))
-        return frozenset(n.id for n in nodes if isinstance(n.ctx, context))
+    reads: frozenset[str]
+    writes: dict[str, Aval | None]
 
 
 Part = CellResult | NumpyPart
@@ -196,10 +190,23 @@ class PartedRun:
                 self.last_value = eval(self._code(ast.Expression(last.value), "eval"), self.namespace)
             time_ms = (time.perf_counter() - start) * 1e3
         text = self.lines[statements[0].first - self.whole.first_line].strip()
-        self.parts.append(NumpyPart(statements, text, reason.with_traceback(None), time_ms))
+        writes = {name: _aval_of(self.namespace.get(name)) for name in sorted(_names(statements, ast.Store))}
+        reads = _names(statements, ast.Load)
+        self.parts.append(NumpyPart(statements, text, reason.with_traceback(None), time_ms, reads, writes))
 
     def _code(self, tree: ast.AST, mode: str) -> CodeType:
         return compile(tree, self.whole.filename, mode, self.flags, dont_inherit=True)  # type: ignore[call-overload]
+
+
+def _names(statements: Sequence[Statement], context: type) -> frozenset[str]:
+    names = (n for each in statements for top in each.nodes for n in ast.walk(top) if isinstance(n, ast.Name))
+    return frozenset(name.id for name in names if isinstance(name.ctx, context))
+
+
+def _aval_of(value: Any) -> Aval | None:
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        return Aval(value.shape, value.dtype)
+    return None
 
 
 def _module_line(traceback: TracebackType | None, filename: str) -> int | None:

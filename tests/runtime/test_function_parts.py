@@ -1,0 +1,166 @@
+"""Functions in parts: the statements that cannot be compiled run in NumPy, and the function does what NumPy does."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.errors import TracingError
+from workbench.frontend.trace import trace
+from workbench.runtime.function_parts import TRIED_CALLS, WARM_UP_CALLS, FunctionParts
+from workbench.runtime.parts import NumpyPart
+
+OFFSET = 3.0
+
+
+def parts_of(fn, *args, **kwargs):
+    with pytest.raises(TracingError) as caught:
+        trace(fn, args, kwargs)
+    return FunctionParts.of(fn, wb.jit(fn).source(), caught.value)
+
+
+def mixed(x, k=2.0, *more, bins=8, **names):
+    """A docstring."""
+    y = np.exp(-x * x) * k + OFFSET
+    levels = np.unique(np.round(y, 1))
+    if len(levels) > 3:
+        y = y * 2
+    counts = np.bincount((np.abs(x) * bins).astype(int), minlength=bins)
+    x[:3] = 7
+    total = np.tanh(y) * counts[0] + sum(t * 2 for t in more)
+    return total, {"counts": counts, **names}
+
+
+def test_values_arguments_and_mutation():
+    x = np.random.default_rng(0).normal(size=200)
+    for _ in range(3):
+        mine, theirs = x.copy(), x.copy()
+        parts = parts_of(mixed, x.copy())
+        got, ran = parts.run((mine, 1.5, 4.0), {"bins": 4, "note": "n"}, timed=True)
+        expected = mixed(theirs, 1.5, 4.0, bins=4, note="n")
+        np.testing.assert_allclose(got[0], expected[0], rtol=1e-12)
+        np.testing.assert_array_equal(got[1]["counts"], expected[1]["counts"])
+        assert got[1]["note"] == "n"
+        np.testing.assert_array_equal(mine, theirs)
+        assert [isinstance(part, NumpyPart) for part in ran] == [False, True, False, True, False]
+
+
+def test_closures_and_globals_are_read_at_each_call(monkeypatch):
+    scale = 2.0
+
+    def scaled(x):
+        kept = x[x > 0]
+        return kept * scale + OFFSET
+
+    x = np.arange(-3.0, 4.0)
+    parts = parts_of(scaled, x)
+    np.testing.assert_array_equal(parts.run((x,), {}, timed=False)[0], scaled(x))
+    scale = 5.0
+    monkeypatch.setattr(f"{__name__}.OFFSET", -1.0)
+    np.testing.assert_array_equal(parts.run((x,), {}, timed=False)[0], x[x > 0] * 5 - 1)
+
+
+def raises_late(x):
+    x *= 2
+    n = len(np.unique(x))
+    x += n
+    y = x.reshape(2, 99)
+    x[0] = -1
+    return y
+
+
+def test_an_error_leaves_what_numpy_leaves():
+    mine, theirs = np.arange(12.0), np.arange(12.0)
+    parts = parts_of(raises_late, mine.copy())
+    with pytest.raises(ValueError, match="reshape") as own:
+        parts.run((mine,), {}, timed=False)
+    with pytest.raises(ValueError, match="reshape") as pythons:
+        raises_late(theirs)
+    assert str(own.value) == str(pythons.value)
+    np.testing.assert_array_equal(mine, theirs)
+    assert own.traceback[-1].path == pythons.traceback[-1].path
+    assert own.traceback[-1].lineno == pythons.traceback[-1].lineno
+
+
+def early(x):
+    if len(np.unique(x)) > 3:
+        return x
+    return x + 1
+
+
+def makes_a_function(x):
+    kept = x[x > 0]
+    return lambda: kept
+
+
+def yields(x):
+    kept = x[x > 0]
+    yield kept
+
+
+def looks_at_its_frame(x):
+    kept = x[x > 0]
+    return kept, locals()
+
+
+def escapes(x):
+    kept = x[x > 0]
+    return (k for k in kept)
+
+
+@pytest.mark.parametrize("fn", [early, makes_a_function, yields, looks_at_its_frame, escapes])
+def test_what_does_not_mean_the_same_in_parts_stays_whole(fn):
+    assert FunctionParts.of(fn, wb.jit(fn).source(), TracingError("")) is None
+    x = np.arange(-2.0, 3.0)
+    got, expected = wb.jit(fn)(x), fn(x)
+    if isinstance(expected, np.ndarray):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_the_faster_way_is_kept():
+    parts = parts_of(mixed, np.zeros(10))
+    x = np.arange(10.0)
+    parts(x.copy())
+    assert parts.pays is False and not parts.parts_ms  # NumPy needs microseconds: nothing to gain
+    parts.numpy_ms = [1e9]
+    assert parts.pays is None
+    for _ in range(WARM_UP_CALLS + TRIED_CALLS):
+        parts(x.copy())
+    assert parts.pays is True
+    parts.numpy_ms = [min(parts.parts_ms) / 1e3 + 1.0]
+    parts.parts_ms = [1e6] * (WARM_UP_CALLS + TRIED_CALLS)
+    assert parts.pays is False
+
+
+def test_several_threads_have_namespaces_of_their_own():
+    parts = parts_of(mixed, np.zeros(10))
+    inputs = [np.random.default_rng(seed).normal(size=500) for seed in range(8)]
+    expected = [mixed(x.copy())[0] for x in inputs]
+    got: dict[int, np.ndarray] = {}
+
+    def run(i):
+        for _ in range(5):
+            got[i] = parts.run((inputs[i].copy(),), {}, timed=False)[0][0]
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, values in enumerate(expected):
+        np.testing.assert_allclose(got[i], values, rtol=1e-12)
+
+
+def test_explain_shows_the_parts():
+    x = np.random.default_rng(0).normal(size=500)
+    kept = x.copy()
+    report = wb.explain(mixed)(x)
+    np.testing.assert_array_equal(x, kept)
+    assert report.status == "partly"
+    assert {f.code for f in report.fallbacks} == {"WB110"}
+    assert report.summary.n_kernels >= 2 and report.summary.numpy_ms
+    lines = report.cell.source.splitlines()
+    assert any("np.unique" in lines[f.span.line - 1] for f in report.fallbacks)
