@@ -241,7 +241,7 @@ def test_a_fallback_says_which_line_why_and_what_to_do(caplog):
     assert reason.code == "WB110" and reason.fixes and reason.line == f.__code__.co_firstlineno + 1
     assert "x[x > 1]" in str(reason) and "runs in NumPy" in caplog.text
     report = wb.explain(compiled)(X)
-    assert report.status == "numpy" and report.fallbacks[0].code == "WB110" and report.fallbacks[0].fix
+    assert report.status in ("numpy", "partly") and report.fallbacks[0].code == "WB110" and report.fallbacks[0].fix
 
 
 @pytest.mark.parity("T10")
