@@ -19,7 +19,7 @@ class Namer:
     def fresh(self, wish: str) -> str:
         """`wish` made an identifier, with a number where it is taken."""
         base = re.sub(r"\W", "_", wish, flags=re.ASCII).strip("_") or "value"
-        if base[0].isdigit() or re.fullmatch(r"i\d*|n\d+|j\d*|j_stop|first|last|part|row", base):
+        if base[0].isdigit() or re.fullmatch(r"i\d*|j\d*|j_stop|first|last|part|row", base):
             base = f"v_{base}"
         name = base
         while name in self.taken:

@@ -7,7 +7,7 @@ variables that flow between the two; what cannot be mapped is a reason to refuse
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir import Equation, Var
 from .access import AxisMap, Reader, is_fold, reduced_axes
@@ -15,6 +15,7 @@ from .cost import (
     FLOPS_PER_BYTE,
     MAX_KERNEL_ARRAYS,
     MAX_KERNEL_EQNS,
+    MAX_KERNEL_VALUES,
     MOST_ROWS_TWICE,
     flops_per_element,
     is_expensive,
@@ -24,7 +25,7 @@ from .cost import (
 @dataclass(eq=False, slots=True)
 class Group:
     """A growing cluster. loops: for each equation, its own loop axes -> axes of the group's space, or None where it
-    is evaluated wherever it is read; row: variables that depend on a reduction of this group; reads: what its
+    is evaluated wherever it is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a reduction of this group; reads: what its
     equations read, each other's results included; first, last: positions in the program."""
 
     eqns: list[Equation]
@@ -37,6 +38,7 @@ class Group:
     reads: set[Var]
     first: int
     last: int
+    work: dict[Equation, int]
     separation: str = ""
 
     @property
@@ -59,13 +61,16 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Fit:
     """How two groups merge: `other` joins `base`, whose axes are kept. mapping: axes of `other` -> axes of `base`, None
-    where the equations of `other` are evaluated wherever they are read."""
+    where the equations of `other` are evaluated wherever they are read. repeated: the group that is evaluated at so many
+    `places` instead of one."""
 
     code: str
     base: Group
     other: Group
     mapping: dict[int, int] | None
     reduced: frozenset[int]
+    repeated: Group | None = None
+    places: int = 1
 
     def move(self, axes: AxisMap) -> AxisMap:
         assert self.mapping is not None
@@ -90,7 +95,7 @@ def new_group(position: int, eqn: Equation, reads: set[Var], separation: str) ->
         shape, reduced = out.aval.shape, frozenset()
         align = {out: tuple(range(len(shape)))}
     loops: dict[Equation, AxisMap | None] = {eqn: tuple(range(len(shape)))}
-    return Group([eqn], shape, reduced, loops, align, row, {out}, reads, position, position, separation)
+    return Group([eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, separation)
 
 
 class Fitter:
@@ -113,18 +118,22 @@ class Fitter:
         pairs: set[tuple[int, int]] = set()
         shifted: set[Var] = set()
         connected: dict[Var, float] = {}
+        in_step: dict[Var, int] = {}  # at so many places that its readers share
+        aside: dict[Var, int] = {}  # at so many of their own
         for eqn in down.eqns:
-            loop = down.loops[eqn]
+            loop, work = down.loops[eqn], down.work[eqn]
             for root in self.reader.roots(eqn):
                 if root.var not in up.made:
                     continue
-                connected[root.var] = connected.get(root.var, 0) + root.reads
+                connected[root.var] = connected.get(root.var, 0) + root.reads * work
                 source = up.align.get(root.var)
                 if root.axis_map is None or loop is None or source is None:
                     if root.var in up.row:
                         return Refusal("WB312")
                     shifted.add(root.var)
+                    aside[root.var] = aside.get(root.var, 0) + root.reads * work
                     continue
+                in_step[root.var] = max(in_step.get(root.var, 0), work)
                 for d, length in enumerate(root.var.aval.shape):
                     target, axis = root.axis_map[d], source[d]
                     other = None if target is None else loop[target]
@@ -132,12 +141,14 @@ class Fitter:
                         pairs.add((axis, other))
         if not connected:
             pairs |= self._shared_pairs(up, down)
-        refusal = self._recomputation(up, down, connected, shifted)
+        places = max((in_step.get(v, 0) + aside.get(v, 0) for v in connected), default=1)
+        refusal = self._recomputation(up, down, connected, shifted) or self._growth(up, down, places)
         if refusal is not None:
             return refusal
         code = "WB302" if not connected else "WB301" if shifted else "WB300"
         fit = self._align(up, down, pairs, code)
         if isinstance(fit, Fit):
+            fit = replace(fit, repeated=up, places=places)
             fit = self._check_outputs(fit, up, down) or self._check_phases(fit, up, down) or fit
         if isinstance(fit, Refusal) and fit.code == "WB310" and connected:
             return self._inline(up, down, connected) or (Refusal("WB311") if shifted else fit)
@@ -146,6 +157,9 @@ class Fitter:
     def merge(self, fit: Fit) -> Group:
         """Carry a fit out; `fit.base` grows and is returned."""
         base, other = fit.base, fit.other
+        if fit.repeated is not None and fit.places > 1:
+            fit.repeated.work = {eqn: work * fit.places for eqn, work in fit.repeated.work.items()}
+        base.work.update(other.work)
         base.eqns.extend(other.eqns)
         base.reduced = fit.reduced
         if fit.mapping is None:
@@ -198,7 +212,7 @@ class Fitter:
         """Refuse shifted reads of values that are dear to compute again at every place."""
         if not shifted:
             return None
-        cost = sum(flops_per_element(e) for e in up.eqns)
+        cost = sum(flops_per_element(e) * up.work[e] for e in up.eqns)
         n_places = math.prod(down.shape)
         for var in shifted:
             n_evaluations = connected[var] * n_places
@@ -208,6 +222,14 @@ class Fitter:
             if extra * cost > 2 * var.aval.nbytes * FLOPS_PER_BYTE:
                 return Refusal("WB314")
         return None
+
+    @staticmethod
+    def _growth(up: Group, down: Group, places: int) -> Refusal | None:
+        """Refuse kernels whose text would grow with every merge: shifted reads of shifted reads multiply."""
+        if places == 1:
+            return None
+        length = sum(up.work.values()) * places + sum(down.work.values())
+        return Refusal("WB314") if length > MAX_KERNEL_VALUES else None
 
     def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], code: str) -> Fit | Refusal:
         """Map the loops of the smaller space onto the larger one."""
@@ -319,7 +341,8 @@ class Fitter:
         inside = {*up.eqns, *down.eqns}
         if any(out in self.kept or not self.needed.get(out, set()) <= inside for out in up.made):
             return None
-        refusal = self._recomputation(up, down, connected, set(connected))
+        places = int(max(connected.values()))
+        refusal = self._recomputation(up, down, connected, set(connected)) or self._growth(up, down, places)
         if refusal is not None:
             return refusal
-        return Fit("WB301", down, up, None, down.reduced)
+        return Fit("WB301", down, up, None, down.reduced, up, places)
