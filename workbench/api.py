@@ -136,7 +136,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
                 return numpy_report(compiled.source(), entry.reason, numpy_ms)
             return _explained_in_parts(entry.parts, args, kwargs, numpy_ms)
         compilation = entry.compilation
-        compilation.limits = machine_limits()
+        compilation.limits = machine_limits(compilation.device)
         _time(lambda: entry.call(leaves, compilation.run_timed))
         if not compilation.numpy_ms:
             compilation.numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))

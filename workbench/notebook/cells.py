@@ -225,7 +225,9 @@ class _Baseline:
         """Complete `report`. Returns NumPy's run where its values were put in place of different ones."""
         job = self.job
         reference = baseline.measure(job.code, self.namespace, self.inputs)
-        machine_limits()  # half a second, once on a machine; later reports draw their roofs from it
+        machine_limits(
+            self.result.compilation.device
+        )  # half a second, once on a machine; later reports draw their roofs from it
         self.result.compilation.numpy_ms = list(reference.times_ms)
         report.timings.numpy_ms = list(reference.times_ms)
         compare_with_numpy(report.summary, float(np.median(reference.times_ms)))

@@ -25,6 +25,7 @@ from .plan_graph import merged_and_refused, plan_graph
 from .schema import (
     Cell,
     CompileReport,
+    Crossing,
     EquationRow,
     Fallback,
     Kept,
@@ -76,6 +77,7 @@ def build_report(compilation: Any) -> CompileReport:
         ),
         fallbacks=fallbacks,
         kept=_kept(compilation, machine),
+        crossings=_crossings(compilation),
         verification=_verification(compilation.verification),
         changed=compilation.changed,
         reason=compilation.reason or (fallbacks[0].why if fallbacks else ""),
@@ -331,6 +333,15 @@ def _essence(error: WorkbenchError) -> str:
     """What an error says, without what stands in fields of its own: the code, the excerpt and the fixes."""
     headline = str(error).split("\n\n", 1)[0].removeprefix(error.code).strip()
     return f"{headline}\n{error.provenance}" if error.provenance else headline
+
+
+def _crossings(compilation: Any) -> list[Crossing]:
+    """What the last run copied to the device and back; equal ones (a loop's conditions) as one with all their bytes."""
+    found: dict[tuple[str, str, str], int] = {}
+    for each in getattr(compilation, "crossings", ()):
+        key = (each.name, each.direction, each.why)
+        found[key] = found.get(key, 0) + each.n_bytes
+    return [Crossing(name, direction, n_bytes, why) for (name, direction, why), n_bytes in found.items()]
 
 
 def _falls_back(step: Step) -> TypeGuard[NumpyStep]:

@@ -54,6 +54,7 @@ def kernel_rows(
             threads=info.threads if info is not None else 1,
             compile_ms=info.compile_ms if info is not None else 0.0,
             cached=info.cached if info is not None else False,
+            launch=compilation.executable.compiled[cluster.id].launch_text,
             llvm=_text(machine_code, "llvm", partial(compilation.get_llvm, cluster.id), head),
             asm=_text(machine_code, "asm", partial(compilation.get_asm, cluster.id), head),
         )

@@ -8,17 +8,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..runtime.limits import known_limits
+from ..runtime.limits import known_limits, title_of
 from ..runtime.threads import available_threads
 from .schema import Machine
 
 
 def describe_machine(device: str = "cpu", threads: int | None = None, limits: Any = None) -> Machine:
     """limits: with `copy_gb_per_s` and `peak_gflops`; by default those that were measured on this machine before."""
-    limits = limits if limits is not None else known_limits()
+    limits = limits if limits is not None else known_limits(device)
     return Machine(
         device=device,
-        description=f"{_processor()}, {platform.system()}",
+        description=f"{title_of(device) or _processor()}, {platform.system()}",
         threads=threads if threads is not None else available_threads(),
         copy_gb_per_s=_positive(getattr(limits, "copy_gb_per_s", None)),
         peak_gflops=_positive(getattr(limits, "peak_gflops", None)),
@@ -47,7 +47,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
     from .. import __version__
 
     found = [("workbench", __version__), ("python", platform.python_version())]
-    for name in ("numpy", "numba"):
+    for name in ("numpy", "numba", "numba-cuda", "cupy-cuda12x"):
         try:
             found.append((name, version(name)))
         except PackageNotFoundError:

@@ -238,6 +238,7 @@ class KernelRow:
     bound: str = ""  # "memory" | "compute" | "overhead"
     compile_ms: float = 0.0
     cached: bool = False
+    launch: str = ""  # on a device: grid, block, how threads exchange values, registers
     llvm: Text | None = None
     asm: Text | None = None
 
@@ -311,6 +312,17 @@ class Machine:
 
 
 @dataclass(slots=True)
+class Crossing:
+    """Bytes that one run copied to a device or back. direction: "to device" | "to host"; why: `input`, `result`,
+    `condition`, or the operation that runs on the host; name: the user's, "" where there is none."""
+
+    name: str
+    direction: str
+    bytes: int
+    why: str
+
+
+@dataclass(slots=True)
 class Summary:
     n_kernels: int
     n_ops: int
@@ -340,6 +352,7 @@ class CompileReport:
     timings: Timings = field(default_factory=Timings)
     fallbacks: list[Fallback] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    crossings: list[Crossing] = field(default_factory=list)
     verification: Verification | None = None
     changed: str = ""  # recompiled: what changed, `x f64[1000] -> f32[1000]`
     reason: str = ""  # numpy, failed: why

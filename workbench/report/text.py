@@ -193,6 +193,8 @@ def kernel_facts(kernel: KernelRow) -> list[str]:
         kernel.target,
     ]
     facts.append(", ".join(work))
+    if kernel.launch:
+        facts.append(kernel.launch)
     if kernel.median_ms is not None:
         spread = f" ± {words.time(kernel.iqr_ms / 2)}" if kernel.iqr_ms is not None else ""
         n = f" ({words.count(len(kernel.runs_ms), 'run')})" if kernel.runs_ms else ""
@@ -317,6 +319,9 @@ def _machine(model: ReportModel) -> Iterator[str]:
         *(f"{name} {version}" for name, version in machine.versions.items()),
     ]
     yield "  " + ", ".join(fact for fact in facts if fact)
+    for crossing in model.report.crossings:
+        what = f"{crossing.name}, " if crossing.name else ""
+        yield f"  {words.size(crossing.bytes)} {crossing.direction}: {what}{crossing.why}"
 
 
 Section = Callable[[ReportModel], Iterator[str]]

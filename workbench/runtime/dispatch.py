@@ -295,7 +295,7 @@ class CompiledFunction:
                 there = CompiledFunction(
                     self.fn, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
                     keep_python_scalars=self.keep_python_scalars, show_graph=self.show_graph, strict=self.strict,
-                    name=self.name,
+                    name=self.name, auto_device=False,
                 )  # fmt: skip
                 there.place, there._settled = place, True
                 self._elsewhere[place] = there

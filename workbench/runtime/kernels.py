@@ -54,6 +54,8 @@ class CompiledKernel:
     from_disk: bool
     packed_llvm: bytes  # the disk cache keeps it too: what numba reads back can run, but not be looked at
 
+    launch_text = ""  # kernels of the CPU have ranges, not grids
+
     @property
     def text_key(self) -> bytes:
         """The same for kernels with the same LLVM IR and assembly."""

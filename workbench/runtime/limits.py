@@ -1,4 +1,4 @@
-"""The machine's measured limits: copy bandwidth and peak arithmetic, taken once per machine and kept."""
+"""The measured limits of the machine and of its GPUs: copy bandwidth and peak arithmetic, taken once and kept."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from .buffers import allocate
+from .cuda.memory import memory_of
 from .kernels import cache_folder
 from .threads import available_threads, launch
 
@@ -30,41 +31,68 @@ class Limits:
 
 
 _lock = threading.Lock()
-_known: Limits | None = None
+_known: dict[str, Limits] = {}
 
 
-def machine_limits() -> Limits:
-    """Measure in about a second the first time on this machine; afterwards read back."""
-    global _known
+def machine_limits(device: str = "cpu") -> Limits | None:
+    """Measure in about a second the first time on this machine; afterwards read back. None for the simulator, whose
+    times say nothing about any machine."""
+    place = _measured_as(device)
+    if not place:
+        return None
     with _lock:
-        if _known is None:
-            _known = _read() or _measure()
-        return _known
+        if place not in _known:
+            _known[place] = _read(place) or _measure(place)
+        return _known[place]
 
 
-def known_limits() -> Limits | None:
+def known_limits(device: str = "cpu") -> Limits | None:
     """The limits if they have been measured before; never measures."""
-    global _known
+    place = _measured_as(device)
     with _lock:
-        if _known is None:
-            _known = _read()
-        return _known
+        if place and place not in _known:
+            found = _read(place)
+            if found is not None:
+                _known[place] = found
+        return _known.get(place)
 
 
-def _path():
+def title_of(device: str) -> str:
+    """The name of a GPU, "" for other devices: they are the processor's."""
+    return memory_of(device).title if device.startswith("cuda:") else ""
+
+
+def _measured_as(device: str) -> str:
+    return "" if device == "cuda-sim" else device if device.startswith("cuda:") else "cpu"
+
+
+def _path(place: str):
     folder = cache_folder()
-    return None if folder is None else folder.parent / f"limits-{platform.node()}-{available_threads()}.json"
+    which = available_threads() if place == "cpu" else place.replace(":", "")
+    return None if folder is None else folder.parent / f"limits-{platform.node()}-{which}.json"
 
 
-def _read() -> Limits | None:
-    path = _path()
+def _read(place: str) -> Limits | None:
+    path = _path(place)
     try:
         return None if path is None else Limits(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _measure() -> Limits:
+def _measure(place: str) -> Limits:
+    limits = _measure_cpu() if place == "cpu" else Limits(*memory_of(place).measure_limits(), 1)
+    path = _path(place)
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(asdict(limits)))
+        except OSError:
+            pass
+    return limits
+
+
+def _measure_cpu() -> Limits:
     n_threads = available_threads()
     source = allocate((COPY_BYTES // 8,), np.dtype(np.float64), COPY_BYTES)
     target = allocate((COPY_BYTES // 8,), np.dtype(np.float64), COPY_BYTES)
@@ -79,15 +107,7 @@ def _measure() -> Limits:
     matrix = np.linspace(0.0, 1.0, MATRIX * MATRIX).reshape(MATRIX, MATRIX)
     product = np.empty_like(matrix)
     product_s = _best(lambda: np.matmul(matrix, matrix, out=product))
-    limits = Limits(2 * COPY_BYTES / copy_s / 1e9, 2.0 * MATRIX**3 / product_s / 1e9, n_threads)
-    path = _path()
-    if path is not None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(asdict(limits)))
-        except OSError:
-            pass
-    return limits
+    return Limits(2 * COPY_BYTES / copy_s / 1e9, 2.0 * MATRIX**3 / product_s / 1e9, n_threads)
 
 
 def _best(work: Callable[[], object]) -> float:

@@ -23,6 +23,10 @@ from .driver import why_not
 from .kernels import DeviceKernel, kernel_arguments, kernel_ptx
 from .library import library_call
 
+COPY_BYTES = 1 << 30  # well past any cache
+MATRIX = 8192
+REPEATS = 7
+
 
 class CupyMemory:
     """Memory and launches of one GPU. Work is queued on CuPy's current stream of that device."""
@@ -38,6 +42,7 @@ class CupyMemory:
         self.gpu = cupy.cuda.Device(ordinal)
         digits = str(self.gpu.compute_capability)
         self.capability = (int(digits[:-1]), int(digits[-1]))
+        self.title: str = cupy.cuda.runtime.getDeviceProperties(ordinal)["name"].decode()
         self.memory_errors: tuple[type[BaseException], ...] = (cupy.cuda.memory.OutOfMemoryError,)
 
     @staticmethod
@@ -70,6 +75,27 @@ class CupyMemory:
     def free_bytes(self) -> int:
         """Bytes that an array may take: what the driver has left, and what the pool keeps for the next one."""
         return self.gpu.mem_info[0] + self.cupy.get_default_memory_pool().free_bytes()
+
+    def measure_limits(self) -> tuple[float, float]:
+        cupy = self.cupy
+        n_bytes = min(COPY_BYTES, self.free_bytes() // 4)
+        with self.gpu:
+            source = cupy.zeros(n_bytes // 4, np.float32)
+            target = cupy.empty_like(source)
+            copy_s = self._best(lambda: cupy.copyto(target, source))
+            matrix = cupy.ones((MATRIX, MATRIX), np.float32)
+            product = cupy.empty_like(matrix)
+            product_s = self._best(lambda: cupy.matmul(matrix, matrix, out=product))
+        return 2 * n_bytes / copy_s / 1e9, 2.0 * MATRIX**3 / product_s / 1e9
+
+    def _best(self, work: Callable[[], object]) -> float:
+        """The shortest of some runs, in seconds, by the device's clock."""
+        times = []
+        for _ in range(REPEATS):
+            begin = self.mark()
+            work()
+            times.append(self.between(begin, self.mark()))
+        return min(times)
 
     # ---- kernels ----
 

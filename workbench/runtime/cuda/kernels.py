@@ -48,6 +48,19 @@ class DeviceKernel:
         self.run(geometry.grid, geometry.block, geometry.shared_bytes, *args)
 
     @property
+    def launch_text(self) -> str:
+        """How the kernel is launched, and what it takes: `grid 66 x 1, block 32 x 8, warp shuffles, 40 registers`."""
+        geometry = self.kernel.geometry
+        (gx, gy), (bx, by) = geometry.grid, geometry.block
+        facts = [f"grid {gx} x {gy}", f"block {bx} x {by}", geometry.meets]
+        if self.kernel.finish is not None:
+            facts.append("in two passes")
+        if geometry.shared_bytes:
+            facts.append(f"{geometry.shared_bytes} B of shared memory for the row")
+        facts += [f"{n} {name.replace('_', ' ')}" for name, n in self.resources.items()]
+        return ", ".join(filter(None, facts))
+
+    @property
     def text_key(self) -> bytes:
         """The same for kernels with the same PTX."""
         return self.ptx.encode()

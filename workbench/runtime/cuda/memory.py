@@ -35,6 +35,7 @@ class Memory(Protocol):
     """What an executable asks of a device."""
 
     device: str
+    title: str  # the GPU's name
     memory_errors: tuple[type[BaseException], ...]  # that its allocator raises
 
     def put(self, array: np.ndarray) -> Any:
@@ -73,6 +74,10 @@ class Memory(Protocol):
         """Bytes that are free, as far as that is known."""
         ...
 
+    def measure_limits(self) -> tuple[float, float]:
+        """Copy bandwidth in GB/s, bytes read plus bytes written, and peak float32 arithmetic in Gflop/s."""
+        ...
+
     def record(self, run: Callable[[Sequence[Any]], Sequence[Any]], inputs: Sequence[Any]) -> Callable[..., Any] | None:
         """`run` in a form that is launched at once: `replay(*inputs)` gives its results; None if there is none."""
         ...
@@ -95,6 +100,7 @@ class SimulatedMemory:
     """numba's simulator: kernels run in Python, their memory is ndarrays."""
 
     device = "cuda-sim"
+    title = "numba's CUDA simulator"
     memory_errors: tuple[type[BaseException], ...] = (MemoryError,)
 
     def put(self, array: np.ndarray) -> np.ndarray:
@@ -121,6 +127,9 @@ class SimulatedMemory:
 
     def free_bytes(self) -> int:
         return psutil.virtual_memory().available
+
+    def measure_limits(self) -> tuple[float, float]:
+        raise NotImplementedError("the simulator's times say nothing about a machine")
 
     def record(self, run: Callable[[Sequence[Any]], Sequence[Any]], inputs: Sequence[Any]) -> None:
         return None

@@ -1,0 +1,127 @@
+"""The GPU's side of the runtime over a stand-in for CuPy: launches, arrays that stay, graphs, errors, reports.
+
+What only a device can show (that the driver takes the PTX, that streams overlap) is left to tests/benchmarks/cuda.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.errors import DeviceMemoryError
+
+from . import fake_cupy
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    return fake_cupy.install(monkeypatch)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture
+def x():
+    return np.random.default_rng(0).normal(size=(5, 12))
+
+
+def test_host_arrays_go_there_and_results_come_back(cupy, x):
+    f = wb.jit(softmax, device="cuda")
+    y = f(x)
+    assert type(y) is np.ndarray and f.compilations[0].device == "cuda:0" and fake_cupy.LAUNCHES
+    np.testing.assert_allclose(y, softmax(x), rtol=1e-14)
+
+
+def test_arrays_of_the_device_stay_there(cupy, x):
+    f = wb.jit(softmax)
+    y = f(cupy.asarray(x))
+    assert isinstance(y, cupy.ndarray)
+    np.testing.assert_allclose(cupy.asnumpy(y), softmax(x), rtol=1e-14)
+    (compilation,) = f.compilations
+    assert compilation.device == "cuda:0" and compilation.crossings == ()
+
+
+def test_arrays_of_others_come_in_without_a_copy(cupy, x):
+    class Tensor:  # as PyTorch's and Numba's say where their memory is
+        def __init__(self, array):
+            self.array = array
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    f = wb.jit(lambda a: a * 2 + 1, device="cuda")
+    np.testing.assert_array_equal(cupy.asnumpy(f(Tensor(cupy.asarray(x)))), x * 2 + 1)
+    assert f.compilations[0].crossings == ()
+
+
+def test_views_are_read_where_they_are(cupy):
+    a = np.arange(24.0).reshape(4, 6)
+    f = wb.jit(lambda a: (np.sort(a.T[::-1], axis=0) + a.T[::-1], a.T @ a), device="cuda")
+    for mine, reference in zip(f(a), (np.sort(a.T[::-1], axis=0) + a.T[::-1], a.T @ a), strict=True):
+        np.testing.assert_allclose(mine, reference)
+
+
+def test_what_the_device_has_no_routine_for_crosses_to_the_host(cupy):
+    a = np.array([[2.0, 1.0], [1.0, 3.0]])
+    f = wb.jit(lambda a: np.linalg.eigh(a * 2.0)[0] + 1.0, device="cuda")
+    np.testing.assert_allclose(f(a), np.linalg.eigh(a * 2.0)[0] + 1.0)
+    whys = [(c.direction, c.why) for c in f.compilations[0].crossings]
+    assert whys[0] == ("to device", "input") and whys[-1] == ("to host", "result") and len(whys) >= 4
+
+
+def test_updates_reach_arrays_of_the_device(cupy):
+    def add(a):
+        a[1:] += 2.0
+        return a.sum()
+
+    a = cupy.asarray(np.arange(4.0))
+    total = wb.jit(add, device="cuda")(a)
+    np.testing.assert_array_equal(cupy.asnumpy(a), [0, 3, 4, 5])
+    assert float(total) == 12.0
+
+
+def test_many_launches_become_one_graph(cupy, monkeypatch):
+    def chain(x):
+        for _ in range(3):
+            x = x - x.mean()
+            x = x / x.std()
+        return x
+
+    f = wb.jit(chain, device="cuda")
+    rng = np.random.default_rng(1)
+    for number in range(5):
+        x = rng.normal(size=50)
+        np.testing.assert_allclose(f(x), chain(x), rtol=1e-10)
+        replay = f.compilations[0].executable._replay
+        assert (replay is not None) == (number >= 2)
+
+
+def test_out_of_memory_says_what_would_fit_and_leaves_everything(cupy, x):
+    f = wb.jit(softmax, device="cuda")
+    expected = f(x)
+    fake_cupy.LIMIT_BYTES[0] = 100
+    with pytest.raises(DeviceMemoryError, match="WB606") as caught:
+        f(x)
+    assert isinstance(caught.value, MemoryError) and "nvidia-smi" in str(caught.value)
+    fake_cupy.LIMIT_BYTES[0] = 1 << 40
+    np.testing.assert_array_equal(f(x), expected)
+
+
+def test_the_report_shows_ptx_registers_and_crossings(cupy, x, tmp_path):
+    with wb.config(cache_dir=str(tmp_path)):
+        report = wb.explain(wb.jit(softmax, device="cuda"))(x)
+    text = " ".join(report.to_text().split())
+    assert "Imagined GPU" in text and "40 registers per thread" in text and "to device: x, input" in text
+    assert report.machine.device == "cuda:0" and ".entry" in str(report.kernels["K0"].asm)
+    assert report.crossings[0].bytes == x.nbytes and report.machine.copy_gb_per_s > 0
+    assert all(bar.time_ms >= 0 for bar in report.timings.timeline)
+
+
+def test_auto_device_moves_to_the_gpu(cupy, x, monkeypatch):
+    monkeypatch.setattr("workbench.runtime.dispatch.accelerator", lambda: "cuda:0")
+    monkeypatch.setattr("workbench.runtime.devices.accelerator", lambda: "cuda:0")
+    f = wb.jit(softmax)
+    f(x)
+    assert [c.device for c in f.compilations] == ["cuda:0"]
