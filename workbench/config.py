@@ -22,6 +22,7 @@ class Settings:
     full_tracebacks: show the frames of the workbench, too;
     dump_dir, dump_filter: write every stage of programs whose name matches the regex to this folder ("": nothing);
     cache_dir: where compiled kernels are kept ("": the user's cache folder, "off": nowhere);
+    pool_mb: how much freed memory waits for the next large array, in MiB (-1: a sixteenth of the machine's);
     device: where programs run ("": the GPU for functions with `auto_device`, if there is one, else the CPU).
     """
 
@@ -31,6 +32,7 @@ class Settings:
     dump_dir: str = ""
     dump_filter: str = ""
     cache_dir: str = ""
+    pool_mb: int = -1
     device: str = ""
 
 
@@ -50,6 +52,8 @@ def _checked(name: str, value: Any) -> Any:
         raise TypeError(f"config.{name} must be of type {kind.__name__}, not {type(value).__name__}")
     if name == "threads" and value < 0:
         raise ValueError(f"config.threads must be 0 (all cores) or more, not {value}")
+    if name == "pool_mb" and value < -1:
+        raise ValueError(f"config.pool_mb must be -1 (a sixteenth of memory) or more, not {value}")
     if name == "device" and value:
         device_choices.add(value)
     return value
@@ -63,6 +67,7 @@ def _from_environment() -> Settings:
         dump_dir=os.environ.get("WORKBENCH_DUMP", ""),
         dump_filter=os.environ.get("WORKBENCH_DUMP_FILTER", ""),
         cache_dir=os.environ.get("WORKBENCH_CACHE_DIR", ""),
+        pool_mb=int(os.environ.get("WORKBENCH_POOL_MB") or -1),
         device=_checked("device", os.environ.get("WORKBENCH_DEVICE", "")),
     )
 

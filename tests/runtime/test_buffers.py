@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -60,6 +61,31 @@ def test_the_pool_keeps_no_more_than_its_limit():
         pool.give(BYTES, block)
     assert pool.kept_bytes == 3 * BYTES
     assert pool.clear() == 3 * BYTES and pool.kept_bytes == 0
+
+
+def test_an_idle_pool_gives_its_memory_back():
+    pool = buffers.Pool(64 << 20, idle_s=0.05)
+    for _ in range(2):
+        pool.give(BYTES, pool.take(BYTES))
+        assert pool.kept_bytes == BYTES
+        for _ in range(200):
+            if not pool.kept_bytes:
+                break
+            time.sleep(0.05)
+        assert pool.kept_bytes == 0
+
+
+def test_the_share_of_memory_is_a_setting(pool):
+    with wb.config(pool_mb=0):
+        pool.give(BYTES, pool.take(BYTES))
+        assert pool.kept_bytes == 0
+    with wb.config(pool_mb=2):
+        blocks = [pool.take(BYTES) for _ in range(4)]
+        for block in blocks:
+            pool.give(BYTES, block)
+        assert pool.kept_bytes == 2 << 20
+    with pytest.raises(ValueError, match="pool_mb"):
+        wb.config.pool_mb = -2
 
 
 def test_blocks_of_several_threads_never_overlap(pool):

@@ -1,21 +1,28 @@
 """Buffers: memory for results and intermediates.
 
 Touching fresh pages costs more than the arithmetic of most kernels, so that large blocks are recycled: when the last
-array on a block is gone, the block waits for the next request of its size. The pool keeps at most `config.pool_bytes`
-(a sixteenth of memory by default) and asks for huge pages.
+array on a block is gone, the block waits for the next request of its size. The pool keeps at most `config.pool_mb` (a
+sixteenth of memory by default), asks for huge pages, and gives everything back to the system when nobody has asked for
+a while.
 """
 
 from __future__ import annotations
 
 import mmap
+import os
 import threading
+import time
 
 import numpy as np
 import psutil
 
+from ..config import config
+
 # Below this malloc recycles by itself, and an array costs less than a lease.
 LARGE_BYTES = 1 << 19
 PAGE = 1 << 21
+# The pool is emptied when no block has been taken or given for so long.
+IDLE_S = 20.0
 
 
 class Block:
@@ -31,14 +38,26 @@ class Block:
 class Pool:
     """Freed blocks, by size."""
 
-    def __init__(self, limit_bytes: int):
-        self.limit_bytes = limit_bytes
+    def __init__(self, limit_bytes: int, idle_s: float = IDLE_S):
+        self.most_bytes = limit_bytes
+        self.idle_s = idle_s
         self.kept_bytes = 0
+        self._used = 0.0  # when a block was last taken or given
+        self._watched = False
         self._free: dict[int, list[Block]] = {}
         self._lock = threading.RLock()  # a finaliser may run while we hold it
 
+    @property
+    def limit_bytes(self) -> int:
+        """The most that waits: `config.pool_mb`, where it is set."""
+        return self.most_bytes if config.pool_mb < 0 else config.pool_mb << 20
+
     def take(self, n_bytes: int) -> Block:
         with self._lock:
+            self._used = time.monotonic()
+            if not self._watched:
+                self._watched = True
+                threading.Thread(target=self._empty_when_idle, name="workbench-pool", daemon=True).start()
             blocks = self._free.get(n_bytes)
             if blocks:
                 self.kept_bytes -= n_bytes
@@ -53,10 +72,22 @@ class Pool:
         return Block(memory)
 
     def give(self, n_bytes: int, block: Block) -> None:
+        """Keep a block, if there is room; in a pool that has been idle for long, nobody waits for it."""
         with self._lock:
-            if self.kept_bytes + n_bytes <= self.limit_bytes:
+            if self._watched and self.kept_bytes + n_bytes <= self.limit_bytes:
+                self._used = time.monotonic()
                 self.kept_bytes += n_bytes
                 self._free.setdefault(n_bytes, []).append(block)
+
+    def _empty_when_idle(self) -> None:
+        """A thread that sleeps as long as blocks come and go. (`give` could not start one: finalisers call it.)"""
+        while True:
+            time.sleep(max(self._used + self.idle_s - time.monotonic(), 0.0))
+            with self._lock:
+                if self._used + self.idle_s <= time.monotonic():
+                    self.clear()
+                    self._watched = False
+                    return
 
     def clear(self) -> int:
         """Give all kept blocks back to the system; how many bytes that were."""
@@ -89,6 +120,15 @@ class _Lease:
 
 
 pool = Pool(psutil.virtual_memory().total // 16)
+
+
+def _forget_watcher() -> None:
+    pool._watched = False  # threads do not survive a fork
+    pool._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_watcher)
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype, n_bytes: int) -> np.ndarray:
