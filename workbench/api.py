@@ -86,13 +86,16 @@ def djit(func: Function | None = None, show_graph: bool = False, auto_device: bo
 
 
 def make_jaxpr(fun: Function, static_argnums: int | Collection[int] | None = None) -> Callable[..., Jaxpr]:
-    """A function that returns the program of `fun` for given arguments, as traced: `print(make_jaxpr(f)(x, y))`."""
+    """A function that returns the program of `fun` for given arguments, as traced: `print(make_jaxpr(f)(x, y))`.
+
+    Raises a TracingError where `jit` would run `fun` in NumPy, except for side effects: these happen, as in JAX.
+    """
 
     def traced(*args: Any, **kwargs: Any) -> Jaxpr:
         compiled = fun if isinstance(fun, CompiledFunction) else CompiledFunction(fun, static_argnums=static_argnums)
         return trace(
             compiled.fn, args, kwargs, static_argnums=compiled.static_argnums, static_argnames=compiled.static_argnames,
-            strict=True, name=compiled.name,
+            strict=True, name=compiled.name, converts=not compiled.is_strict,
         ).jaxpr  # fmt: skip
 
     return traced

@@ -235,3 +235,16 @@ def test_sum_squared_error_of_500_by_500(rng):
     np.testing.assert_allclose(f(a, b), np.sum((a - b) ** 2), rtol=1e-14)
     (compilation,) = f.compilations
     assert len(compilation.kernels) == 1 and len(compilation.plan.steps) == 1
+
+
+@pytest.mark.parity("B2")
+def test_the_printed_program_has_the_converted_branch():
+    def halve_or_negate(x):
+        if x.sum() > 0:
+            return x / 2
+        return -x
+
+    printed = wb.xpr(halve_or_negate, np.ones(3))
+    assert "cond[" in printed and "neg" in printed and "div" in printed
+    with pytest.raises(wb.errors.TracerBoolConversionError), wb.config(strict=True):
+        wb.xpr(halve_or_negate, np.ones(3))

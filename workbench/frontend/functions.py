@@ -115,7 +115,7 @@ def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Re
     originals = fn.__closure__ or ()
     # The cells are made first and filled later: a function may be in its own closure.
     cells = tuple([_new_cell(lifter, cell) for cell in originals])
-    code = rebuild_code(fn.__code__, convert=not lifter.trace.strict)
+    code = rebuild_code(fn.__code__, convert=lifter.trace.converts)
     overlay = lifter.overlay(fn.__globals__)
     overlay.place(class_body_names(code))
     new = types.FunctionType(code, overlay, fn.__name__, None, cells or None)

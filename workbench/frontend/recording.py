@@ -38,9 +38,11 @@ class Trace:
     constants: variables with the arrays bound to them; scopes: the `jit_scope`s entered, outermost first.
     """
 
-    def __init__(self, name: str = "", *, strict: bool = False, keep_python_scalars: bool = False):
+    def __init__(self, name: str = "", *, strict: bool = False, keep_python_scalars: bool = False,
+                 converts: bool | None = None):  # fmt: skip
         self.name = name
         self.strict = strict
+        self.converts = not strict if converts is None else converts
         self.keep_python_scalars = keep_python_scalars
         self.parent: Trace | None = None
         self.live = False

@@ -29,7 +29,9 @@ class Region:
         has written to them.
         """
         parent = require_trace()
-        self.record = record = Trace(parent.name, strict=parent.strict, keep_python_scalars=parent.keep_python_scalars)
+        self.record = record = Trace(
+            parent.name, strict=parent.strict, keep_python_scalars=parent.keep_python_scalars, converts=parent.converts
+        )
         record.region, record.lifter, record.scopes = True, parent.lifter, parent.scopes
         record.entry = parent.entry
         self.forget = record.forget = forget

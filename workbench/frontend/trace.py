@@ -78,6 +78,7 @@ def trace(
     fn: Callable, args: tuple, kwargs: dict[str, Any], *,
     static_argnums: int | Collection[int] = (), static_argnames: str | Collection[str] = (),
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
+    converts: bool | None = None,
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -88,6 +89,7 @@ def trace(
     keep_python_scalars : Python floats are constants, too.
     strict : side effects happen while tracing instead of raising, as in JAX.
     name : of the program; by default the function's.
+    converts : whether Python's control flow over traced values becomes branches and loops; by default, unless strict.
 
     Raises
     ------
@@ -99,7 +101,7 @@ def trace(
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
     numbers = {n + len(args) if n < 0 else n for n in numbers}
     parameters = _parameter_names(fn, len(args))
-    record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars)
+    record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts)
     lifter = record.lifter = Lifter(record)
     with recording(record):
         _enter(record)
