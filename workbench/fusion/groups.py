@@ -25,8 +25,9 @@ from .cost import (
 @dataclass(eq=False, slots=True)
 class Group:
     """A growing cluster. loops: for each equation, its own loop axes -> axes of the group's space, or None where it
-    is evaluated wherever it is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a reduction of this group; reads: what its
-    equations read, each other's results included; first, last: positions in the program."""
+    is evaluated wherever it is read; work: at how many places it is evaluated for one element of the space; row:
+    variables that depend on a reduction of this group; reads: what its equations read, each other's results included;
+    first, last: positions in the program."""
 
     eqns: list[Equation]
     shape: tuple[int, ...]
@@ -61,8 +62,8 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Fit:
     """How two groups merge: `other` joins `base`, whose axes are kept. mapping: axes of `other` -> axes of `base`, None
-    where the equations of `other` are evaluated wherever they are read. repeated: the group that is evaluated at so many
-    `places` instead of one."""
+    where the equations of `other` are evaluated wherever they are read. repeated: the group that is evaluated at so
+    many `places` instead of one."""
 
     code: str
     base: Group

@@ -192,9 +192,9 @@ def using_allocator(allocator: Any):
 
 def install(monkeypatch: Any) -> ModuleType:
     """Make this module `cupy`, and the driver content; kernels get PTX that names them and nothing else."""
+    from workbench.codegen.cuda.tuning import SIMULATOR
     from workbench.runtime import devices
     from workbench.runtime.cuda import cupy_memory, driver, executable
-    from workbench.codegen.cuda.tuning import SIMULATOR
 
     module = ModuleType("cupy")
     for name in "broadcast_to concatenate copyto cumprod cumsum empty_like flip matmul ones sort zeros".split():
