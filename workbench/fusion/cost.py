@@ -10,8 +10,10 @@ FLOPS_PER_BYTE = 1.0
 # LLVM's time grows faster than linearly with the length of a loop body.
 MAX_KERNEL_EQNS = 200
 MAX_KERNEL_ARRAYS = 40
-# Values of a kernel where some are computed at several places.
-MAX_KERNEL_VALUES = 400
+# The same of a kernel that computes some values at several places: it pays less, and takes as long to compile.
+MAX_REPEATED_TEXT = 100
+# A choice between operands is an if-else, and counts as so many equations.
+LINES_OF_A_CHOICE = 4
 # Rows (the three coordinates of many points) that a kernel goes down twice, then in the cache. A higher bound would
 # change the plan, and so compile anew, for shapes that people do vary.
 MOST_ROWS_TWICE = 4

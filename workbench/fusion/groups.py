@@ -10,12 +10,13 @@ import math
 from dataclasses import dataclass, replace
 
 from ..ir import Equation, Var
-from .access import AxisMap, Reader, is_fold, reduced_axes
+from .access import AxisMap, Reader, is_fold, is_index_map, reduced_axes
 from .cost import (
     FLOPS_PER_BYTE,
+    LINES_OF_A_CHOICE,
     MAX_KERNEL_ARRAYS,
     MAX_KERNEL_EQNS,
-    MAX_KERNEL_VALUES,
+    MAX_REPEATED_TEXT,
     MOST_ROWS_TWICE,
     flops_per_element,
     is_expensive,
@@ -24,10 +25,12 @@ from .cost import (
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """A growing cluster. loops: for each equation, its own loop axes -> axes of the group's space, or None where it
-    is evaluated wherever it is read; work: at how many places it is evaluated for one element of the space; row:
-    variables that depend on a reduction of this group; reads: what its equations read, each other's results included;
-    first, last: positions in the program."""
+    """A growing cluster.
+
+    loops: for each equation, its own loop axes -> axes of the group's space, or None where it is evaluated wherever it
+    is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a
+    reduction of this group; reads: what its equations read, each other's results included; first, last: positions in
+    the program."""
 
     eqns: list[Equation]
     shape: tuple[int, ...]
@@ -62,8 +65,8 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Fit:
     """How two groups merge: `other` joins `base`, whose axes are kept. mapping: axes of `other` -> axes of `base`, None
-    where the equations of `other` are evaluated wherever they are read. repeated: the group that is evaluated at so
-    many `places` instead of one."""
+    where the equations of `other` are evaluated wherever they are read. repeated: the group that is evaluated at
+    `places` places instead of one."""
 
     code: str
     base: Group
@@ -99,6 +102,11 @@ def new_group(position: int, eqn: Equation, reads: set[Var], separation: str) ->
     return Group([eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, separation)
 
 
+def _text_length(group: Group) -> int:
+    """Of a kernel for `group`, in lines. A choice between operands is an if-else."""
+    return sum(work * (LINES_OF_A_CHOICE if is_index_map(eqn) else 1) for eqn, work in group.work.items())
+
+
 class Fitter:
     """Decides merges. needed: for each variable the equations that read it from memory or registers, lazily evaluated
     ones seen through; kept: variables that must reach memory for the program's results or other steps; order:
@@ -114,8 +122,6 @@ class Fitter:
         """Merge `down`, which reads results of `up` (or only shares inputs with it), into one group."""
         if up.separation != down.separation:
             return Refusal("WB321")
-        if len(up.eqns) + len(down.eqns) > MAX_KERNEL_EQNS:
-            return Refusal("WB317")
         pairs: set[tuple[int, int]] = set()
         shifted: set[Var] = set()
         connected: dict[Var, float] = {}
@@ -227,10 +233,10 @@ class Fitter:
     @staticmethod
     def _growth(up: Group, down: Group, places: int) -> Refusal | None:
         """Refuse kernels whose text would grow with every merge: shifted reads of shifted reads multiply."""
-        if places == 1:
-            return None
-        length = sum(up.work.values()) * places + sum(down.work.values())
-        return Refusal("WB314") if length > MAX_KERNEL_VALUES else None
+        length = places * _text_length(up) + _text_length(down)
+        if places > 1 and length > MAX_REPEATED_TEXT:
+            return Refusal("WB314")
+        return Refusal("WB317") if length > MAX_KERNEL_EQNS else None
 
     def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], code: str) -> Fit | Refusal:
         """Map the loops of the smaller space onto the larger one."""
