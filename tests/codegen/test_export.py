@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import workbench as wb
 import workbench.primitives  # noqa: F401  (declares the primitives)
 from tests.fusion import programs
 from workbench.codegen.export import standalone
@@ -39,3 +40,19 @@ def test_exported_kernel_runs_alone(program, tmp_path):
     subprocess.run([sys.executable, "-c", CALLER, *files], check=True, cwd=tmp_path, timeout=120)
     (expected,) = eval_jaxpr(jaxpr, *inputs)
     np.testing.assert_allclose(np.load(tmp_path / "result.npy"), expected, rtol=1e-12)
+
+
+def test_a_kernel_that_updates_an_array_takes_it_and_gives_it_back():
+    def boundary(p):
+        p[0, :] = p[1, :]
+
+    compiled = wb.jit(boundary)
+    p = np.arange(200.0).reshape(10, 20)
+    compiled(p)
+    (kernel,) = compiled.compilations[-1].kernels.values()
+    scope: dict = {}
+    exec(standalone(kernel), scope)
+    q = np.arange(200.0).reshape(10, 20)
+    result = scope["run"](q)
+    assert result is q
+    np.testing.assert_array_equal(q, p)

@@ -25,10 +25,10 @@ def standalone(kernel: Kernel) -> str:
 
 def _run(kernel: Kernel) -> str:
     every = list(kernel.args) + (list(kernel.finish.args) if kernel.finish else [])
-    inputs = list(dict.fromkeys(a.name for a in every if a.kind == "in"))
-    made: dict[str, KernelArg] = {a.name: a for a in every if a.kind in ("out", "scratch")}
+    inputs = list(dict.fromkeys(a.name for a in every if a.kind == "in" or a.holds))
+    made: dict[str, KernelArg] = {a.name: a for a in every if a.kind in ("out", "update", "scratch") and not a.holds}
     sizes = {a.name: a.value for a in every if a.kind == "size"}
-    outputs = [a.name for a in made.values() if a.kind == "out"]
+    outputs = list(dict.fromkeys(a.name for a in every if a.kind in ("out", "update")))
     parameters = [*inputs, *(f"{name}={value}" for name, value in sizes.items())]
     lines = [f"def run({', '.join(parameters)}):"]
     lines += [f"    {name} = np.empty({a.shape}, np.{_numpy_name(a.dtype)})" for name, a in made.items()]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from typing import Literal as Choice
 
 from ..ir import Var
 
-ArgKind = Choice["in", "out", "scratch", "size"]
+ArgKind = Choice["in", "out", "update", "scratch", "size"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -16,6 +17,8 @@ class KernelArg:
     """One argument after `(start, stop)`.
 
     in / out: an array, `var` says which, `layout` is "C" or "A" (any strides), `ndim` and `dtype` are its numba type;
+    an "out" array that `holds` something before the launch is also read, or written in part;
+    update: the elements that `var` gets in place of others, on their own: someone copies them there after the launch;
     scratch: partial results, `shape` is allocated per call (its axis 0 counts the parts);
     size: an integer that depends on the shapes, `value` for this program.
     """
@@ -28,6 +31,7 @@ class KernelArg:
     layout: str = "C"
     shape: tuple[int, ...] = ()
     value: int = 0
+    holds: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,7 +41,8 @@ class Kernel:
 
     extent: the outer loop's length for this program; grain: the least range worth a thread of its own;
     finish: the kernel that combines the partial results that this one leaves in its scratch arguments (they have the
-    same names there), with an outer loop of its own; functions: the scalar functions that the source calls.
+    same names there), with an outer loop of its own; functions: the scalar functions that the source calls; takes:
+    results that are written into the memory of an input, which must be passed as their "out" argument.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
     """
 
@@ -55,6 +60,7 @@ class Kernel:
     finish: Kernel | None = None
     functions: tuple[Any, ...] = ()
     geometry: Any = None  # of a launch on a device: `codegen.cuda.nests.Geometry`
+    takes: Mapping[Var, Var] = field(default_factory=dict)
 
     @property
     def signature(self) -> tuple[tuple[str, int, str] | str, ...]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from ..fusion.access import is_fold, is_index_map, reduced_axes
 from ..fusion.cost import flops
 from ..fusion.plan import Cluster
 from ..ir import Jaxpr, Literal, Var
 from .blocks import Block
+from .hazards import count_elements, is_hazard
 from .kernel import Kernel, KernelArg
 from .names import Namer
 from .nests import Nest, canonical_index
@@ -34,15 +36,32 @@ LARGEST_COINCIDENCE = 16
 PARTS = ("parts", "column parts")
 
 
-def lower_cluster(cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal] = frozenset()) -> Kernel:
-    """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous. counts: literals
-    that become run-time arguments (see `element_counts`)."""
-    writer = _Writer(cluster, layouts, counts)
+def lower_cluster(
+    cluster: Cluster,
+    layouts: Mapping[Var, str],
+    counts: frozenset[Literal] = frozenset(),
+    takes: Mapping[Var, Var] | None = None,
+) -> Kernel:
+    """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous, except where they
+    take over the memory of an input. counts: literals that become run-time arguments (see `element_counts`). takes:
+    results that may do so, because nobody needs that input any more; the kernel says which ones do."""
+    takes = dict(takes or {})
+    updates: set[Var] = set()
+    while True:
+        writer = _Writer(cluster, layouts, counts, takes, updates)
+        hazards = writer.hazards()
+        if not hazards:
+            break
+        for out in hazards:
+            base = takes.pop(out)
+            # Computed aside and then copied, or into an array of its own that gets the other elements: the lesser one.
+            if out in cluster.stores and 2 * math.prod(cluster.space.shape) < base.aval.size:
+                updates.add(out)
     if writer.can_flatten():
-        return _Writer(cluster, layouts, counts, flat=True).kernel()
-    columns = writer.strip_columns()
+        return _Writer(cluster, layouts, counts, takes, updates, flat=True).kernel()
+    columns = None if cluster.stores else writer.strip_columns()
     if columns is not None:
-        try:
+        try:  # strips don't read and write in step
             return _Writer(cluster, layouts, counts, columns=columns).kernel()
         except NotStrungError:
             pass
@@ -87,24 +106,29 @@ class _Writer:
     """Writes one kernel. flat: as one loop over the elements; columns: in strips over these axes."""
 
     def __init__(
-        self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], *, flat: bool = False,
+        self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal],
+        takes: Mapping[Var, Var] = MappingProxyType({}), updates: Collection[Var] = (), *, flat: bool = False,
         columns: list[int] | None = None,
     ):  # fmt: skip
         self.cluster = cluster
         self.layouts = layouts
+        self.takes = dict(takes)
+        self.updates = frozenset(updates)
         self.flat = flat
         self.namer = Namer()
-        self.inputs = {var: self.namer.for_var(var, "x") for var in cluster.invars}
-        self.outputs = {var: self.namer.fresh(f"{self._wish(var)}_out") for var in cluster.outvars}
+        taken = set(takes.values())
+        self.inputs = {var: self.namer.for_var(var, "x") for var in cluster.invars if var not in taken}
+        self.outputs = {var: self._output_name(var) for var in cluster.outvars}
+        self.arrays = {**self.inputs, **{base: self.outputs[out] for out, base in takes.items()}}
         self.canonical = canonical_index(cluster.space.shape)
-        self.values = Values(cluster, self.namer, self.inputs, self.canonical, counts, flat)
+        self.values = Values(cluster, self.namer, self.arrays, self.canonical, counts, flat)
         self.nest = self._nest(columns)
         self.nest.write()
 
     def _nest(self, columns: list[int] | None) -> Nest:
-        plain = Nest(self.cluster, self.values, self.namer, self.outputs, self.flat)
+        plain = Nest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.updates)
         given = (self.cluster, self.values, self.namer, self.outputs, self.layouts)
-        if ColumnParts.fits(plain):
+        if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
         return plain if columns is None else StripMap(*given, columns)
 
@@ -113,6 +137,11 @@ class _Writer:
         if isinstance(self.nest, ColumnParts):
             return self.nest.outer
         return columns_of(self.nest, self.layouts) if self.nest.shape_kind == "map" else None
+
+    def _output_name(self, var: Var) -> str:
+        if var in self.takes:
+            return self.namer.for_var(self.takes[var], self._wish(var))
+        return self.namer.fresh(f"{self._wish(var)}_out")
 
     def _wish(self, var: Var) -> str:
         eqn = next(e for e in self.cluster.eqns if var in e.outvars)
@@ -125,9 +154,59 @@ class _Writer:
             return False
         if sum(length != 1 for length in shape) < 2:
             return False
-        arrays = [v for v in (*self.inputs, *self._full_outputs()) if v.aval.ndim]
+        arrays = [v for v in (*self.arrays, *self._full_outputs()) if v.aval.ndim]
+        if any(map(self._is_placed, self.outputs)) or self.updates:
+            return False
         in_order = all(v.aval.shape == shape and self.layouts.get(v, "C") == "C" for v in arrays)
         return in_order and bool(arrays) and not any(fold.kind.startswith("arg") for fold in self.nest.folds.values())
+
+    def hazards(self) -> list[Var]:
+        """The results that may not take the memory of an input, because the kernel would read what it has written."""
+        found = []
+        for out, base in self.takes.items():
+            reads = self.values.reads.get(base, set())
+            if self.nest.shape_kind in PARTS:
+                unsafe = base in self.cluster.invars
+            else:
+                in_step = self.nest.shape_kind == "map"
+                lengths, sizes = self.cluster.space.shape, self._known_sizes()
+                unsafe = any(
+                    is_hazard(self.nest.writes[out], read, lengths, sizes, in_step=in_step) for read in reads
+                )  # fmt: skip
+            if unsafe:
+                found.append(out)
+        return found
+
+    def _known_sizes(self) -> dict[str, int]:
+        """The values of the names that index expressions hold."""
+        sizes = dict(self.values.sizes)
+        for var, name in self.arrays.items():
+            sizes.update({f"{name}.shape[{axis}]": length for axis, length in enumerate(var.aval.shape)})
+        return sizes
+
+    def _is_placed(self, var: Var) -> bool:
+        """Whether a result's array is larger than the loops: an array with some elements replaced."""
+        return var in self.cluster.stores and var not in self.updates
+
+    def _bytes_moved(self) -> int:
+        """Reads and writes of memory, once each: of an array that is read in part, that part."""
+        lengths, sizes = self.cluster.space.shape, self._known_sizes()
+        n_loops = math.prod(lengths)
+        total = 0
+        for var in self.cluster.invars:
+            n = count_elements(list(self.values.reads.get(var, ())), lengths, sizes)
+            if n is None or self.nest.shape_kind in PARTS:  # the finishing kernel reads some, too
+                n = var.aval.size
+            total += min(n, var.aval.size) * var.aval.dtype.itemsize
+        for out in self.outputs:
+            base = self.cluster.stores.get(out)
+            n = out.aval.size if base is None else n_loops
+            if base is not None and out in self.updates:
+                n += 2 * n_loops  # copied
+            elif base is not None and self.takes.get(out) is not base:
+                n += 2 * (base.aval.size - n_loops)  # the other elements, which are copied from it
+            total += n * out.aval.dtype.itemsize
+        return total
 
     def _full_outputs(self) -> list[Var]:
         if self.nest.shape_kind == "map":
@@ -145,8 +224,8 @@ class _Writer:
         head = self._head()
         body = [*head, *self.nest.root.render(1)]
         args = [
-            *(self._array("in", v, n) for v, n in self.inputs.items()),
-            *(self._array("out", v, n) for v, n in written.items()),
+            *(self._input(v, n) for v, n in self.inputs.items()),
+            *(self._result(v, n) for v, n in written.items()),
             *self._scratch(),
             *(KernelArg(n, "size", value=v) for n, v in self.values.sizes.items()),
         ]
@@ -157,12 +236,12 @@ class _Writer:
         """Views and sizes that the loops use."""
         lines: list[tuple[str, tuple[int, ...]]] = []
         if self.flat:
-            arrays = [n for v, n in self.inputs.items() if v.aval.ndim]
+            arrays = [n for v, n in self.arrays.items() if v.aval.ndim]
             arrays += [self.outputs[v] for v in self._full_outputs()]
-            lines = [(f"    {name} = flat({name})", ()) for name in arrays]
+            lines = [(f"    {name} = flat({name})", ()) for name in dict.fromkeys(arrays)]
         for axis, name in self.nest.bounds.items():
             if self.flat:
-                size = next(n for v, n in self.inputs.items() if v.aval.ndim) + ".size"
+                size = next(n for v, n in self.arrays.items() if v.aval.ndim) + ".size"
             else:
                 size = self._axis_size(axis, name)
             if size != name:
@@ -172,7 +251,7 @@ class _Writer:
     def _axis_size(self, axis: int, name: str) -> str:
         for var, array in self.outputs.items():
             axes = self.cluster.space.align[var]
-            if axis in axes and not self._is_finished(var):
+            if axis in axes and not self._is_finished(var) and not self._is_placed(var):
                 return f"{array}.shape[{axes.index(axis)}]"
         known = self.values.size_of_axis.get(axis)
         if known is not None:
@@ -180,9 +259,18 @@ class _Writer:
         self.values.sizes[name] = self.cluster.space.shape[axis]
         return name
 
-    def _array(self, kind: str, var: Var, name: str) -> KernelArg:
-        layout = self.layouts.get(var, "C") if kind == "in" else "C"
-        return KernelArg(name, kind, var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape)  # type: ignore[arg-type]  # kind is "in" or "out"
+    def _input(self, var: Var, name: str) -> KernelArg:
+        layout = self.layouts.get(var, "C")
+        return KernelArg(name, "in", var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape)
+
+    def _result(self, var: Var, name: str) -> KernelArg:
+        """The argument of a result: the layout is that of the array whose memory it takes."""
+        if var in self.updates:
+            shape = self.values.producer[var].invars[1].aval.shape
+            return KernelArg(name, "update", var, var.aval.dtype.name, len(shape), "C", shape)
+        layout = self.layouts.get(self.takes[var], "C") if var in self.takes else "C"
+        holds = var in self.takes or var in self.cluster.stores
+        return KernelArg(name, "out", var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape, holds=holds)
 
     def _scratch(self) -> list[KernelArg]:
         shapes = [s.shape or (self.nest.extent,) for s in self.nest.scratch]
@@ -193,7 +281,7 @@ class _Writer:
 
     def _finish(self, finished: list[Var]) -> Kernel:
         """The kernel that combines the partial results and computes what follows from the totals."""
-        values = Values(self.cluster, self.namer, self.inputs, self.canonical, self.values.counts, False)
+        values = Values(self.cluster, self.namer, self.arrays, self.canonical, self.values.counts, False)
         nest, root = self.nest, Block()
         block, at, extent, per_step = root, "part", 1, 1
         if isinstance(nest, ColumnParts):
@@ -222,16 +310,15 @@ class _Writer:
             values.totals[out] = name
         nest.values, saved = values, nest.values
         for out in finished:
-            text = values.value(out, nest.at(out), block)
-            index = ", ".join(map(str, nest.at(out))) or "()"
-            block.line(f"{self.outputs[out]}[{index}] = {text}", (values.number[values.producer[out]],))
+            text = nest.result(out, block)
+            block.line(f"{nest.target(out, block)} = {text}", (values.number[values.producer[out]],))
         nest.values = saved
         block = root
         words = {word for text, _ in block.render() for word in re.findall(r"\w+", text)}
         used = {v for v, name in self.inputs.items() if name in words}
         args = [
-            *(self._array("in", v, self.inputs[v]) for v in self.inputs if v in used),
-            *(self._array("out", v, self.outputs[v]) for v in finished),
+            *(self._input(v, self.inputs[v]) for v in self.inputs if v in used),
+            *(self._result(v, self.outputs[v]) for v in finished),
             *self._scratch(),
             *(KernelArg(n, "size", value=v) for n, v in values.sizes.items()),
         ]
@@ -248,14 +335,14 @@ class _Writer:
         n_elements = 1
         for length in cluster.space.shape:
             n_elements *= length
-        moved = sum(v.aval.nbytes for v in (*cluster.invars, *cluster.outvars))
+        moved = self._bytes_moved()
         n_flops = sum(flops(e) for e in cluster.eqns)
         step_ns = (NS_PER_BYTE * moved + NS_PER_FLOP * n_flops) / max(self.nest.extent, 1)
         grain = max(1, math.ceil(GRAIN_NS / max(step_ns, 1e-3)))
         return Kernel(
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
             n_flops, moved, line_eqns, finish=finish,
-            functions=scalar_functions(source),
+            functions=scalar_functions(source), takes=self.takes,
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

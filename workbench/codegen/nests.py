@@ -19,7 +19,7 @@ from ..primitives.lowering import Pointwise
 from .blocks import Block
 from .folds import BLOCK, Fold
 from .names import Namer
-from .values import IndexTuple, Values
+from .values import IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
 COLUMNS = 512
@@ -38,15 +38,21 @@ class Scratch:
 
 class Nest:
     """Writes the loops of `cluster`. After `write`, `root` holds the body, `extent` and `per_step` (elements for one
-    step of the outer loop) describe it, and `scratch` lists the partial results, if any."""
+    step of the outer loop) describe it, `scratch` lists the partial results, if any, and `writes` says at which index
+    results are written. temporaries: updates that are not written into their array, but on their own."""
 
-    def __init__(self, cluster: Cluster, values: Values, namer: Namer, outputs: dict[Var, str], flat: bool):
+    def __init__(
+        self, cluster: Cluster, values: Values, namer: Namer, outputs: dict[Var, str], flat: bool,
+        temporaries: frozenset[Var] = frozenset(),
+    ):  # fmt: skip
         self.cluster = cluster
         self.space = cluster.space
         self.values = values
         self.namer = namer
         self.outputs = outputs
         self.flat = flat
+        self.temporaries = temporaries
+        self.writes: dict[Var, IndexTuple] = {}
         self.root = Block()
         self.scratch: list[Scratch] = []
         self.folds: dict[Var, Fold] = {}
@@ -405,17 +411,34 @@ class Nest:
         self.values.totals[out] = text
 
     def _store(self, outs: list[Var], body: Block) -> None:
-        """Compute all results, then store them: a store must not make a later load look changed."""
-        texts = [(out, self.values.value(out, self.at(out), body)) for out in outs]
+        """Compute all results, then store them: a store must not make a later load look changed, nor change it."""
+        texts = [(out, self.result(out, body)) for out in outs]
+        for k, (out, text) in enumerate(texts):
+            if len(texts) > 1 and "[" in text:
+                name = self.namer.for_var(out, "value")
+                body.value_line(f"{name} = {text}", self._numbers(self.values.producer[out]))
+                texts[k] = (out, name)
         for out, text in texts:
-            index = self.at(out)
-            array = self.outputs[out]
-            target = f"{array}[i]" if self.flat and index == self.values.canonical else (
-                f"{array}[{', '.join(map(str, index)) or '()'}]"
-            )  # fmt: skip
-            if index != self.values.canonical:
-                self.values.irregular = True
-            body.line(f"{target} = {text}", self._numbers(self.values.producer[out]))
+            body.line(f"{self.target(out, body)} = {text}", self._numbers(self.values.producer[out]))
+
+    def result(self, out: Var, body: Block) -> str:
+        """The value of a result in step with the loops: of an updated array, the element that replaces another."""
+        if out not in self.cluster.stores:
+            return self.values.value(out, self.at(out), body)
+        return self.values.value(self.values.producer[out].invars[1], self.at(out), body)
+
+    def target(self, out: Var, body: Block) -> str:
+        """Where it is written."""
+        index = self.at(out)
+        if out in self.cluster.stores and out not in self.temporaries:
+            index = self.values.place(self.values.producer[out], index, body)
+        self.writes[out] = index
+        array = self.outputs[out]
+        if index != self.values.canonical:
+            self.values.irregular = True
+        elif self.flat:
+            return f"{array}[i]"
+        return f"{array}[{', '.join(map(index_text, index)) or '()'}]"
 
     def _store_row_level(self, row: Block) -> None:
         self._store([out for out in self.outputs if self._is_row_level(out) and (self.inner or is_fold(

@@ -47,9 +47,9 @@ class Values:
     """The scalar values of one kernel.
 
     arrays: the kernel's array arguments by variable; canonical: the loop indices of the whole space; totals: results of
-    reductions, by variable, as source text at their row; stored: values of an earlier pass, as the text that reads them
-    back and the index where it holds; sizes: the run-time sizes asked for, by argument name; counts:
-    numbers that are likely numbers of elements.
+    reductions, by variable, as source text at their row; reads: the indices at which inputs are read; stored: values of
+    an earlier pass, as the text that reads them back and the index where it holds; sizes: the run-time sizes asked for,
+    by argument name; counts: numbers that are likely numbers of elements.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Values:
         self.irregular = False
         self.strips: StripArrays | None = None
         self.loads: list[tuple[Var, IndexTuple]] = []
+        self.reads: dict[Var, set[IndexTuple]] = {}
         self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
         self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
         self._contexts: dict[Equation, KernelIndexContext] = {}
@@ -208,9 +209,19 @@ class Values:
         """Whether the kernel's text can ask an array argument for the shape of `var`."""
         return var in self.arrays and not self.flat
 
+    def place(self, eqn: Equation, index: IndexTuple, block: Block) -> IndexTuple:
+        """Where the element `index` of an update goes in the array that it is written into."""
+        context = self._contexts.get(eqn)
+        if context is None:
+            context = self._contexts[eqn] = KernelIndexContext(eqn, self)
+        context.block = block
+        self.irregular = True
+        return expressions(eqn.primitive.lowering.place(context, index))
+
     def load(self, array: str, var: Var, index: IndexTuple) -> str:
         """An element of an array argument. An index that is not plainly non-negative is cast to unsigned, which spares
         numba's test for negative indices and lets the loop vectorise."""
+        self.reads.setdefault(var, set()).add(index)
         if not index:
             return f"{array}[()]"
         self.loads.append((var, index))

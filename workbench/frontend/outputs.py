@@ -7,7 +7,7 @@ view, so that later writes are seen through both, as in NumPy.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +56,11 @@ class Outputs:
         """Write back what was mutated and make the return value. inputs: of the program, captures included."""
         if type(results[0] if results else None) is Tracer:
             return self._build(results, inputs, write)
-        owned = _owned(results, inputs)
+        owned = _owned(results, inputs, dict(self.writes))
         # A result that is another input's own memory must be saved before that input is written.
         for i, k in self.writes:
+            if owned[k] is inputs[i]:
+                continue
             if isinstance(inputs[i], np.ndarray):
                 np.copyto(inputs[i], owned[k], casting="no")
             else:  # an array of a device
@@ -91,10 +93,15 @@ class Outputs:
         return optree.tree_unflatten(self.tree, values)
 
 
-def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any]) -> list[np.ndarray]:
-    """Results with memory of their own: a program may hand an input, a constant or one array twice through."""
+def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Mapping[int, int]) -> list[np.ndarray]:
+    """Results with memory of their own: a program may hand an input, a constant or one array twice through. targets:
+    the results that are written to an input; they may be in its memory already."""
     owned, seen = [], {id(x) for x in inputs}
-    for result in results:
+    in_place = {k for i, k in targets.items() if results[k] is inputs[i]}
+    for k, result in enumerate(results):
+        if k in in_place or result is None:  # None: nobody looks at it
+            owned.append(result)
+            continue
         if id(result) in seen or not getattr(result.flags, "writeable", True):
             result = result.copy()
         seen.add(id(result))

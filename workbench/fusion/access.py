@@ -6,7 +6,7 @@ loop axis a"; anything else (an offset, a stride, a choice between operands, a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from ..primitives.lowering import Choose, Compute, Element, IndexMap, Read, Redu
 
 # Operand axis -> the loop axis that indexes it, or None where the index is always 0 (an axis of length 1).
 AxisMap = tuple[int | None, ...]
+# Elements up to which an update in place (a kernel launch of its own) doesn't pay.
+SMALL_ARRAY = 64
 
 
 class IndexMapContext:
@@ -93,6 +95,16 @@ def fold_free_index(eqn: Equation, index: tuple) -> tuple:
     return tuple(const(0) if axis in reduced else next(rest) for axis in range(eqn.invars[0].aval.ndim))
 
 
+def is_store(eqn: Equation) -> bool:
+    """Whether a kernel writes this result's replaced elements alone, into an array that holds the others. Small arrays
+    are cheaper to compute anew, together with what reads them."""
+    lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+    if not isinstance(lowering, IndexMap) or lowering.place is None:
+        return False
+    base, update = eqn.invars[:2]
+    return isinstance(base, Var) and base.aval.size > SMALL_ARRAY and update.aval.size > 0
+
+
 def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
     """How an index map's result at (i0, i1, ...) reads each operand."""
     context = IndexMapContext(eqn)
@@ -156,9 +168,10 @@ class Root:
 class Reader:
     """Resolves what an equation reads, through the equations that are evaluated lazily inside their readers."""
 
-    def __init__(self, jaxpr: Jaxpr, lazy: set[Equation]):
+    def __init__(self, jaxpr: Jaxpr, lazy: set[Equation], stores: Collection[Equation] = ()):
         self.producer = {out: eqn for eqn in jaxpr.eqns for out in eqn.outvars}
         self.lazy = lazy
+        self.stores = stores
         self._accesses: dict[Equation, tuple[Access, ...]] = {}
         self._roots: dict[Var, tuple[Root, ...]] = {}
 
@@ -166,7 +179,10 @@ class Reader:
         """Per operand; a pointwise or reducing equation reads ranked operands one to one, scalars at ()."""
         found = self._accesses.get(eqn)
         if found is None:
-            if is_index_map(eqn):
+            if eqn in self.stores:
+                update = Access(1, tuple(range(eqn.invars[1].aval.ndim)))
+                found = (update, *(Access(k, None) for k in range(2, len(eqn.invars))))
+            elif is_index_map(eqn):
                 found = index_map_accesses(eqn)
             elif is_reduction(eqn) and not is_fold(eqn):
                 index = fold_free_index(eqn, tuple(map(loop_index, range(eqn.outvars[0].aval.ndim))))
@@ -206,7 +222,8 @@ class Reader:
         found: dict[Equation, None] = {}
         stack = list(eqns)
         while stack:
-            for atom in stack.pop().invars:
+            eqn = stack.pop()
+            for atom in eqn.invars[1:] if eqn in self.stores else eqn.invars:
                 producer = self.producer.get(atom) if isinstance(atom, Var) else None
                 if producer is not None and producer in self.lazy and producer not in found:
                     found[producer] = None

@@ -7,11 +7,11 @@ only when memory must hold the result, as an input of a library call or as a res
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Control, IndexMap, LibraryCall, Pointwise, Reduction
-from .access import index_map_accesses, is_fold
+from .access import index_map_accesses, is_fold, is_store
 from .scopes import compiles
 
 # NumPy answers these with a view of the operand.
@@ -28,7 +28,7 @@ class Uncompiled:
 
 @dataclass(slots=True)
 class Classes:
-    """kernel, lazy and view overlap only in that a view may also be read lazily."""
+    """kernel, lazy and view overlap only in that a view may also be read lazily; stores are among the kernels'."""
 
     kernel: set[Equation]
     lazy: set[Equation]
@@ -36,10 +36,11 @@ class Classes:
     library: set[Equation]
     numpy: dict[Equation, Uncompiled]
     control: set[Equation]
+    stores: set[Equation] = field(default_factory=set)
 
 
-def classify(jaxpr: Jaxpr) -> Classes:
-    """Sort the equations of an inlined program."""
+def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
+    """Sort the equations of an inlined program. in_place: whether kernels may write into arrays that hold something."""
     classes = Classes(set(), set(), set(), set(), {}, set())
     for eqn in jaxpr.eqns:
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
@@ -52,6 +53,9 @@ def classify(jaxpr: Jaxpr) -> Classes:
         elif eqn.primitive.name == "reshape" and index_map_accesses(eqn)[0].axis_map is None:
             # In memory order this is a view; element by element it would be two divisions.
             classes.views.add(eqn)
+        elif in_place and is_store(eqn):
+            classes.kernel.add(eqn)
+            classes.stores.add(eqn)
         elif isinstance(lowering, Reduction) and not is_fold(eqn):
             classes.lazy.add(eqn)
         elif isinstance(lowering, IndexMap) or (isinstance(lowering, Pointwise) and not eqn.outvars[0].aval.shape):
@@ -106,6 +110,8 @@ def is_choosy(eqn: Equation) -> bool:
 def _materialise_what_memory_needs(jaxpr: Jaxpr, classes: Classes) -> None:
     needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
     for eqn in reversed(jaxpr.eqns):
+        if eqn in classes.stores:
+            needed.update(v for v in eqn.invars[:1] if isinstance(v, Var))
         if any(eqn in single for single in (classes.library, classes.numpy, classes.views, classes.control)):
             needed.update(v for v in eqn.invars if isinstance(v, Var))
         elif eqn in classes.lazy and eqn.outvars[0] in needed:

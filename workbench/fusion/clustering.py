@@ -27,10 +27,10 @@ CHEAP_FLOPS = 2.0
 MOST_REPETITIONS = 3
 
 
-def form_plan(jaxpr: Jaxpr, prefix: str = "") -> Plan:
+def form_plan(jaxpr: Jaxpr, prefix: str = "", *, in_place: bool = True) -> Plan:
     """Group the equations of `jaxpr` (no `pjit` left in it) into the steps that compute it, whose ids begin with
-    `prefix`."""
-    clustering = _Clustering(jaxpr, prefix)
+    `prefix`. in_place: whether kernels may write into arrays that hold something."""
+    clustering = _Clustering(jaxpr, prefix, in_place=in_place)
     plan = clustering.plan()
     repeated: set[Equation] = set()
     for _ in range(MOST_REPETITIONS):
@@ -38,7 +38,7 @@ def form_plan(jaxpr: Jaxpr, prefix: str = "") -> Plan:
         if not found:
             break
         repeated |= found
-        clustering = _Clustering(jaxpr, prefix, repeated)
+        clustering = _Clustering(jaxpr, prefix, repeated, in_place=in_place)
         other = clustering.plan()
         if _traffic(other) >= _traffic(plan):
             break
@@ -54,14 +54,15 @@ def _traffic(plan: Plan) -> int:
 class _Clustering:
     """repeated: equations to evaluate wherever their results are read."""
 
-    def __init__(self, jaxpr: Jaxpr, prefix: str = "", repeated: Iterable[Equation] = ()):
+    def __init__(self, jaxpr: Jaxpr, prefix: str = "", repeated: Iterable[Equation] = (), *, in_place: bool = True):
         self.jaxpr = jaxpr
         self.prefix = prefix
-        self.classes: Classes = classify(jaxpr)
+        self.in_place = in_place
+        self.classes: Classes = classify(jaxpr, in_place=in_place)
         self.classes.lazy.update(repeated)
         self.classes.kernel.difference_update(repeated)
         self.order = {eqn: i for i, eqn in enumerate(jaxpr.eqns)}
-        self.reader = Reader(jaxpr, self.classes.lazy)
+        self.reader = Reader(jaxpr, self.classes.lazy, self.classes.stores)
         self.producer = self.reader.producer
         self.kept = self._kept()
         self.needed = self._needed()
@@ -80,6 +81,7 @@ class _Clustering:
         kept = {v for v in self.jaxpr.outvars if isinstance(v, Var)}
         for eqn in self._single_steps():
             kept.update(v for v in eqn.invars if isinstance(v, Var))
+        kept.update(eqn.invars[0] for eqn in self.classes.stores)  # type: ignore[arg-type]  # variables
         return kept
 
     def _needed(self) -> dict[Var, set[Equation]]:
@@ -150,7 +152,7 @@ class _Clustering:
             if eqn not in self.classes.kernel:
                 continue
             reads = {root.var for root in self.reader.roots(eqn)}
-            self.group_of[eqn] = new_group(position, eqn, reads, separation(eqn))
+            self.group_of[eqn] = new_group(position, eqn, reads, separation(eqn), is_store=eqn in self.classes.stores)
             for producer in self._producers(self.group_of[eqn]):
                 down = self.group_of[eqn]
                 if producer is not down and self._is_current(producer):
@@ -275,31 +277,43 @@ class _Clustering:
     def _only_moves(self, group: Group) -> bool:
         """Whether a group does nothing but copy arrays in memory to other places, which NumPy does block by block."""
         (eqn, *more) = group.eqns
-        return not more and is_index_map(eqn) and is_choosy(eqn) and not self.reader.lazy_closure(group.eqns)
+        return (
+            not more
+            and is_index_map(eqn)
+            and eqn not in self.classes.stores
+            and is_choosy(eqn)
+            and not self.reader.lazy_closure(group.eqns)
+        )
 
     def _control(self, name: Callable[[str], str], eqn: Equation) -> Step:
         """A branch or loop, with the plans of its programs."""
         params = eqn.params
         if eqn.primitive.name == "cond":
             step = name("B")
-            plans = (form_plan(branch, f"{step}b{i}_") for i, branch in enumerate(params["branches"]))
+            plans = (
+                form_plan(branch, f"{step}b{i}_", in_place=self.in_place) for i, branch in enumerate(params["branches"])
+            )
             return BranchStep(step, eqn, tuple(plans))
         step = name("W")
         if eqn.primitive.name == "scan":
-            return LoopStep(step, eqn, form_plan(params["jaxpr"], f"{step}_"))
-        condition = form_plan(params["cond_jaxpr"], f"{step}c_")
-        return LoopStep(step, eqn, form_plan(params["body_jaxpr"], f"{step}_"), condition)
+            return LoopStep(step, eqn, form_plan(params["jaxpr"], f"{step}_", in_place=self.in_place))
+        condition = form_plan(params["cond_jaxpr"], f"{step}c_", in_place=self.in_place)
+        return LoopStep(step, eqn, form_plan(params["body_jaxpr"], f"{step}_", in_place=self.in_place), condition)
 
     def _cluster(self, name: str, group: Group) -> Cluster:
         eqns = sorted({*group.eqns, *self.reader.lazy_closure(group.eqns)}, key=self.order.__getitem__)
         inside = {out for eqn in eqns for out in eqn.outvars}
-        invars = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var) and v not in inside)
+        stores = {
+            e.outvars[0]: e.invars[0] for e in group.eqns if e in self.classes.stores and isinstance(e.invars[0], Var)
+        }
+        read = (v for e in eqns for v in (e.invars[1:] if e.outvars[0] in stores else e.invars))
+        invars = dict.fromkeys(v for v in read if isinstance(v, Var) and v not in inside)
         outputs = self.fitter.outputs(group)
         outvars = tuple(out for eqn in eqns for out in eqn.outvars if out in outputs)
         scopes = dict.fromkeys(s.name for e in eqns for s in e.origin.scopes[-1:])
         loops = {e: axes for e, axes in group.loops.items() if axes is not None}
         space = Space(group.shape, group.reduced, group.align, loops)
-        return Cluster(name, tuple(eqns), tuple(invars), outvars, space, ", ".join(scopes))
+        return Cluster(name, tuple(eqns), tuple(invars), outvars, space, ", ".join(scopes), stores)
 
     def _decisions(self) -> Iterable[Decision]:
         """Every edge between two computing equations, merged or refused, with its reason."""

@@ -7,7 +7,7 @@ variables that flow between the two; what cannot be mapped is a reason to refuse
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..ir import Equation, Var
 from .access import AxisMap, Reader, is_fold, is_index_map, reduced_axes
@@ -30,7 +30,7 @@ class Group:
     loops: for each equation, its own loop axes -> axes of the group's space, or None where it is evaluated wherever it
     is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a
     reduction of this group; reads: what its equations read, each other's results included; first, last: positions in
-    the program."""
+    the program; bases: arrays that it writes into, placed: the results of that, which nobody in the group may read."""
 
     eqns: list[Equation]
     shape: tuple[int, ...]
@@ -44,6 +44,8 @@ class Group:
     last: int
     work: dict[Equation, int]
     separation: str = ""
+    bases: set[Var] = field(default_factory=set)
+    placed: set[Var] = field(default_factory=set)
 
     @property
     def real_axes(self) -> list[int]:
@@ -86,8 +88,9 @@ class Refusal:
     code: str
 
 
-def new_group(position: int, eqn: Equation, reads: set[Var], separation: str) -> Group:
-    """A group of one equation that loops over its result, or over its operand if it reduces."""
+def new_group(position: int, eqn: Equation, reads: set[Var], separation: str, *, is_store: bool = False) -> Group:
+    """A group of one equation that loops over its result, over its operand if it reduces, or over the elements that it
+    replaces."""
     out = eqn.outvars[0]
     row: set[Var] = set()
     if is_fold(eqn):
@@ -96,10 +99,16 @@ def new_group(position: int, eqn: Equation, reads: set[Var], separation: str) ->
         align: dict[Var, AxisMap] = {out: tuple(axis for axis in range(len(shape)) if axis not in reduced)}
         row = {out}
     else:
-        shape, reduced = out.aval.shape, frozenset()
+        shape = eqn.invars[1].aval.shape if is_store else out.aval.shape
+        reduced = frozenset()
         align = {out: tuple(range(len(shape)))}
     loops: dict[Equation, AxisMap | None] = {eqn: tuple(range(len(shape)))}
-    return Group([eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, separation)
+    group = Group([eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, separation)
+    if is_store:
+        group.bases.add(eqn.invars[0])  # type: ignore[arg-type]  # a variable: see `access.is_store`
+        group.placed.add(out)
+        group.reads.update(group.bases)
+    return group
 
 
 def _text_length(group: Group) -> int:
@@ -122,6 +131,8 @@ class Fitter:
         """Merge `down`, which reads results of `up` (or only shares inputs with it), into one group."""
         if up.separation != down.separation:
             return Refusal("WB321")
+        if up.bases & down.made or down.bases & up.made or up.placed & down.reads or down.placed & up.reads:
+            return Refusal("WB324")
         pairs: set[tuple[int, int]] = set()
         shifted: set[Var] = set()
         connected: dict[Var, float] = {}
@@ -177,6 +188,8 @@ class Fitter:
         base.made |= other.made
         base.reads |= other.reads
         base.row |= other.row
+        base.bases |= other.bases
+        base.placed |= other.placed
         base.first, base.last = min(base.first, other.first), max(base.last, other.last)
         if base.row:
             self._mark_rows(base, sorted(other.eqns, key=self.order.__getitem__))

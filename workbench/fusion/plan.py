@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..ir import Atom, Equation, Jaxpr, Var
 from .access import AxisMap
@@ -30,7 +30,8 @@ class Space:
 @dataclass(frozen=True, eq=False, slots=True)
 class Cluster:
     """Equations that become one kernel. `eqns` are in program order; `invars` are read from memory, `outvars` are
-    written to it, every other variable lives in registers. Index maps may appear in several clusters."""
+    written to it, every other variable lives in registers. Index maps may appear in several clusters. stores: for each
+    result that is an array with some elements replaced, that array: the kernel writes the replaced elements alone."""
 
     id: str  # "K0"
     eqns: tuple[Equation, ...]
@@ -38,6 +39,11 @@ class Cluster:
     outvars: tuple[Var, ...]
     space: Space
     scope: str = ""
+    stores: Mapping[Var, Var] = field(default_factory=dict)
+
+    def producer(self, out: Var) -> Equation:
+        """The equation that computes `out`."""
+        return next(eqn for eqn in self.eqns if out in eqn.outvars)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -103,9 +109,9 @@ def step_eqns(step: Step) -> tuple[Equation, ...]:
 
 
 def step_inputs(step: Step) -> tuple[Var, ...]:
-    """What the step reads from memory."""
+    """What the step needs in memory."""
     if isinstance(step, Cluster):
-        return step.invars
+        return tuple(dict.fromkeys((*step.invars, *step.stores.values())))
     return tuple(dict.fromkeys(v for v in step.eqn.invars if isinstance(v, Var)))
 
 

@@ -60,6 +60,8 @@ One pass can become enough where the formula allows: var = (x*x).mean() - x.mean
     "WB322": "One of the two runs in NumPy, uncompiled; its arrays pass through memory.",
     "WB323": """A branch or a loop is a step of its own: it reads its operands from memory and leaves its results there.
 What stands inside its body is fused.""",
+    "WB324": """An assignment to a part of an array writes into the array's own memory, between what is computed before
+and what is computed after it. It costs the bytes of that part.""",
     "WB330": "`jit_scope(compile_ops=False)` asked for this operation to run uncompiled.",
     "WB331": "No kernel can be generated for this operation or dtype; NumPy runs it between the kernels.",
     "WB332": "The device is `numpy`, which runs every operation by itself: the reference for values and times.",

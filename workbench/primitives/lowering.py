@@ -126,9 +126,16 @@ class Pointwise:
 
 @dataclass(frozen=True, slots=True)
 class IndexMap:
-    """`element(ctx, index) -> Element`: which operand element the output element at `index` is."""
+    """`element(ctx, index) -> Element`: which operand element the output element at `index` is.
+
+    place, for results that are operand 0 with some elements replaced by those of operand 1: `place(ctx, index)` is
+    where the update's element `index` goes. Different elements go to different places. in_place: `in_place(*operands,
+    **params)` writes the update into operand 0.
+    """
 
     element: Callable[..., Element]
+    place: Callable[..., tuple[Index, ...]] | None = None
+    in_place: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +158,13 @@ class Reduction:
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
     """`call(*arrays, **params)`: a routine of a library, never fused. `library` names it in the report (`BLAS`).
-    With `accepts_out`, it takes `out=` (an ndarray, C-contiguous) for its single result."""
+    With `accepts_out`, it takes `out=` (an ndarray, C-contiguous) for its single result. `in_place`, for results that
+    are operand 0 with some elements replaced: the same call, which writes into operand 0 and returns it."""
 
     call: Callable[..., Any]
     library: str
     accepts_out: bool = False
+    in_place: Callable[..., Any] | None = None
     flops: Callable[..., float] | None = None  # (*in_avals, **params) -> estimate
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,16 @@ update_slice_p = Primitive("update_slice")
 def update_slice_impl(
     x: np.ndarray, update: np.ndarray, *, start_indices: tuple[int, ...], strides: tuple[int, ...] | None = None
 ) -> np.ndarray:
+    return update_slice_into(np.array(x, order="C"), update, start_indices=start_indices, strides=strides)
+
+
+def update_slice_into(
+    x: np.ndarray, update: np.ndarray, *, start_indices: tuple[int, ...], strides: tuple[int, ...] | None = None
+) -> np.ndarray:
     steps = strides or (1,) * x.ndim
-    out = np.array(x, order="C")
     ends = (start + size * step for start, size, step in zip(start_indices, update.shape, steps, strict=True))
-    out[tuple(map(slice, start_indices, ends, steps))] = update
-    return out
+    x[tuple(map(slice, start_indices, ends, steps))] = update
+    return x
 
 
 @update_slice_p.def_abstract_eval
@@ -43,8 +49,6 @@ def update_slice_aval(
     return x
 
 
-@update_slice_p.def_lowering
-@IndexMap
 def update_slice_element(ctx: IndexContext, index: tuple[Index, ...]) -> Element:
     starts = ctx.params["start_indices"]
     strides = ctx.params.get("strides") or (1,) * len(index)
@@ -66,15 +70,29 @@ def update_slice_element(ctx: IndexContext, index: tuple[Index, ...]) -> Element
     return new if condition is None else Choose(condition, new, Read(0, index))
 
 
+def update_slice_place(ctx: IndexContext, index: tuple[Index, ...]) -> tuple[Index, ...]:
+    starts = ctx.params["start_indices"]
+    strides = ctx.params.get("strides") or (1,) * len(index)
+    return tuple(
+        i * ctx.runtime(stride) + ctx.runtime(start) for i, start, stride in zip(index, starts, strides, strict=True)
+    )
+
+
+update_slice_p.def_lowering(IndexMap(update_slice_element, update_slice_place, update_slice_into))
+
+
 # ---- dynamic_update_slice: the same at traced starts, which are moved so that the update fits ----
 dynamic_update_slice_p = Primitive("dynamic_update_slice")
 
 
 @dynamic_update_slice_p.def_impl
 def dynamic_update_slice_impl(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
-    out = np.array(x, order="C")
-    out[clamped_slices(x.shape, starts, update.shape)] = update
-    return out
+    return dynamic_update_slice_into(np.array(x, order="C"), update, *starts)
+
+
+def dynamic_update_slice_into(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
+    x[clamped_slices(x.shape, starts, update.shape)] = update
+    return x
 
 
 @dynamic_update_slice_p.def_abstract_eval
@@ -86,8 +104,6 @@ def dynamic_update_slice_aval(x: Aval, update: Aval, *starts: Aval) -> Aval:
     return x
 
 
-@dynamic_update_slice_p.def_lowering
-@IndexMap
 def dynamic_update_slice_element(ctx: IndexContext, index: tuple[Index, ...]) -> Element:
     source, within = [], []
     for axis, i in enumerate(index):
@@ -100,6 +116,22 @@ def dynamic_update_slice_element(ctx: IndexContext, index: tuple[Index, ...]) ->
     condition = conjunction(within)
     new = Read(1, tuple(source))
     return new if condition is None else Choose(condition, new, Read(0, index))
+
+
+def dynamic_update_slice_place(ctx: IndexContext, index: tuple[Index, ...]) -> tuple[Index, ...]:
+    shape, region = ctx.in_avals[0].shape, ctx.in_avals[1].shape
+    place = []
+    for axis, i in enumerate(index):
+        if shape[axis] != region[axis]:
+            room = ctx.in_shapes[0][axis] - ctx.in_shapes[1][axis]
+            i = i + clamped(ctx.load(2 + axis, ()), room)
+        place.append(i)
+    return tuple(place)
+
+
+dynamic_update_slice_p.def_lowering(
+    IndexMap(dynamic_update_slice_element, dynamic_update_slice_place, dynamic_update_slice_into)
+)
 
 
 # ---- scatter: an update at integer index arrays; a repeated index keeps the last (set) or takes every one. Each
@@ -116,7 +148,11 @@ SCATTER_OPS: dict[str, Callable[..., None]] = {
 
 
 @scatter_p.def_impl
-def scatter_impl(
+def scatter_impl(x: np.ndarray, *operands: np.ndarray, **params: Any) -> np.ndarray:
+    return scatter_into(np.array(x, order="C"), *operands, **params)
+
+
+def scatter_into(
     x: np.ndarray,
     *operands: np.ndarray,
     axes: tuple[int, ...],
@@ -125,14 +161,14 @@ def scatter_impl(
     position: int,
     unique: bool = False,
 ) -> np.ndarray:
+    """`x`, written in place: nothing of it if an index is out of range."""
     *indices, update = operands
-    out = np.array(x, order="C")
     at = tuple(in_range(i, x.shape[axis], mode) for i, axis in zip(indices, axes, strict=True))
     if update.ndim:
         ranks = range(indices[0].ndim)
         update = np.moveaxis(update, [position + axis for axis in ranks], ranks)
-    SCATTER_OPS[op](np.moveaxis(out, axes, range(len(axes))), at, update)
-    return out
+    SCATTER_OPS[op](np.moveaxis(x, axes, range(len(axes))), at, update)
+    return x
 
 
 @scatter_p.def_abstract_eval
@@ -151,4 +187,4 @@ def scatter_aval(
     return x
 
 
-scatter_p.def_lowering(LibraryCall(scatter_impl, library="NumPy"))
+scatter_p.def_lowering(LibraryCall(scatter_impl, library="NumPy", in_place=scatter_into))

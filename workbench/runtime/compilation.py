@@ -143,7 +143,7 @@ def compile_traced(
     executable: Executable | DeviceExecutable
     if device.startswith("cuda"):
         memory = memory_of(device)
-        plan = clock.time("form clusters", lambda: form_plan(jaxpr))
+        plan = clock.time("form clusters", lambda: form_plan(jaxpr, in_place=False))
         kernels = clock.time("write kernels", lambda: device_kernels(plan, device))
         known = {name: is_written(kernel) for name, kernel in kernels.items()}
         names = getattr(traced, "input_names", ())
@@ -151,7 +151,8 @@ def compile_traced(
     else:
         form = reference_plan if device == "numpy" else form_plan
         plan = clock.time("form clusters", lambda: form(jaxpr))
-        kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts))
+        where = write_backs(traced, jaxpr)
+        kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts, **where))
         known = {name: is_compiled(kernel) for name, kernel in kernels.items()}
         executable = clock.time("numba", lambda: build(plan, kernels, config.threads or available_threads()))
     outputs = list(zip(output_names, jaxpr.outvars, strict=False))
@@ -170,6 +171,19 @@ def compile_traced(
                     len(plan_step(plan, name).eqns), compilation.kernel_infos[name].compile_ms)  # fmt: skip
     dump_compilation(compilation)
     return compilation
+
+
+def write_backs(traced: Any, jaxpr: Jaxpr) -> dict[str, Any]:
+    """What the placement of results may know (see `placement.place`): which arguments the call writes into, and which
+    results it does not look at, since they are an input or a view of one."""
+    targets = {i: k for i, k in traced.writes if jaxpr.invars[i].aval.ndim}
+    read = {k for _, k in traced.writes}
+    for leaf in traced.out_leaves:
+        if leaf.base_outvar is not None:
+            read.add(leaf.base_outvar)
+        elif leaf.outvar is not None and leaf.same_as is None and leaf.base_input is None:
+            read.add(leaf.outvar)
+    return {"given": targets, "targets": targets, "unread": frozenset(range(len(jaxpr.outvars))) - read}
 
 
 def plan_step(plan: Plan, step_id: str) -> Any:

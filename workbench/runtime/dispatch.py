@@ -23,7 +23,7 @@ from ..errors import BackendError, NonHashableStaticArgumentError, TracingError,
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
-from ..fusion import BranchStep, LoopStep, ViewStep
+from ..fusion import ViewStep
 from ..ir import Aval
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
 from .compilation import Compilation, Source, compile_traced
@@ -49,8 +49,7 @@ class Specialisation:
         traced = self.traced
         plan = self.compilation.plan
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
-        sharing = (ViewStep, BranchStep, LoopStep)
-        owned.update(var for step in plan.steps if isinstance(step, sharing) for var in step.eqn.outvars)
+        owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
         leaves = traced.out_leaves
         simple = not (traced.captures or traced.writes) and traced.out_tree is None and len(leaves) == 1
         if simple and leaves[0].kind == "array":
@@ -213,8 +212,8 @@ class CompiledFunction:
                             if entry.direct is not None and only_arrays:
                                 return entry.compilation.executable.run(*leaves)[entry.direct]
                             return entry.call(leaves)
-                        except Exception:
-                            if self.is_strict:
+                        except Exception as error:
+                            if self.is_strict or has_written(error):
                                 raise
         return self._call_slowly(args, kwargs)
 
@@ -241,11 +240,11 @@ class CompiledFunction:
             elif not entry.needs_numpy(leaves):
                 return entry.call(leaves)
         except (WorkbenchError, MemoryError, RecursionError) as error:
-            if self.is_strict or not isinstance(error, BackendError):
+            if self.is_strict or has_written(error) or not isinstance(error, BackendError):
                 raise
             failure: Exception | None = error
         except Exception as error:
-            if self.is_strict:
+            if self.is_strict or has_written(error):
                 raise
             failure = error
         else:
@@ -430,6 +429,11 @@ class CompiledFunction:
             return Source(self.name, "".join(lines), code.co_filename if code else "", max(first, 1))
         except (OSError, TypeError):
             return Source(self.name, "", code.co_filename if code else "")
+
+
+def has_written(error: BaseException) -> bool:
+    """Whether arguments had been written to when `error` was raised, so that the code must not run again."""
+    return getattr(error, "arguments_written", False)
 
 
 class _Identity:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.lower import element_counts, lower_cluster
+from ..codegen.lower import lower_cluster
 from ..fusion import (
     BranchStep,
     Cluster,
@@ -35,9 +35,13 @@ from . import control
 from .buffers import LARGE_BYTES, allocate
 from .control import in_order
 from .kernels import CompiledKernel, compile_kernel
+from .moves import copy_around
+from .placement import Placement, place
 from .products import matmul_on
 from .threads import launch
 
+# Nothing raises here but what is out of our hands (memory, Ctrl-C). Who catches it must not run the code again.
+GUARD = ("except BaseException as error:", "    error.arguments_written = True", "    raise")
 TimelineEntry = tuple[str, float, float]  # step id, start and duration in seconds
 
 
@@ -47,7 +51,7 @@ class Executable:
     (step id, start, duration) for each step. Both are safe to call from several threads at once."""
 
     plan: Plan
-    kernels: dict[str, Kernel]
+    kernels: Placement
     compiled: dict[str, CompiledKernel]
     finishers: dict[str, CompiledKernel]
     n_threads: int
@@ -63,41 +67,15 @@ class Executable:
         return self._profile
 
 
-def plan_kernels(plan: Plan, layouts: Sequence[str], lower: Callable[..., Kernel] = lower_cluster) -> dict[str, Kernel]:
-    """The kernels of a plan and of the plans that its steps hold, by step. layouts: "C" or "A" for each input; lower:
-    writes the kernel of a cluster."""
-    known: dict[Var, str] = dict(zip(plan.jaxpr.invars, layouts, strict=True))
-    kernels: dict[str, Kernel] = {}
-    counts = element_counts(plan.jaxpr)
-    for step in plan.steps:
-        if isinstance(step, Cluster):
-            kernels[step.id] = lower(step, known, counts)
-        elif isinstance(step, ViewStep):
-            operand = known.get(step.eqn.invars[0], "C")  # type: ignore[arg-type]  # a view's operand is a variable
-            known[step.eqn.outvars[0]] = operand if step.eqn.primitive.name == "reshape" else "A"
-        elif isinstance(step, BranchStep | LoopStep):
-            given = [known.get(v, "C") if isinstance(v, Var) else "C" for v in step.eqn.invars]
-            for inner, operands in _operand_positions(step):
-                kernels.update(plan_kernels(inner, [given[k] if k is not None else "C" for k in operands], lower))
-    return kernels
+def plan_kernels(
+    plan: Plan, layouts: Sequence[str], lower: Callable[..., Kernel] = lower_cluster, **where: Any
+) -> Placement:
+    """The kernels of a plan and of the plans that its steps hold, by step, and where its results go. layouts: "C" or
+    "A" for each input; lower: writes the kernel of a cluster; where: see `placement.place`."""
+    return place(plan, layouts, lower, **where)
 
 
-def _operand_positions(step: BranchStep | LoopStep) -> list[tuple[Plan, list[int | None]]]:
-    """The plans that a step holds, with the operand that each of their inputs is (None: a carried value or a row, which
-    is in C order)."""
-    params = step.eqn.params
-    if isinstance(step, BranchStep):
-        return [(plan, list(range(1, len(step.eqn.invars)))) for plan in step.plans]
-    n_inputs = len(step.body.jaxpr.invars)
-    if step.condition is None:
-        n_consts = params["num_consts"]
-        return [(step.body, [*range(n_consts), *[None] * (n_inputs - n_consts)])]
-    n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
-    carry = [None] * (n_inputs - n_body)
-    return [(step.condition, [*range(n_cond), *carry]), (step.body, [*range(n_cond, n_cond + n_body), *carry])]
-
-
-def build(plan: Plan, kernels: dict[str, Kernel], n_threads: int) -> Executable:
+def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
     """Compile the kernels of `plan` and tie them together."""
     compiled = {name: compile_kernel(kernel) for name, kernel in kernels.items()}
     finishers = {name: compile_kernel(k.finish) for name, k in kernels.items() if k.finish is not None}
@@ -115,20 +93,19 @@ class _Driver:
     """Writes the driver function."""
 
     def __init__(
-        self, plan: Plan, kernels: Mapping[str, Kernel], n_threads: int, scope: Mapping[str, Any], *, timed: bool,
+        self, plan: Plan, placement: Placement, n_threads: int, scope: Mapping[str, Any], *, timed: bool,
         name: str = "run",
     ):  # fmt: skip
         self.plan = plan
         self.scope = scope
         self.name = name
-        self.kernels = kernels
+        self.placement = placement
         self.n_threads = n_threads
         self.timed = timed
         self.names: dict[Var, str] = {}
         self.bound: dict[str, Any] = {}
         self.lines: list[str] = []
         self.inner: list[str] = []  # the functions of the plans that steps hold
-        self.shared: set[Var] = set()  # what a branch or loop gave may be memory of its operands
         jaxpr = plan.jaxpr
         for i, var in enumerate(jaxpr.invars):
             self.names[var] = f"a{i}"
@@ -136,7 +113,10 @@ class _Driver:
             self.names[var] = f"c{i}"
             self.bound[f"c{i}"] = value
         last_use = self._last_uses()
+        self.guarded_from: int | None = None
         for position, step in enumerate(plan.steps):
+            if position == placement.first_write:
+                self.guarded_from = len(self.lines)
             self._write_step(step)
             dead = [self.names[v] for v in last_use.get(position, ())]
             if dead:
@@ -147,10 +127,12 @@ class _Driver:
         """After which step each intermediate is dead, so that its block can serve the next buffer."""
         last: dict[Var, int] = {}
         for position, step in enumerate(self.plan.steps):
-            for var in (*step_inputs(step), *step_outputs(step)):
+            taken = [self.placement.takes[v] for v in step_outputs(step) if v in self.placement.takes]
+            for var in (*step_inputs(step), *step_outputs(step), *taken):
                 last[var] = position
-        fixed = {*self.plan.jaxpr.invars, *self.plan.jaxpr.constvars}
-        fixed.update(v for v in self.plan.outvars if isinstance(v, Var))
+        fixed = {*self.plan.jaxpr.constvars, *(() if self.name != "run" else self.plan.jaxpr.invars)}
+        unread = self.placement.unread
+        fixed.update(v for k, v in enumerate(self.plan.outvars) if isinstance(v, Var) and k not in unread)
         result: dict[int, list[Var]] = {}
         for var, position in last.items():
             if var not in fixed:
@@ -161,7 +143,11 @@ class _Driver:
         parameters = [f"a{i}" for i in range(len(self.plan.jaxpr.invars))]
         if self.timed:
             parameters.insert(0, "timeline")
-        body = "\n".join(f"    {line}" for line in self.lines)
+        lines = self.lines
+        if self.guarded_from is not None:
+            first = self.guarded_from
+            lines = [*lines[:first], "try:", *(f"    {line}" for line in lines[first:]), *GUARD]
+        body = "\n".join(f"    {line}" for line in lines)
         source = f"def {self.name}({', '.join(parameters)}):\n{body}\n"
         scope = {**self.scope, **self.bound}
         exec(compile(source, "<workbench plan>", "exec"), scope)
@@ -187,25 +173,24 @@ class _Driver:
             self.lines.append("begin = clock()")
         match step:
             case Cluster():
-                self._write_kernel(step.id, self.kernels[step.id])
+                self._write_kernel(step, self.placement[step.id])
             case LibraryStep():
                 self._write_call(step.id, step.eqn)
             case NumpyStep():
                 self._write_call(step.id, step.eqn)
             case ViewStep():
                 self._write_call(step.id, step.eqn, contiguous=False)
-                self.shared.update(step.eqn.outvars if step.eqn.invars[0] in self.shared else ())
             case BranchStep() | LoopStep():
                 self._write_control(step)
         if self.timed:
             self.lines.append(f"timeline.append(({step.id!r}, begin, clock() - begin))")
 
-    def _write_kernel(self, name: str, kernel: Kernel) -> None:
-        outputs = dict.fromkeys(
-            a.var for k in (kernel, kernel.finish) if k for a in k.args if a.kind == "out" and a.var
-        )
-        for var in outputs:
-            self.lines.append(f"{self._name(var)} = {self._allocation(var.aval)}")
+    def _write_kernel(self, step: Cluster, kernel: Kernel) -> None:
+        name = step.id
+        results = [a for k in (kernel, kernel.finish) if k for a in k.args if a.kind in ("out", "update")]
+        for arg in results:
+            if arg.var is not None:
+                self._write_result(step, arg, arg.var)
         scratch = [a for a in kernel.args if a.kind == "scratch"]
         for arg in scratch:
             dtype = self._bind("dtype", np.dtype(arg.dtype))
@@ -213,6 +198,25 @@ class _Driver:
         self._write_launch(f"{name}_run", name, kernel)
         if kernel.finish is not None:
             self._write_launch(f"{name}_finish", name, kernel.finish)
+        for arg in results:
+            if arg.kind == "update" and arg.var is not None:
+                write = self._bind("write", _in_place(step.producer(arg.var)))
+                starts = [self._operand(a) for a in step.producer(arg.var).invars[2:]]
+                self.lines.append(f"{write}({', '.join([self.names[arg.var], f'{arg.name}_{name}', *starts])})")
+                self.lines.append(f"del {arg.name}_{name}")
+
+    def _write_result(self, step: Cluster, arg: KernelArg, var: Var) -> None:
+        """The array that a kernel writes a result to: one of its own, or the memory of another that it takes over."""
+        taken = self.placement.takes.get(var)
+        memory = self._allocation(var.aval) if taken is None else self.names[taken]
+        self.lines.append(f"{self._name(var)} = {memory}")
+        if arg.kind == "update":
+            self.lines.append(f"{arg.name}_{step.id} = {self._allocation(Aval(arg.shape, var.aval.dtype))}")
+            return
+        base = step.stores.get(var)
+        if base is not None and var not in self.placement[step.id].takes:
+            copy = self._bind("copy", copy_around(step.producer(var), self.n_threads))
+            self.lines.append(f"{copy}({self._name(var)}, {self.names[base]})")
 
     def _write_launch(self, run: str, name: str, kernel: Kernel) -> None:
         args = ", ".join(self._argument(a, name) for a in kernel.args)
@@ -224,7 +228,7 @@ class _Driver:
     def _argument(self, arg: KernelArg, step: str) -> str:
         if arg.kind == "size":
             return str(arg.value)
-        if arg.kind == "scratch":
+        if arg.kind in ("scratch", "update"):
             return f"{arg.name}_{step}"
         assert arg.var is not None
         return self.names[arg.var]
@@ -239,6 +243,12 @@ class _Driver:
         operands = ", ".join(map(self._operand, eqn.invars))
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
         function = lowering.call if isinstance(lowering, LibraryCall) else eqn.primitive.impl
+        if (
+            eqn.outvars[0] in self.placement.takes
+            and isinstance(lowering, LibraryCall)
+            and lowering.in_place is not None
+        ):
+            function = lowering.in_place
         params = dict(eqn.params)
         if eqn.primitive is dot_general_p:
             params["matmul"] = matmul_on(self.n_threads)
@@ -254,40 +264,56 @@ class _Driver:
     def _write_control(self, step: BranchStep | LoopStep) -> None:
         eqn, params = step.eqn, step.eqn.params
         runs = []
-        for i, plan in enumerate(sub_plans(step)):
-            driver = _Driver(plan, self.kernels, self.n_threads, self.scope, timed=False, name=f"run_{step.id}_{i}")
+        inner = self.placement.inner[step.id]
+        for i, (plan, placement) in enumerate(zip(sub_plans(step), inner, strict=True)):
+            driver = _Driver(plan, placement, self.n_threads, self.scope, timed=False, name=f"run_{step.id}_{i}")
             run, source = driver.function()
             runs.append(run)
             self.inner.append(source)
+        given = self.placement.given[step.id]
         if isinstance(step, BranchStep):
             call = control.branch(runs)
         elif step.condition is not None:
-            call = control.while_loop(*runs, params["cond_nconsts"], params["body_nconsts"])  # pyright: ignore[reportCallIssue]  # checked by the caller
+            n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+            carried = control.Carry(given[n_cond + n_body :], _overwritten(step.body, inner[1], n_body))
+            call = control.while_loop(*runs, n_cond, n_body, carried)  # pyright: ignore[reportCallIssue]  # checked by the caller
         else:
             n_consts, n_carry = params["num_consts"], params["num_carry"]
             rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]
-            call = control.scan(runs[0], n_consts, n_carry, params["length"], params["reverse"], rows)
+            carried = control.Carry(given[n_consts : n_consts + n_carry], _overwritten(step.body, inner[0], n_consts))
+            call = control.scan(runs[0], n_consts, n_carry, params["length"], params["reverse"], rows, carried)
         name = self._bind(f"{step.id}_call", call)
         targets = "".join(f"{self._name(out)}, " for out in eqn.outvars)
         self.lines.append(f"{targets}= {name}({', '.join(map(self._operand, eqn.invars))})")
-        self.shared.update(eqn.outvars)
 
     def _write_return(self) -> None:
+        placement, is_inner = self.placement, self.name != "run"
         texts = []
-        for atom in self.plan.outvars:
-            if isinstance(atom, Literal):
+        for k, atom in enumerate(self.plan.outvars):
+            if k in placement.unread:
+                texts.append("None")
+            elif isinstance(atom, Literal):
                 value = self._bind("result", np.asarray(atom.val, atom.aval.dtype))
                 texts.append(f"{value}.copy()")
-            elif atom in self.plan.jaxpr.constvars:
+            elif k in placement.written:
+                texts.append(self.names[placement.written[k]])
+            elif atom in self.plan.jaxpr.constvars or k in placement.copied:
                 texts.append(f"{self.names[atom]}.copy()")
+            elif is_inner and atom in placement.strided:
+                texts.append(f"{self._bind('in_order', in_order)}({self.names[atom]})")
             else:
                 texts.append(self.names[atom])
-        results = f"({''.join(t + ', ' for t in texts)})"
-        if any(atom in self.shared for atom in self.plan.outvars) and self.name == "run":
-            self.bound["own"] = control.own
-            outside = [*self.plan.jaxpr.invars, *self.plan.jaxpr.constvars]
-            results = f"own({results}, ({''.join(self.names[v] + ', ' for v in outside)}))"
-        self.lines.append(f"return {results}")
+        self.lines.append(f"return ({''.join(t + ', ' for t in texts)})")
+
+
+def _overwritten(body: Plan, placement: Placement, n_consts: int) -> set[int]:
+    """The carried values whose memory the body of a loop changes or hands on."""
+    return {k for k, var in enumerate(body.jaxpr.invars[n_consts:]) if var in placement.overwritten}
+
+
+def _in_place(eqn: Equation) -> Callable[..., Any]:
+    """An update as a NumPy assignment to the array itself."""
+    return _with_params(eqn.primitive.lowering.in_place, dict(eqn.params))
 
 
 def _with_params(function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:

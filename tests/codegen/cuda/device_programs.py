@@ -82,12 +82,12 @@ def inputs_of(jaxpr: Jaxpr, seed: int = 0) -> list[np.ndarray]:
 
 
 def kernels_of(jaxpr: Jaxpr, device: str) -> list[Kernel]:
-    kernels = device_kernels(form_plan(jaxpr), device).values()
+    kernels = device_kernels(form_plan(jaxpr, in_place=False), device).values()
     return [k for kernel in kernels for k in (kernel, kernel.finish) if k is not None]
 
 
 def simulate(jaxpr: Jaxpr, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
-    plan = form_plan(jaxpr)
+    plan = form_plan(jaxpr, in_place=False)
     return DeviceExecutable(plan, device_kernels(plan, "cuda-sim"), SimulatedMemory()).run(*inputs)
 
 

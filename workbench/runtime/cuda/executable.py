@@ -53,7 +53,7 @@ def device_kernels(plan: Plan, device: str) -> dict[str, Kernel]:
     def lower(cluster: Cluster, layouts: Any, counts: Any) -> Kernel:
         return lower_cluster_to_device(cluster, layouts, counts, tuning)
 
-    return plan_kernels(plan, ["C"] * len(plan.jaxpr.invars), lower)
+    return plan_kernels(plan, ["C"] * len(plan.jaxpr.invars), lower, in_place=False)
 
 
 @dataclass(eq=False)
