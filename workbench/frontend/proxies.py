@@ -258,10 +258,10 @@ class CreationType(Creation):
     __slots__ = ()
 
     def __instancecheck__(self, value: Any) -> bool:
-        return isinstance(value, self.__wrapped__)
+        return isinstance(value, self.__wrapped__)  # type: ignore[arg-type]  # a class here
 
     def __subclasscheck__(self, cls: type) -> bool:
-        return issubclass(cls, self.__wrapped__)
+        return issubclass(cls, self.__wrapped__)  # type: ignore[arg-type]  # a class here
 
     def __mro_entries__(self, bases: tuple) -> tuple:
         return (self.__wrapped__,)

@@ -108,8 +108,9 @@ class FunctionParts:
         with self._lock:
             namespace = self._spare.pop() if self._spare else {}
         try:
-            namespace.update(self.fn.__globals__)
-            namespace.update(_closure(self.fn))
+            function: Any = self.fn  # a field, not a method
+            namespace.update(function.__globals__)
+            namespace.update(_closure(function))
             namespace.update(bound.arguments)
             run = PartedRun(
                 self.statements, self.source, namespace, options=_Options(), timed=timed, refused=self.refused

@@ -271,7 +271,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any])
         kwargs = {**kwargs, "out": tuple(o.array for o in outs)}
     results = ufuncs.call_ufunc(ufunc, *[aligned(model, x) for x in inputs], **kwargs)
     if any(o is not None for o in outs):
-        return outs if len(outs) > 1 else outs[0]
+        return outs if len(outs) > 1 else outs[0]  # pyright: ignore[reportGeneralTypeIssues]  # there is one
     return _wrapped(model, results)
 
 
