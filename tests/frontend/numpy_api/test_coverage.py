@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,11 @@ def _comparable(value: object) -> object:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return tuple(value)
     return value
+
+
+def test_the_published_page_is_true():
+    page = (Path(__file__).parents[3] / "notebooks" / "numpy-coverage.md").read_text(encoding="utf-8")
+    version = ".".join(np.__version__.split(".")[:2])
+    if f"NumPy {version}," not in page:
+        pytest.skip(f"the page is of another NumPy than {version}")
+    assert coverage.page() == page

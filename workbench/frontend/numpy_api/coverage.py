@@ -1,7 +1,7 @@
 """The coverage table: every public function of NumPy and method of ndarray, and what becomes of it when compiled.
 
-Nothing in it is written by hand: each sample call of `samples` is traced and its equations say the state. Print it with
-`python -m workbench.frontend.numpy_api.coverage`.
+Nothing in it is written by hand: each sample call of `samples` is traced and its equations say the state. Made anew by
+`python -m workbench.frontend.numpy_api.coverage > notebooks/numpy-coverage.md`.
 """
 
 from __future__ import annotations
@@ -142,8 +142,21 @@ def table(found: Sequence[tuple[str, Row]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def page() -> str:
+    """The table with its title, for the NumPy that is installed."""
+    major, minor = np.__version__.split(".")[:2]
+    return f"""# What of NumPy compiles
+
+Every public function of NumPy {major}.{minor}, of `numpy.linalg` and `numpy.fft`, and every method of `ndarray`, as found
+by tracing a call of each. *Fused*: part of a kernel. *Library call*: a routine between kernels, without copies. *NumPy
+between kernels*: NumPy's own function, whose result has a shape known beforehand. *Known while tracing*: no array
+operation is left at run time. *Refused*: the statement runs in NumPy, and the report says why.
+
+{table(rows())}"""
+
+
 def main() -> None:
-    sys.stdout.write(table(rows()))
+    sys.stdout.write(page())
 
 
 if __name__ == "__main__":
