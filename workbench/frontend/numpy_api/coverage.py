@@ -147,8 +147,8 @@ def page() -> str:
     major, minor = np.__version__.split(".")[:2]
     return f"""# What of NumPy compiles
 
-Every public function of NumPy {major}.{minor}, of `numpy.linalg` and `numpy.fft`, and every method of `ndarray`, as found
-by tracing a call of each. *Fused*: part of a kernel. *Library call*: a routine between kernels, without copies. *NumPy
+Every public function of NumPy {major}.{minor}, of `numpy.linalg` and `numpy.fft`, and every method of `ndarray`, as
+found by tracing a call of each. *Fused*: part of a kernel. *Library call*: a routine between kernels, without copies. *NumPy
 between kernels*: NumPy's own function, whose result has a shape known beforehand. *Known while tracing*: no array
 operation is left at run time. *Refused*: the statement runs in NumPy, and the report says why.
 
