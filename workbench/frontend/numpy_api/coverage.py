@@ -148,8 +148,8 @@ def page() -> str:
     return f"""# What of NumPy compiles
 
 Every public function of NumPy {major}.{minor}, of `numpy.linalg` and `numpy.fft`, and every method of `ndarray`, as
-found by tracing a call of each. *Fused*: part of a kernel. *Library call*: a routine between kernels, without copies. *NumPy
-between kernels*: NumPy's own function, whose result has a shape known beforehand. *Known while tracing*: no array
+found by tracing a call of each. *Fused*: part of a kernel. *Library call*: a routine between kernels, without copies.
+*NumPy between kernels*: NumPy's own function, whose result has a shape known beforehand. *Known while tracing*: no array
 operation is left at run time. *Refused*: the statement runs in NumPy, and the report says why.
 
 {table(rows())}"""
