@@ -149,7 +149,7 @@ def page() -> str:
 
 Every public function of NumPy {major}.{minor}, of `numpy.linalg` and `numpy.fft`, and every method of `ndarray`, as
 found by tracing a call of each. *Fused*: part of a kernel. *Library call*: a routine between kernels, without copies.
-*NumPy between kernels*: NumPy's own function, whose result has a shape known beforehand. *Known while tracing*: no array
+*NumPy between kernels*: NumPy's own function, whose result has a known shape. *Known while tracing*: no array
 operation is left at run time. *Refused*: the statement runs in NumPy, and the report says why.
 
 {table(rows())}"""
