@@ -18,7 +18,7 @@ from workbench.codegen.cuda import toolkit
 from workbench.codegen.cuda.functions import device_functions
 from workbench.codegen.kernel import Kernel
 from workbench.ir.builder import JaxprBuilder
-from workbench.runtime.cuda.kernels import assemble, assembler, kernel_arguments, kernel_ptx
+from workbench.runtime.cuda.kernels import Packer, assemble, assembler, kernel_ptx
 
 from .device_programs import FAMILIES, kernels_of, reduced, threefry
 
@@ -160,7 +160,7 @@ def _arrays(kernel: Kernel):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_launch_passes_what_the_kernel_declares(name):
     for kernel in kernels_of(FAMILIES[name]("f32[300,700]"), "cuda"):
-        packed = kernel_arguments(kernel, list(_arrays(kernel)))
+        packed = Packer(kernel)(list(_arrays(kernel)))
         assert [value.itemsize for value in packed] == parameters(kernel_ptx(kernel, (9, 0))[0])
 
 
@@ -172,7 +172,7 @@ def test_arrays_with_strides_are_passed_axis_by_axis():
     (cluster,) = form_plan(jaxpr).clusters
     kernel = lower_cluster_to_device(cluster, dict.fromkeys(cluster.invars, "A"))
     assert kernel.args[0].ndim == 2 and kernel.args[0].layout == "A"
-    packed = kernel_arguments(kernel, list(_arrays(kernel)))
+    packed = Packer(kernel)(list(_arrays(kernel)))
     assert [value.itemsize for value in packed] == parameters(kernel_ptx(kernel, (9, 0))[0])
 
 

@@ -1,6 +1,6 @@
 """A GPU through CuPy: its arrays are the device's arrays, its pool and current stream are used, its loader takes PTX.
 
-numba only compiles. A launch passes the arguments as numba's kernels expect them (`kernels.kernel_arguments`).
+numba only compiles. A launch passes the arguments as numba's kernels expect them (`kernels.Packer`).
 This file needs a GPU to run; what can be checked without one is checked in tests/runtime/cuda.
 """
 
@@ -20,7 +20,7 @@ from ...codegen.kernel import Kernel
 from ...errors import DeviceError
 from ...ir import Equation
 from .driver import why_not
-from .kernels import DeviceKernel, kernel_arguments, kernel_ptx
+from .kernels import DeviceKernel, Packer, kernel_ptx
 from .library import library_call
 
 COPY_BYTES = 1 << 30  # well past any cache
@@ -113,9 +113,10 @@ class CupyMemory:
             raise
         function = module.get_function(entry_name(ptx))
         geometry = kernel.geometry
+        pack = Packer(kernel)
 
         def run(grid: tuple[int, int], block: tuple[int, int], shared_bytes: int, *args: Any) -> None:
-            function(grid, block, kernel_arguments(kernel, args), shared_mem=shared_bytes)
+            function(grid, block, pack(args), shared_mem=shared_bytes)
 
         resources = self._resources(function, geometry.block[0] * geometry.block[1], geometry.shared_bytes)
         return DeviceKernel(kernel, run, ptx, compile_ms, from_disk, self.capability, resources)

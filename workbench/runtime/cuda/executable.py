@@ -39,6 +39,7 @@ from .memory import Crossing, Memory
 
 # A graph costs one launch and a copy of each input and result: from a few kernels on that is less.
 LEAST_LAUNCHES = 4
+MOST_RECORDED_BYTES = 16 << 20  # of inputs and results; beyond, kernels take longer than their launches
 # What runs once or twice is not worth a recording.
 RUNS_BEFORE_RECORDING = 2
 
@@ -84,7 +85,9 @@ class DeviceExecutable:
         self._replay: Callable[..., tuple[Any, ...]] | None = None
         # Library calls may allocate, and what the host decides cannot be recorded.
         fixed = all(isinstance(step, Cluster | ViewStep) for step in self.plan.steps)
-        self.can_record = fixed and len(self.compiled) + len(self.finishers) >= LEAST_LAUNCHES
+        n_bytes = sum(v.aval.nbytes for v in (*self.plan.jaxpr.invars, *self.plan.outvars))
+        many = len(self.compiled) + len(self.finishers) >= LEAST_LAUNCHES
+        self.can_record = fixed and many and n_bytes <= MOST_RECORDED_BYTES
 
     @property
     def source(self) -> str:
@@ -370,5 +373,4 @@ def _argument(arg: KernelArg, values: Values, parts: dict[str, Any]) -> Any:
     if arg.kind == "scratch":
         return parts[arg.name]
     assert arg.var is not None
-    array = values[arg.var]
-    return array.reshape(-1) if arg.layout == "C" else array
+    return values[arg.var]

@@ -78,18 +78,40 @@ class DeviceKernel:
         return head + self.ptx + (f"\n// ---- SASS ----\n{machine}" if machine else "")
 
 
-def kernel_arguments(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments of a launch as numba's kernels take them: of an array two null pointers (its owner, which kernels
-    have none of), the numbers of its elements and of an element's bytes, its address, its shape and its strides."""
-    packed: list[Any] = []
-    for arg, value in zip(kernel.args, args, strict=True):
-        if arg.kind == "size":
-            packed.append(np.dtype(arg.dtype).type(value))
-            continue
-        null = np.uint64(0)
-        packed += [null, null, np.int64(value.size), np.int64(value.dtype.itemsize), np.uint64(value.data.ptr)]
-        packed += [*map(np.int64, value.shape), *map(np.int64, value.strides)]
-    return tuple(packed)
+class Packer:
+    """The arguments of a kernel's launches as numba's kernels take them.
+
+    Of an array these are two null pointers (its owner, which kernels have none of), the numbers of its elements and of
+    an element's bytes, its address, its shape and its strides; arrays in C order are passed as one axis. Between launches
+    of one executable only addresses change.
+    """
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self._packed: list[Any] = []
+        self._addresses: list[tuple[int, int]] = []  # (argument, its address's place among what is packed)
+
+    def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        if not self._packed:
+            self._pack(args)
+        packed = self._packed.copy()
+        for i, place in self._addresses:
+            packed[place] = np.uint64(args[i].data.ptr)
+        return tuple(packed)
+
+    def _pack(self, args: Sequence[Any]) -> None:
+        packed: list[Any] = []
+        addresses = []
+        for i, (arg, value) in enumerate(zip(self.kernel.args, args, strict=True)):
+            if arg.kind == "size":
+                packed.append(np.dtype(arg.dtype).type(value))
+                continue
+            itemsize = value.dtype.itemsize
+            shape, strides = ((value.size,), (itemsize,)) if arg.layout == "C" else (value.shape, value.strides)
+            packed += [np.uint64(0), np.uint64(0), np.int64(value.size), np.int64(itemsize)]
+            addresses.append((i, len(packed)))
+            packed += [np.uint64(0), *map(np.int64, shape), *map(np.int64, strides)]
+        self._packed, self._addresses = packed, addresses
 
 
 _simulated: dict[str, DeviceKernel] = {}
@@ -113,8 +135,15 @@ def simulated_kernel(kernel: Kernel) -> DeviceKernel:
             run = simulated(kernel.source, kernel.name, functions, simulated_numpy())
             _simulated[key] = DeviceKernel(kernel, run, "", (time.perf_counter() - begin) * 1e3, False)
         known = _simulated[key]
+
+    def run(grid: tuple[int, int], block: tuple[int, int], shared_bytes: int, *args: Any) -> None:
+        flat = (
+            a.reshape(-1) if m.layout == "C" and m.kind != "size" else a for m, a in zip(kernel.args, args, strict=True)
+        )
+        known.run(grid, block, shared_bytes, *flat)
+
     # Another shape has the same text and another geometry.
-    return DeviceKernel(kernel, known.run, "", known.compile_ms, known.from_disk)
+    return DeviceKernel(kernel, run, "", known.compile_ms, known.from_disk)
 
 
 def kernel_ptx(kernel: Kernel, capability: tuple[int, int]) -> tuple[str, float, bool]:
