@@ -82,8 +82,8 @@ class Packer:
     """The arguments of a kernel's launches as numba's kernels take them.
 
     Of an array these are two null pointers (its owner, which kernels have none of), the numbers of its elements and of
-    an element's bytes, its address, its shape and its strides; arrays in C order are passed as one axis. Between launches
-    of one executable only addresses change.
+    an element's bytes, its address, its shape and its strides; arrays in C order are passed as one axis. Between
+    launches of one executable only addresses change.
     """
 
     def __init__(self, kernel: Kernel):
