@@ -15,6 +15,7 @@ from workbench.ir import Aval, Jaxpr, Primitive, Var
 from workbench.ir.jaxpr import Equation
 from workbench.ir.primitive import REGISTRY
 from workbench.primitives import add_p
+from workbench.primitives.loops import LoopArgument, LoopProgram
 
 BOOL = ("bool",)
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -497,3 +498,19 @@ def control_flow_cases(rng: np.random.Generator) -> Iterator[Case]:
             params |= {"num_consts": 0, "num_carry": 1, "unroll": 1}
             yield Case("scan", (numbered((3,)), numbered((length, 3))), params)
             yield Case("scan", (numbered((3,)), numbered((length, 3))), params | {"num_consts": 1, "num_carry": 0})
+
+
+@cases("loop")
+def loop_cases(rng: np.random.Generator) -> Iterator[Case]:
+    def running_sum(x: np.ndarray, start: float) -> tuple[float]:
+        for i in range(len(x)):
+            start += x[i]
+            x[i] = start
+        return (start,)
+
+    f64, vector = np.dtype(np.float64), Aval((4,), np.dtype(np.float64))
+    arguments = (LoopArgument(0, True, f64, 1), LoopArgument(1, False, f64, weak=True))
+    program = LoopProgram(
+        "loop", "", arguments, (0,), (vector, Aval((), f64)), running_sum, "", "for i in range(len(x))"
+    )
+    yield Case("loop", (numbered((4,)), np.array(2.0)), {"program": program})

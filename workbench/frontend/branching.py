@@ -7,6 +7,8 @@ variables are read: `Variables` does both.
 
 from __future__ import annotations
 
+import logging
+import math
 import operator
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -15,14 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TracingError
 from ..ir import REGISTRY
 from .diagnostics import bool_value
+from .jumps import LoopSource
+from .loops.steps import Translated, emit_loop, translate
+from .loops.types import UntranslatableError
 from .merging import UNDEFINED, Outcome, branch_outcome, merge_results, refuse
 from .recording import current_trace
 from .regions import as_index, emit_cond
 from .staging import Stage, TracedRange
 from .tracer import Tracer, emit, known_value
 
+logger = logging.getLogger("workbench")
+SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
 MAX_UNROLL = 4  # iterations that are always written out
 MAX_UNROLLED_EQNS = 24  # short loops are written out up to here
 MAX_UNROLL_IF_MUST = 64  # iterations of a loop whose body cannot be traced with an unknown index
@@ -298,10 +306,44 @@ def range_(function: Any, *bounds: Any) -> Any:
 
 
 def while_(
-    test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...]
-) -> None:
-    """`while test(): body()`."""
-    variables = Variables(test, body)
+    test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
+    source: str, scope: FunctionType,
+) -> None:  # fmt: skip
+    """`while test(): body()`. source: key of the loop as it was written; scope: has what it reads in its closure."""
+    variables = Variables(test, body, scope)
+    trace = current_trace()
+    step = _as_step(source, variables, live) if trace is not None else None
+    if step is not None and step.prefer:
+        emit_loop(step, variables, "while")
+        return
+    if step is not None:
+        assert trace is not None
+        n_before, state = len(trace.eqns), variables.state(names)
+        try:
+            _traced_while(test, body, names, live, reads, variables)
+        except TracingError:
+            if len(trace.eqns) != n_before:
+                raise
+            trace.failure = None
+            variables.restore(state)
+            emit_loop(step, variables, "while")
+        return
+    _traced_while(test, body, names, live, reads, variables)
+
+
+def _as_step(source: str, variables: Variables, live: tuple[str, ...]) -> Translated | None:
+    """The loop as one step, if it can be one."""
+    try:
+        return translate(SOURCES[source], variables, live)
+    except UntranslatableError as reason:
+        logger.debug("a loop is no step of its own: %s", reason)
+        return None
+
+
+def _traced_while(
+    test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
+    variables: Variables,
+) -> None:  # fmt: skip
     trace = current_trace()
     stage: Stage | None = None
     n, n_eqns = 0, len(trace.eqns) if trace is not None else 0
@@ -323,10 +365,48 @@ def while_(
 
 def for_(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
-    stop: str | None, target: str = "",
+    source: str, scope: FunctionType, stop: str | None, target: str = "",
 ) -> None:  # fmt: skip
     """`for item in iterable: body(item)`, until the variable `stop` is true."""
-    variables = Variables(body)
+    variables = Variables(body, scope)
+    trace = current_trace()
+    n = _length(iterable)
+    step = _as_step(source, variables, live) if trace is not None and n > 1 else None
+    # A few operations on arrays are better written out, where they fuse with what stands around them.
+    if step is not None and step.prefer and (n > MAX_UNROLL or step.only_elements):
+        emit_loop(step, variables, "for")
+        return
+    if step is not None:
+        assert trace is not None
+        n_before, state = len(trace.eqns), variables.state(names)
+        try:
+            _traced_for(iterable, body, names, live, reads, variables, stop, target)
+        except TracingError:
+            if len(trace.eqns) != n_before:
+                raise
+            trace.failure = None
+            variables.restore(state)
+            emit_loop(step, variables, "for")
+        return
+    _traced_for(iterable, body, names, live, reads, variables, stop, target)
+
+
+def _length(iterable: Any) -> float:
+    """How often a loop runs, infinity where that is not known."""
+    try:
+        return len(iterable) if type(iterable) is not TracedRange else math.inf
+    except TypeError:
+        return math.inf
+
+
+def _traced_for(
+    iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
+    variables: Variables, stop: str | None, target: str,
+) -> None:  # fmt: skip
+    if type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
+        rows_of, run = iterable, body
+        body = lambda i: run(rows_of[i])  # type: ignore[assignment]  # noqa: E731
+        iterable, target = range(len(iterable)), ""
     if current_trace() is None:
         rows: Any = None
     elif type(iterable) is TracedRange:

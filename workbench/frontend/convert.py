@@ -14,6 +14,7 @@ import linecache
 import operator
 import re
 from functools import reduce
+from itertools import count
 from types import CodeType
 
 from . import branching
@@ -25,6 +26,7 @@ _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, rep
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
 _FUTURE = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _MAX_FILES = 500
+_loop_numbers = count()
 _CO_NESTED = 0x10
 
 _modules: dict[str, tuple[list[str], dict[tuple[str, int], list[tuple[CodeType, ast.AST]]]]] = {}
@@ -206,7 +208,7 @@ class _Function:
             raise NotConvertibleError("a cell that deletes names")
         jumps = Jumps()
         lowered = jumps.function([_Nested().visit(stmt) for stmt in body])
-        self.stop_of, self.tails = jumps.stop_of, jumps.tails
+        self.stop_of, self.tails, self.source_of = jumps.stop_of, jumps.tails, jumps.source_of
         self.always = captured(body) | self.globals | self.outer | frozenset(jumps.flags)
         everything = bound(lowered)
         if self.is_module:
@@ -262,7 +264,7 @@ class _Function:
                 check = self._helper("test", [ast.Return(_Expressions().visit(test))], bound([test]), test)
                 loop = self._helper("body", body, names, stmt)
                 operands = [_name(check.name), _name(loop.name), _strings(names), _strings(names & head),
-                            self._reads(stmt)]  # fmt: skip
+                            self._reads(stmt), *self._source(stmt)]  # fmt: skip
                 return [check, loop, self._call("while_", operands, test, stmt)]
             case ast.For(target=target, iter=iterable):
                 head = live_at_head(stmt, after) | self.always
@@ -272,7 +274,7 @@ class _Function:
                 loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
                 stop = ast.Constant(self.stop_of.get(stmt))
                 operands = [self._iterable(iterable), _name(loop.name), _strings(names), _strings(names & head),
-                            self._reads(stmt), stop]  # fmt: skip
+                            self._reads(stmt), *self._source(stmt), stop]  # fmt: skip
                 if isinstance(target, ast.Name):
                     operands.append(ast.Constant(target.id))
                 return [loop, self._call("for_", operands, iterable, stmt)]
@@ -321,6 +323,15 @@ class _Function:
     def _reads(self, stmt: ast.stmt) -> ast.expr:
         """The names that the statement reads: what they hold must not change while it is traced."""
         return _strings(read(stmt))
+
+    def _source(self, stmt: ast.stmt) -> list[ast.expr]:
+        """The loop as the user wrote it, and a function that has all variables it reads in its closure."""
+        source = self.source_of[stmt]
+        key = f"<loop {next(_loop_numbers)}>"
+        branching.SOURCES[key] = source
+        names = sorted(read(source.node) | bound([source.node]))
+        everything = ast.Tuple([_name(name) for name in names], ast.Load())
+        return [ast.Constant(key), _delayed(located(everything, stmt))]
 
     def _helper(
         self, kind: str, body: list[ast.stmt], names: Names, like: ast.AST, parameters: list[str] | None = None

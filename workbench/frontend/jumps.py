@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
@@ -25,6 +26,16 @@ class NotConvertibleError(Exception):
     """The function stays as it is."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class LoopSource:
+    """A loop as the user wrote it. stop: the variable that converted code asks whether it was left by `break`; keeps:
+    the variables that say whether and what it returned."""
+
+    node: ast.For | ast.While
+    stop: str | None
+    keeps: tuple[str, str] | None
+
+
 class Jumps:
     """Rewrites one function (or the statements of a module, which never return)."""
 
@@ -33,6 +44,7 @@ class Jumps:
         self.flags: list[str] = []  # the names that were made up
         self.copied = 0
         self.stop_of: dict[ast.stmt, str] = {}  # a loop -> the flag that ends it
+        self.source_of: dict[ast.stmt, LoopSource] = {}  # a loop -> as the user wrote it
         self.tails: set[ast.stmt] = set()  # branches at the end of the function, both of whose sides return
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -146,6 +158,7 @@ class Jumps:
         ast.copy_location(new, stmt)
         if state.stop is not None:
             self.stop_of[new] = state.stop
+        self.source_of[new] = LoopSource(copy.deepcopy(stmt), state.stop, state.keeps)
         return [*before, new], after
 
 

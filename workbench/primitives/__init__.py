@@ -19,6 +19,7 @@ from . import (  # noqa: F401  (imported for their declarations)
     fft,
     indexing,
     linalg,
+    loops,
     movement,
     numpy_call,
     random,

@@ -129,6 +129,11 @@ def _step_node(step: Step, ids: Mapping[Equation, str], kernels: Mapping[str, Ke
         case Cluster():
             title = readable_name(kernels[step.id].name) if step.id in kernels else _operations(step_eqns(step))
             return StepNode(step.id, "kernel", title, equations, [], outputs, scope=step.scope)
+        case LibraryStep() if "program" in step.eqn.params:
+            reason = f"WB340: compiled whole, {step.eqn.params['program'].reason}"
+            return StepNode(
+                step.id, "loop", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn), reason=reason
+            )
         case LibraryStep():
             return StepNode(step.id, "library", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn))
         case NumpyStep():

@@ -32,6 +32,7 @@ from .devices import accelerator, available, canonical, chosen
 from .fast_path import MISS, fast_call
 from .function_parts import FunctionParts
 from .log import logger
+from .loops import LoopAbortedError
 
 
 @dataclass(eq=False, slots=True)
@@ -239,10 +240,13 @@ class CompiledFunction:
                 parts = entry.parts
             elif not entry.needs_numpy(leaves):
                 return entry.call(leaves)
+        except LoopAbortedError as error:
+            logger.warning("%s runs in NumPy this time: %s", self.name, error)
+            failure: Exception | None = None
         except (WorkbenchError, MemoryError, RecursionError) as error:
             if self.is_strict or has_written(error) or not isinstance(error, BackendError):
                 raise
-            failure: Exception | None = error
+            failure = error
         except Exception as error:
             if self.is_strict or has_written(error):
                 raise

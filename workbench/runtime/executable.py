@@ -30,11 +30,13 @@ from ..fusion import (
 )
 from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.contractions import dot_general_p
+from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
 from . import control
 from .buffers import LARGE_BYTES, allocate
 from .control import in_order
 from .kernels import CompiledKernel, compile_kernel
+from .loops import compile_loop
 from .moves import copy_around
 from .placement import Placement, place
 from .products import matmul_on
@@ -174,6 +176,8 @@ class _Driver:
         match step:
             case Cluster():
                 self._write_kernel(step, self.placement[step.id])
+            case LibraryStep() if step.eqn.primitive is loop_p:
+                self._write_loop(step)
             case LibraryStep():
                 self._write_call(step.id, step.eqn)
             case NumpyStep():
@@ -261,6 +265,12 @@ class _Driver:
             settle = self._bind("in_order", in_order)
             self.lines.extend(f"{r} = {settle}({r})" for r in results)
 
+    def _write_loop(self, step: LibraryStep) -> None:
+        eqn = step.eqn
+        call = self._bind(f"{step.id}_call", compile_loop(eqn.params["program"]))
+        results = "".join(f"{self._name(out)}, " for out in eqn.outvars)
+        self.lines.append(f"{results}{'= ' if results else ''}{call}({', '.join(map(self._operand, eqn.invars))})")
+
     def _write_control(self, step: BranchStep | LoopStep) -> None:
         eqn, params = step.eqn, step.eqn.params
         runs = []
@@ -284,7 +294,7 @@ class _Driver:
             call = control.scan(runs[0], n_consts, n_carry, params["length"], params["reverse"], rows, carried)
         name = self._bind(f"{step.id}_call", call)
         targets = "".join(f"{self._name(out)}, " for out in eqn.outvars)
-        self.lines.append(f"{targets}= {name}({', '.join(map(self._operand, eqn.invars))})")
+        self.lines.append(f"{targets}{'= ' if targets else ''}{name}({', '.join(map(self._operand, eqn.invars))})")
 
     def _write_return(self) -> None:
         placement, is_inner = self.placement, self.name != "run"

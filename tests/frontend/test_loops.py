@@ -1,0 +1,342 @@
+"""Loops as people write them give NumPy's results and mutations, compiled whole or traced; what raises, raises."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optree
+import pytest
+
+import workbench as wb
+from workbench.frontend.cells import trace_cell
+from workbench.frontend.trace import trace
+from workbench.ir import check_jaxpr
+from workbench.ir.evaluate import eval_jaxpr
+from workbench.transforms.pipeline import run_pipeline
+
+from .loop_programs import PROGRAMS
+
+
+def outcome(fn: Callable[..., Any], args: tuple) -> tuple[Any, Any]:
+    """The result, or the class of what is raised, and the arguments afterwards."""
+    args = copy.deepcopy(args)
+    with np.errstate(all="ignore"):
+        try:
+            return fn(*args), args
+        except Exception as error:  # noqa: BLE001
+            return type(error), args
+
+
+def assert_same(fn: Callable[..., Any], *args: Any, rtol: float = 1e-10) -> Any:
+    """The compiled function does what the plain one does, twice over."""
+    expected = outcome(fn, args)
+    compiled = wb.jit(fn)
+    for _ in range(2):
+        found = outcome(compiled, args)
+        a, b = optree.tree_leaves(expected), optree.tree_leaves(found)
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            if isinstance(x, type | int):  # what is raised, or a number of any size
+                assert x == y and type(x) is type(y)
+                continue
+            assert np.asarray(x).dtype == np.asarray(y).dtype
+            np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=rtol, atol=1e-12)
+    return compiled
+
+
+def steps(compiled: Any) -> list[str]:
+    """The primitives of the steps that are no kernels."""
+    return [step.eqn.primitive.name for c in compiled.compilations for step in c.plan.steps if hasattr(step, "eqn")]
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"), PROGRAMS, ids=lambda f: f.__name__ if f.__name__ != "<lambda>" else ""
+)
+def test_programs_with_loops(program: Callable[..., Any], arguments: Callable[..., tuple]) -> None:
+    for seed in (3, 4):
+        compiled = assert_same(program, *arguments(np.random.default_rng(seed)))
+        assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"), PROGRAMS, ids=lambda f: f.__name__ if f.__name__ != "<lambda>" else ""
+)
+def test_their_equations_mean_the_same(program: Callable[..., Any], arguments: Callable[..., tuple]) -> None:
+    args = arguments(np.random.default_rng(5))
+    traced = trace(program, args, {})
+    check_jaxpr(traced.jaxpr)
+    given = copy.deepcopy(args)
+    inputs = [*traced.flatten(given, {}), *(c.read() for c in traced.captures)]
+    with np.errstate(all="ignore"):
+        results = eval_jaxpr(run_pipeline(traced.jaxpr, check=True), *map(np.asarray, inputs))
+        expected = outcome(program, args)
+    for x, y in zip(
+        optree.tree_leaves(expected), optree.tree_leaves((traced.rebuild(results, inputs), given)), strict=True
+    ):
+        np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=1e-10, atol=1e-12)
+
+
+# ---- Python's numbers and NumPy's ----
+
+
+def fibonacci(x):
+    a, b = 0, 1
+    for i in range(100):
+        a, b = b, a + b
+        x[i % 3] += 1
+    return a
+
+
+def wrapping(x):
+    s = np.int64(1)
+    for i in range(len(x)):
+        s = s * x[i] + x[i]
+    return s
+
+
+def bytes_wrap(x):
+    s = x[0]
+    for i in range(1, len(x)):
+        s = s * x[i] + x[i]
+    return s
+
+
+def divides_by_zero(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += 1.0 / x[i]
+    return total
+
+
+def python_division(x, n):
+    for i in range(len(x)):
+        x[i] = i / n
+    return x
+
+
+def integer_division(x):
+    out = np.zeros(len(x), dtype=np.int64)
+    for i in range(len(x)):
+        out[i] = 7 // x[i] + 9 % x[i]
+    return out
+
+
+def out_of_bounds(x):
+    for i in range(len(x) + 1):
+        x[i] = i
+    return x
+
+
+def negative_indices(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[-i] * x[i - 1]
+    return s
+
+
+def asserts(x):
+    for i in range(len(x)):
+        assert x[i] < 1.5
+        x[i] += 1
+    return x
+
+
+def math_domain(x):
+    import math
+
+    s = 0.0
+    for i in range(len(x)):
+        s += math.sqrt(x[i])
+    return s
+
+
+def float_powers(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += abs(x[i]) ** 0.5 + x[i] ** 2 + x[i] ** 3
+    return s
+
+
+def truncates(x):
+    out = np.zeros(len(x), dtype=np.int32)
+    for i in range(len(x)):
+        out[i] = x[i] * 10
+        out[i] += int(x[i] * 3)
+    return out
+
+
+def single_precision(x):
+    s = 0.0
+    for i in range(len(x)):
+        s = s * 0.1 + x[i] * 3.3
+    return s
+
+
+def writes_through_views(x):
+    y = x[::2]
+    z = x[1:]
+    for i in range(len(y)):
+        y[i] = z[i] + 1
+        z[i] *= 2
+    return y
+
+
+def exchanges(x):
+    y = x.copy()
+    for _ in range(5):
+        for i in range(1, len(x) - 1):
+            y[i] = 0.5 * (x[i - 1] + x[i + 1])
+        x, y = y, x
+    return x
+
+
+def leaves_by_return(x):
+    for i in range(len(x)):
+        for j in range(i):
+            if x[i] + x[j] > 2.5:
+                return i, j, x[i]
+    return -1, -1, 0.0
+
+
+def else_of_a_loop(x):
+    found = 0
+    for i in range(len(x)):
+        if x[i] > 1.9:
+            break
+        found += 1
+    else:
+        found = -1
+    return found
+
+
+def never_runs(x):
+    last = 5
+    for i in range(len(x), 3):
+        last = x[i]
+    return last
+
+
+def python_lists(x):
+    seen = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            seen.append(i)
+    return len(seen)
+
+
+def unset_afterwards(x):
+    for i in range(len(x)):
+        if x[i] > 100:
+            where = i
+    return where
+
+
+def reads_after(x):
+    for i in range(len(x)):
+        last = x[i] * 2
+    return i, last
+
+
+def tuples_of_numbers(x):
+    best = (x[0], 0)
+    for i in range(1, len(x)):
+        if x[i] > best[0]:
+            best = (x[i], i)
+    return best
+
+
+def chained(x):
+    n = 0
+    for i in range(len(x)):
+        if 0 < x[i] <= 1 or not x[i] < 1.5:
+            n += 1
+    return n
+
+
+def enumerates(x):
+    s = 0.0
+    for i, v in enumerate(x):
+        s += i * v
+    return s
+
+
+def zips(x):
+    s = 0.0
+    for a, b in zip(x[1:], x):  # noqa: B905
+        s += a * b
+    return s
+
+
+X = np.linspace(-1.0, 2.0, 7)
+
+
+@pytest.mark.parametrize(
+    ("program", "args"),
+    [
+        (fibonacci, (np.zeros(3),)), (wrapping, (np.arange(40) + 2**40,)),
+        (bytes_wrap, (np.arange(9, dtype=np.uint8) + 30,)), (divides_by_zero, (np.array([1.0, 0.0, -0.0, 2.0, 5.0]),)),
+        (python_division, (X, 3)), (python_division, (X, 0)), (integer_division, (np.array([3, -2, 5, -7, 1]),)),
+        (integer_division, (np.array([3, 0, 5, -7, 1]),)), (out_of_bounds, (X,)), (negative_indices, (X,)),
+        (asserts, (X,)), (asserts, (X - 1,)), (math_domain, (X,)), (math_domain, (X + 1,)), (float_powers, (X,)),
+        (truncates, (X,)), (single_precision, (X.astype(np.float32),)), (writes_through_views, (X,)), (exchanges, (X,)),
+        (leaves_by_return, (X,)), (leaves_by_return, (X - 2,)), (else_of_a_loop, (X,)), (else_of_a_loop, (X - 1,)),
+        (never_runs, (X,)), (python_lists, (X,)), (unset_afterwards, (X,)), (unset_afterwards, (X * 99,)),
+        (reads_after, (X,)), (tuples_of_numbers, (X,)), (chained, (X,)), (enumerates, (X,)), (zips, (X,)),
+    ],
+    ids=lambda v: v.__name__ if callable(v) else "",
+)  # fmt: skip
+def test_numbers_and_errors_are_pythons(program: Callable[..., Any], args: tuple) -> None:
+    assert_same(program, *args)
+
+
+def test_a_nest_is_one_step_of_the_plan() -> None:
+    (program, arguments) = next(p for p in PROGRAMS if p[0].__name__ == "gauss_seidel")
+    compiled = wb.jit(program)
+    compiled(*arguments(np.random.default_rng(0)))
+    assert steps(compiled) == ["loop"]
+
+
+def test_a_new_length_compiles_nothing() -> None:
+    from workbench.runtime import loops
+
+    def recurrence(x):
+        for i in range(1, len(x)):
+            x[i] += 0.5 * x[i - 1]
+        return x
+
+    compiled = wb.jit(recurrence)
+    compiled(np.ones(10))
+    n = len(loops._compiled)
+    for size in (11, 500, 10_000):
+        np.testing.assert_allclose(compiled(np.ones(size)), recurrence(np.ones(size)))
+    assert len(loops._compiled) == n
+
+
+def test_what_numba_refuses_runs_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.runtime import loops
+
+    def recurrence(x, k):
+        for i in range(k, len(x)):
+            x[i] = x[i] - 0.25 * x[i - k]
+        return x
+
+    monkeypatch.setattr(loops, "_compile", lambda program: None)
+    monkeypatch.setattr(loops, "_compiled", {})
+    assert_same(recurrence, np.arange(20.0), 2)
+
+
+def test_loops_in_cells() -> None:
+    source = "s = 0.0\nfor i in range(len(x)):\n    s = s * 0.5 + x[i]\n    x[i] = s"
+    namespace = {"x": X.copy(), "np": np}
+    cell = trace_cell(source, namespace, filename="<cell of loops>")
+    assert "loop" in [e.primitive.name for e in cell.jaxpr.eqns]
+    inputs = [c.read() for c in cell.captures]
+    values, _ = cell.rebuild(eval_jaxpr(cell.jaxpr, *inputs), inputs)
+    expected: dict[str, Any] = {"x": X.copy(), "np": np}
+    exec(source, expected)
+    assert values["i"] == len(X) - 1
+    np.testing.assert_allclose(values["s"], expected["s"])
+    np.testing.assert_allclose(namespace["x"], expected["x"])

@@ -1,0 +1,311 @@
+"""Functions that translated loops call: Python's checked arithmetic, folds over small arrays, products.
+
+What would raise in Python raises here, whatever the class: the caller runs the code again in Python, which raises the
+right one. Sums are pairwise, as NumPy's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_PAIRWISE = 128  # elements that are added in order
+
+
+@njit(error_model="numpy", forceinline=True)
+def checked_add(a, b):
+    r = np.int64(np.uint64(a) + np.uint64(b))
+    if ((a ^ r) & (b ^ r)) < 0:
+        raise OverflowError
+    return r
+
+
+@njit(error_model="numpy", forceinline=True)
+def checked_sub(a, b):
+    r = np.int64(np.uint64(a) - np.uint64(b))
+    if ((a ^ b) & (a ^ r)) < 0:
+        raise OverflowError
+    return r
+
+
+@njit(error_model="numpy", forceinline=True)
+def checked_mul(a, b):
+    # Below 2**62 by an estimate that errs by far less than its distance to 2**63.
+    if abs(float(a) * float(b)) > 4.6e18:
+        raise OverflowError
+    return np.int64(np.uint64(a) * np.uint64(b))
+
+
+@njit(error_model="numpy", forceinline=True)
+def checked_shift(a, b):
+    if b < 0 or b > 62:
+        raise OverflowError
+    return checked_mul(a, np.int64(1) << b)
+
+
+@njit(error_model="numpy", forceinline=True)
+def checked_abs(a):
+    if a == _LEAST:
+        raise OverflowError
+    return abs(a)
+
+
+@njit(error_model="numpy", forceinline=True)
+def within(x, low, high):
+    if x < low or x > high:
+        raise OverflowError
+    return x
+
+
+@njit(error_model="numpy", forceinline=True)
+def below_2_63(x):
+    if x > np.uint64(_MOST):
+        raise OverflowError
+    return np.int64(x)
+
+
+@njit(error_model="numpy", forceinline=True)
+def whole(x):
+    if not (-9.223372036854775e18 < x < 9.223372036854775e18):
+        raise OverflowError
+    return np.int64(x)
+
+
+@njit(error_model="numpy", forceinline=True)
+def nonzero(x):
+    if x == 0:
+        raise ZeroDivisionError
+    return x
+
+
+@njit(error_model="numpy", forceinline=True)
+def nonnegative(x):
+    if x < 0:
+        raise ValueError
+    return x
+
+
+@njit(error_model="numpy", forceinline=True)
+def length(x):
+    if x < 0 or x > 2**40:
+        raise ValueError
+    return x
+
+
+@njit(error_model="numpy", forceinline=True)
+def same_length(a, b):
+    if a != b:
+        raise ValueError
+
+
+@njit(error_model="numpy", forceinline=True)
+def unless_infinite(result, x):
+    if math.isinf(result) and not math.isinf(x):
+        raise OverflowError
+    return result
+
+
+@njit(error_model="numpy", forceinline=True)
+def as_math(result, x):
+    """What `math` gives; it raises where the result is no number but the argument is."""
+    if math.isnan(result) and not math.isnan(x) or math.isinf(result):
+        raise ValueError
+    return result
+
+
+@njit(error_model="numpy")
+def power_of_python(a, b):
+    """`a**b` of Python floats."""
+    if a == 0.0 and b < 0.0 or a < 0.0 and b != math.floor(b):
+        raise ZeroDivisionError
+    result = math.pow(a, b)
+    if math.isinf(result) and not math.isinf(a) and not math.isinf(b):
+        raise OverflowError
+    return result
+
+
+@njit(error_model="numpy", forceinline=True)
+def larger(a, b):
+    return b if b > a else a
+
+
+@njit(error_model="numpy", forceinline=True)
+def smaller(a, b):
+    return b if b < a else a
+
+
+# ---- folds of one-dimensional arrays; zero, one: of the result's dtype ----
+
+
+@njit(error_model="numpy")
+def _sum_of(a, start, stop, zero):
+    n = stop - start
+    if n <= _PAIRWISE:
+        r0, r1, r2, r3, r4, r5, r6, r7 = zero, zero, zero, zero, zero, zero, zero, zero
+        i = start
+        while i + 8 <= stop:
+            r0 += a[i]
+            r1 += a[i + 1]
+            r2 += a[i + 2]
+            r3 += a[i + 3]
+            r4 += a[i + 4]
+            r5 += a[i + 5]
+            r6 += a[i + 6]
+            r7 += a[i + 7]
+            i += 8
+        total = ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))
+        while i < stop:
+            total += a[i]
+            i += 1
+        return total
+    half = n // 2
+    half -= half % 8
+    return _sum_of(a, start, start + half, zero) + _sum_of(a, start + half, stop, zero)
+
+
+@njit(error_model="numpy")
+def array_sum(a, zero):
+    return _sum_of(a, 0, a.size, zero)
+
+
+@njit(error_model="numpy")
+def array_prod(a, zero):
+    product = zero + 1
+    for x in a:
+        product *= x
+    return product
+
+
+@njit(error_model="numpy")
+def array_mean(a, zero):
+    return _sum_of(a, 0, a.size, zero) / a.size
+
+
+@njit(error_model="numpy")
+def array_var(a, zero):
+    mean = array_mean(a, zero)
+    total = zero
+    for x in a:
+        total += (x - mean) * (x - mean)
+    return total / a.size
+
+
+@njit(error_model="numpy")
+def array_std(a, zero):
+    return math.sqrt(array_var(a, zero))
+
+
+@njit(error_model="numpy")
+def array_norm(a, zero):
+    return math.sqrt(dot(a, a))
+
+
+@njit(error_model="numpy")
+def array_argmax(a, zero):
+    if a.size == 0:
+        raise ValueError
+    best = 0
+    for i in range(a.size):
+        if a[i] != a[i]:
+            return i
+        if a[i] > a[best]:
+            best = i
+    return best
+
+
+@njit(error_model="numpy")
+def array_argmin(a, zero):
+    if a.size == 0:
+        raise ValueError
+    best = 0
+    for i in range(a.size):
+        if a[i] != a[i]:
+            return i
+        if a[i] < a[best]:
+            best = i
+    return best
+
+
+@njit(error_model="numpy")
+def array_max(a, zero):
+    return a[array_argmax(a, 0)]
+
+
+@njit(error_model="numpy")
+def array_min(a, zero):
+    return a[array_argmin(a, 0)]
+
+
+@njit(error_model="numpy")
+def array_any(a, zero):
+    for x in a:
+        if x != 0:
+            return True
+    return False
+
+
+@njit(error_model="numpy")
+def array_all(a, zero):
+    for x in a:
+        if x == 0:
+            return False
+    return True
+
+
+# ---- products ----
+
+
+@njit(error_model="numpy")
+def dot(a, b):
+    if a.size != b.size:
+        raise ValueError
+    zero = a.dtype.type(0)
+    r0, r1, r2, r3 = zero, zero, zero, zero
+    n = a.size
+    i = 0
+    while i + 4 <= n:
+        r0 += a[i] * b[i]
+        r1 += a[i + 1] * b[i + 1]
+        r2 += a[i + 2] * b[i + 2]
+        r3 += a[i + 3] * b[i + 3]
+        i += 4
+    total = (r0 + r1) + (r2 + r3)
+    while i < n:
+        total += a[i] * b[i]
+        i += 1
+    return total
+
+
+@njit(error_model="numpy")
+def dot_21(a, b):
+    out = np.empty(a.shape[0], a.dtype)
+    for i in range(a.shape[0]):
+        out[i] = dot(a[i], b)
+    return out
+
+
+@njit(error_model="numpy")
+def dot_12(a, b):
+    out = np.empty(b.shape[1], a.dtype)
+    for j in range(b.shape[1]):
+        out[j] = dot(a, b[:, j])
+    return out
+
+
+@njit(error_model="numpy")
+def dot_22(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError
+    out = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            x = a[i, k]
+            for j in range(b.shape[1]):
+                out[i, j] += x * b[k, j]
+    return out
+
+
+FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}

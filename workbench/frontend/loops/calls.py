@@ -1,0 +1,494 @@
+"""Calls in a loop: Python's builtins, `math`, NumPy on numbers and small arrays, methods, and the user's functions."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ..captures import CONSTANT_TYPES
+from ..proxies import unwrap
+from .expressions import Scope
+from .operators import binary, call, cast, compare, index, operand, truth
+from .types import (
+    BOOL,
+    C128,
+    F64,
+    I64,
+    LEAST,
+    MOST,
+    SMALL,
+    SUPPORTED,
+    Array,
+    Items,
+    Number,
+    Static,
+    Type,
+    UntranslatableError,
+    Value,
+    join,
+    literal,
+    promote,
+    weak_int,
+)
+
+# NumPy's functions of one number -> the scalar function of kernels.
+UNARY: dict[Any, str] = {
+    np.sqrt: "sqrt", np.exp: "exp", np.log: "log", np.sin: "sin", np.cos: "cos", np.tan: "tan", np.tanh: "tanh",
+    np.sinh: "sinh", np.cosh: "cosh", np.arcsin: "asin", np.arccos: "acos", np.arctan: "atan", np.arcsinh: "asinh",
+    np.arccosh: "acosh", np.arctanh: "atanh", np.exp2: "exp2", np.expm1: "expm1", np.log1p: "log1p", np.log2: "log2",
+    np.log10: "log10", np.cbrt: "cbrt", np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint",
+    np.absolute: "abs", np.fabs: "fabs", np.sign: "sign", np.square: "square", np.negative: "neg",
+    np.conjugate: "conj", np.reciprocal: "reciprocal",
+}  # fmt: skip
+TESTS = {np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "is_finite"}
+BINARY: dict[Any, str] = {
+    np.maximum: "maximum", np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin", np.arctan2: "atan2",
+    np.hypot: "hypot", np.copysign: "copysign", np.fmod: "fmod", np.logaddexp: "logaddexp", np.gcd: "gcd",
+    np.lcm: "lcm",
+}  # fmt: skip
+OPERATORS: dict[Any, str] = {
+    np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.floor_divide: "//", np.remainder: "%",
+    np.power: "**", np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^", np.left_shift: "<<",
+    np.right_shift: ">>",
+}  # fmt: skip
+COMPARISONS: dict[Any, str] = {
+    np.less: "<",
+    np.less_equal: "<=",
+    np.greater: ">",
+    np.greater_equal: ">=",
+    np.equal: "==",
+    np.not_equal: "!=",
+}
+MATH: dict[Any, str] = {
+    math.sqrt: "sqrt", math.exp: "exp", math.log: "log", math.sin: "sin", math.cos: "cos", math.tan: "tan",
+    math.tanh: "tanh", math.sinh: "sinh", math.cosh: "cosh", math.asin: "asin", math.acos: "acos", math.atan: "atan",
+    math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.expm1: "expm1", math.atan2: "atan2",
+    math.hypot: "hypot", math.fabs: "fabs", math.copysign: "copysign", math.fmod: "fmod",
+}  # fmt: skip
+MATH_TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "is_finite"}
+REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.prod: "prod", np.any: "any",
+              np.all: "all", np.argmax: "argmax", np.argmin: "argmin", np.dot: "dot", np.linalg.norm: "norm",
+              builtins.sum: "sum", np.var: "var", np.std: "std"}  # fmt: skip
+CREATIONS = {np.zeros: "zeros", np.ones: "ones", np.empty: "empty", np.full: "full"}
+LIKES = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
+NAMES: dict[Any, str] = {
+    **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow")},
+    math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where",
+}  # fmt: skip
+
+
+def name_of(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+class Calls(Scope):
+    """Expressions with calls."""
+
+    def _call(self, node: ast.Call) -> Value:
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            raise UntranslatableError("a call with * or **")
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            if not isinstance(base.type, Static):
+                return self._method(base, node.func.attr, node)
+        function = self.static(node.func)
+        if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
+            return self.user_function(function, node)
+        args = [self.value(a) for a in node.args]
+        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        return self.library(function, args, keywords)
+
+    def library(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
+        """A call of Python's, `math`'s or NumPy's."""
+        refusal = UntranslatableError(f"{name_of(function)}()")
+        try:
+            hash(function)
+        except TypeError:
+            raise refusal from None
+        if function in CREATIONS or function in LIKES or function in (np.array, np.asarray, np.copy):
+            return self._created(function, args, keywords)
+        if function in REDUCTIONS:
+            return self.reduction(REDUCTIONS[function], args, keywords)
+        if keywords:
+            raise refusal
+        if isinstance(function, type):
+            return self._conversion(function, args)
+        if function in MATH or function in MATH_TESTS:
+            return self._math(function, args)
+        if isinstance(function, np.ufunc):
+            return self._ufunc(function, args)
+        name = NAMES.get(function)
+        if name is None:
+            raise refusal
+        handler = getattr(self, f"_call_{name}")
+        try:
+            inspect.signature(handler).bind(*args)
+        except TypeError:
+            raise refusal from None
+        return handler(*args)
+
+    # ---- Python ----
+
+    def _conversion(self, kind: type, args: list[Value]) -> Value:
+        if kind is complex and len(args) == 2:
+            parts = [cast(a, F64) for a in args]
+            return Value(f"complex({', '.join(parts)})", Number(C128, True))
+        if len(args) != 1 or not isinstance(args[0].type, Number):
+            raise UntranslatableError(f"{kind.__name__}()")
+        (value,) = args
+        source = value.type
+        assert isinstance(source, Number)
+        if kind is int:
+            return self.whole(value)
+        if kind is bool:
+            return Value(truth(value), Number(BOOL, True, (0, 1)))
+        if kind is float:
+            return Value(cast(value, F64), Number(F64, True, single=source.single))
+        if kind is complex:
+            return Value(cast(value, C128), Number(C128, True))
+        if issubclass(kind, np.generic) and np.dtype(kind).char in SUPPORTED:
+            return Value(operand(value, np.dtype(kind)), Number(np.dtype(kind)))
+        raise UntranslatableError(f"{kind.__name__}()")
+
+    def whole(self, value: Value) -> Value:
+        """`int(value)`."""
+        source = value.type
+        assert isinstance(source, Number)
+        if source.kind == "f":
+            return Value(f"whole({cast(value, F64)})", weak_int(LEAST, MOST))
+        if source.kind == "c":
+            raise UntranslatableError("int() of a complex number")
+        if source.weak:
+            return Value(cast(value, I64), weak_int(*source.interval), None, value.known)
+        if source.dtype == np.uint64:
+            return Value(f"below_2_63({value.text})", weak_int(0, MOST))
+        if source.dtype == BOOL:
+            return Value(f"np.int64({value.text})", weak_int(0, 1))
+        info = np.iinfo(source.dtype)
+        return Value(f"np.int64({value.text})", weak_int(int(info.min), int(info.max)))
+
+    def _call_len(self, value: Value) -> Value:
+        if isinstance(value.type, Items):
+            return literal(len(value.type.items))
+        if not isinstance(value.type, Array) or not value.type.ndim:
+            raise UntranslatableError("len()")
+        return Value(f"{value.text}.shape[0]", weak_int(0, SMALL), None, value.type.shape[0])
+
+    def _call_abs(self, value: Value) -> Value:
+        if isinstance(value.type, Number) and value.type.weak:
+            if value.type.kind in "bi":
+                low, high = value.type.interval
+                reach = max(abs(low), abs(high))
+                text = f"abs({cast(value, I64)})" if low > LEAST else f"checked_abs({value.text})"
+                return Value(text, weak_int(0, reach))
+            if value.type.kind == "f":
+                return Value(call("fabs", F64, value.text), Number(F64, True))
+            return Value(f"unless_infinite({call('abs', C128, value.text)}, 0.0)", Number(F64, True))
+        return self._ufunc(np.absolute, [value])
+
+    def _call_round(self, value: Value, digits: Value | None = None) -> Value:
+        if digits is not None or not isinstance(value.type, Number):
+            raise UntranslatableError("round() to a number of digits")
+        if value.type.kind in "bi":
+            return self.whole(value)
+        return self.whole(Value(call("rint", F64, cast(value, F64)), Number(F64, True)))
+
+    def _extreme(self, name: str, args: tuple[Value, ...]) -> Value:
+        if len(args) == 1 and isinstance(args[0].literal, tuple):
+            args = args[0].literal
+        if len(args) == 1 and isinstance(args[0].type, Array) and args[0].type.ndim == 1:
+            if args[0].type.dtype.kind in "iu":
+                return self.reduction(name, list(args), {})
+        if len(args) < 2 or any(not isinstance(a.type, Number) or a.type.kind == "c" for a in args):
+            raise UntranslatableError(f"{name}() of these arguments")
+        kind: Type = args[0].type
+        for other in args[1:]:
+            kind = join(kind, other.type)
+        assert isinstance(kind, Number)
+        if kind.weak and kind.kind == "i":
+            pick = max if name == "max" else min
+            kind = weak_int(*(pick(a.type.interval[k] for a in args) for k in (0, 1)))  # type: ignore[union-attr]  # numbers
+        first, *rest = (self.convert(a, kind).text for a in args)
+        for text in rest:
+            first = f"{'larger' if name == 'max' else 'smaller'}({first}, {text})"
+        return Value(first, kind)
+
+    def _call_min(self, *args: Value) -> Value:
+        return self._extreme("min", args)
+
+    def _call_max(self, *args: Value) -> Value:
+        return self._extreme("max", args)
+
+    def _call_divmod(self, a: Value, b: Value) -> Value:
+        return self._tuple_of([binary("//", a, b), binary("%", a, b)])
+
+    def _call_pow(self, a: Value, b: Value) -> Value:
+        return binary("**", a, b)
+
+    # ---- math ----
+
+    def _math(self, function: Any, args: list[Value]) -> Value:
+        if any(not isinstance(a.type, Number) or a.type.kind == "c" for a in args):
+            raise UntranslatableError(f"math.{name_of(function)}()")
+        texts = [cast(a, F64) for a in args]
+        if function in MATH_TESTS:
+            return Value(call(MATH_TESTS[function], F64, *texts), Number(BOOL, True, (0, 1)))
+        if len(texts) != (2 if MATH[function] in ("atan2", "hypot", "copysign", "fmod") else 1):
+            raise UntranslatableError(f"math.{name_of(function)}() of {len(texts)} arguments")
+        text = call(MATH[function], F64, *texts)
+        if MATH[function] not in ("atan", "tanh", "fabs", "copysign", "atan2"):
+            text = f"as_math({text}, {' + '.join(texts)})"
+        return Value(text, Number(F64, True))
+
+    def _call_floor(self, value: Value) -> Value:
+        return self._rounded("floor", value)
+
+    def _call_ceil(self, value: Value) -> Value:
+        return self._rounded("ceil", value)
+
+    def _call_trunc(self, value: Value) -> Value:
+        return self._rounded("trunc", value)
+
+    def _rounded(self, name: str, value: Value) -> Value:
+        if not isinstance(value.type, Number) or value.type.kind == "c":
+            raise UntranslatableError(f"math.{name}()")
+        return self.whole(Value(call(name, F64, cast(value, F64)), Number(F64, True)))
+
+    # ---- NumPy on numbers ----
+
+    def _ufunc(self, function: np.ufunc, args: list[Value]) -> Value:
+        if function in OPERATORS and len(args) == 2:
+            a, b = (_strong(v) if isinstance(v.type, Number) else v for v in args[:2])
+            if (
+                isinstance(args[0].type, Number)
+                and isinstance(args[1].type, Number)
+                and args[0].type.weak != args[1].type.weak
+            ):
+                a, b = args
+            return self.note(binary(OPERATORS[function], a, b))
+        if function in COMPARISONS and len(args) == 2:
+            return self.note(compare(COMPARISONS[function], *args))
+        if any(not isinstance(a.type, Number) for a in args):
+            return self._ufunc_of_arrays(function, args)
+        if function in (np.logical_and, np.logical_or, np.logical_not):
+            texts = [truth(a) for a in args]
+            word = {np.logical_and: " & ", np.logical_or: " | "}.get(function)
+            return Value(f"({word.join(texts)})" if word else f"(not {texts[0]})", Number(BOOL))
+        kinds = [a.type for a in args]
+        dtype = kinds[0].dtype  # type: ignore[union-attr]  # numbers
+        if len(kinds) == 2:
+            both = kinds[0].weak == kinds[1].weak  # type: ignore[union-attr]
+            dtype = np.result_type(kinds[0].dtype, kinds[1].dtype) if both else promote(*kinds)  # type: ignore[union-attr,arg-type]
+        try:
+            found = function.resolve_dtypes((dtype,) * len(args) + (None,) * function.nout)
+        except TypeError:
+            raise UntranslatableError(f"{function.__name__}() of {dtype.name}") from None
+        given, result = found[0], found[-1]
+        if given.char not in SUPPORTED or result.char not in SUPPORTED:
+            raise UntranslatableError(f"{function.__name__}() in {given.name}")
+        name = UNARY.get(function) or BINARY.get(function) or TESTS.get(function)
+        if name is None or given == BOOL and name not in ("abs", "maximum", "minimum"):
+            raise UntranslatableError(f"{function.__name__}()")
+        return Value(call(name, given, *(operand(a, given) for a in args)), Number(result))
+
+    def _ufunc_of_arrays(self, function: np.ufunc, args: list[Value]) -> Value:
+        name = UNARY.get(function) or BINARY.get(function)
+        dtypes = [a.type.dtype for a in args if isinstance(a.type, Array)]
+        if name is None or any(d not in (F64, np.float32) for d in dtypes) or len(set(dtypes)) != 1:
+            raise UntranslatableError(f"{function.__name__}() of these arrays")
+        if any(isinstance(a.type, Number) and not a.type.weak and a.type.dtype != dtypes[0] for a in args):
+            raise UntranslatableError(f"{function.__name__}() of mixed types")
+        from .operators import array_operand, broadcast
+
+        shape: tuple[int | None, ...] = ()
+        for a in args:
+            shape = broadcast(shape, a.type.shape if isinstance(a.type, Array) else ())
+        texts = [array_operand(a, dtypes[0]) for a in args]
+        return self.note(Value(f"np.{function.__name__}({', '.join(texts)})", Array(dtypes[0], shape)))
+
+    def _call_where(self, test: Value, then: Value, other: Value) -> Value:
+        if any(not isinstance(v.type, Number) for v in (test, then, other)):
+            raise UntranslatableError("np.where() of arrays")
+        dtype = promote(then.type, other.type)  # type: ignore[arg-type]  # numbers
+        return Value(
+            f"({operand(then, dtype)} if {truth(test)} else {operand(other, dtype)})", Number(dtype)
+        )  # fmt: skip
+
+    # ---- arrays ----
+
+    def _method(self, base: Value, name: str, node: ast.Call) -> Value:
+        args = [self.value(a) for a in node.args]
+        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        kind = base.type
+        if isinstance(kind, Array):
+            if name in REDUCTIONS.values() and name != "norm":
+                return self.reduction(name, [base, *args], keywords)
+            if not keywords:
+                match name, args:
+                    case "copy", []:
+                        return self.note(Value(f"{base.text}.copy()", Array(kind.dtype, kind.shape)))
+                    case "astype", [Value(type=Static(value=target))]:
+                        dtype = np.dtype(target)
+                        if dtype.char not in SUPPORTED or kind.dtype.kind in "fc" and dtype.kind not in "fc":
+                            raise UntranslatableError("astype()")
+                        return self.note(Value(f"{base.text}.astype(np.{dtype.name})", Array(dtype, kind.shape)))
+                    case "item", [] if kind.ndim == 0:
+                        return Value(f"{base.text}[()]", Number(kind.dtype, kind.dtype in (F64, C128)))
+        if isinstance(kind, Number) and not args and not keywords:
+            if name == "item" and kind.dtype in (F64, C128, BOOL):
+                return Value(base.text, Number(kind.dtype, True))
+            if name == "item" and kind.kind == "i":
+                return self.whole(base)
+            if name in ("conjugate", "conj"):
+                return Value(call("conj", kind.dtype, base.text), kind)
+        raise UntranslatableError(f".{name}()")
+
+    def reduction(self, name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
+        if name == "dot" and len(args) == 2 and not keywords:
+            if all(isinstance(a.type, Number) for a in args):
+                return binary("*", *args)
+            return self.matmul(*args)
+        if name in ("max", "min") and len(args) > 1 or keywords or len(args) != 1:
+            raise UntranslatableError(f"{name}() with these arguments")
+        kind = args[0].type
+        if not isinstance(kind, Array) or kind.ndim == 0:
+            raise UntranslatableError(f"{name}() of {kind}")
+        if name == "norm" and (kind.ndim != 1 or kind.dtype.kind != "f"):
+            raise UntranslatableError("norm() of this array")
+        dtype = kind.dtype
+        if name in ("sum", "prod") and dtype.kind in "biu":
+            dtype = np.dtype(np.uint64) if dtype.kind == "u" else I64
+        elif name in ("mean", "var", "std") and dtype.kind in "biu":
+            dtype = F64
+        elif name in ("any", "all"):
+            dtype = BOOL
+        elif name in ("argmax", "argmin"):
+            dtype = I64
+        if dtype.kind == "c" and name not in ("sum", "mean", "prod"):
+            raise UntranslatableError(f"{name}() of complex numbers")
+        self.note(args[0])
+        self.facts.arrays = True
+        text = args[0].text if kind.ndim == 1 else f"{args[0].text}.ravel()"
+        if name in ("mean", "var", "std") and kind.dtype.kind in "biu":
+            text = f"{text}.astype(np.float64)"
+        scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
+        return Value(f"{scalar}(array_{name}({text}, {scalar}(0)))", Number(dtype))
+
+    def _created(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
+        dtype_given = keywords.pop("dtype", None)
+        if keywords or not args:
+            raise UntranslatableError(f"{name_of(function)}() with these arguments")
+        if function in (np.array, np.asarray):
+            return self._array(function, args, dtype_given)
+        first, *rest = args
+        if function is np.copy:
+            if rest or not isinstance(first.type, Array):
+                raise UntranslatableError("copy()")
+            return self.note(Value(f"{first.text}.copy()", Array(first.type.dtype, first.type.shape)))
+        fill = None
+        if function in (np.full, np.full_like):
+            if not rest or not isinstance(rest[0].type, Number):
+                raise UntranslatableError("full()")
+            fill, *rest = rest
+        if rest and dtype_given is None:
+            dtype_given, *rest = rest
+        if rest:
+            raise UntranslatableError(f"{name_of(function)}() with these arguments")
+        if function in LIKES:
+            if not isinstance(first.type, Array):
+                raise UntranslatableError(f"{name_of(function)}()")
+            dtype, shape, text = first.type.dtype, first.type.shape, f"{first.text}.shape"
+        else:
+            sizes = (
+                list(first.literal) if isinstance(first.type, Items) and isinstance(first.literal, tuple) else [first]
+            )
+            if isinstance(first.type, Items) and not isinstance(first.literal, tuple):
+                raise UntranslatableError("a shape that is not written out")
+            lengths = [f"length({index(s)})" if s.known is None or s.known < 0 else index(s) for s in sizes]
+            text = f"({', '.join(lengths)},)"
+            shape = tuple(s.known for s in sizes)
+            dtype = F64
+            if fill is not None:
+                assert isinstance(fill.type, Number)
+                dtype = fill.type.dtype
+        if dtype_given is not None:
+            if not isinstance(dtype_given.type, Static):
+                raise UntranslatableError("a dtype")
+            dtype = np.dtype(dtype_given.type.value)
+        if dtype.char not in SUPPORTED:
+            raise UntranslatableError(f"arrays of {dtype}")
+        name = (CREATIONS | LIKES)[function]
+        scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
+        if fill is not None:
+            return self.note(Value(f"np.full({text}, {operand(fill, dtype)}, {scalar})", Array(dtype, shape)))
+        return self.note(Value(f"np.{name}({text}, {scalar})", Array(dtype, shape)))
+
+    def _array(self, function: Any, args: list[Value], dtype_given: Value | None) -> Value:
+        (first, *rest) = args
+        if isinstance(first.type, Array) and not rest and dtype_given is None:
+            if function is np.asarray:
+                return first
+            return self.note(Value(f"{first.text}.copy()", Array(first.type.dtype, first.type.shape)))
+        if rest or not isinstance(first.literal, tuple) or not first.literal:
+            raise UntranslatableError("np.array() of this")
+        items = first.literal
+        if any(not isinstance(v.type, Number) for v in items):
+            raise UntranslatableError("np.array() of nested lists")
+        if dtype_given is not None:
+            if not isinstance(dtype_given.type, Static):
+                raise UntranslatableError("a dtype")
+            dtype = np.dtype(dtype_given.type.value)
+        else:
+            dtype = np.result_type(*(v.type.dtype for v in items))
+        if dtype.char not in SUPPORTED:
+            raise UntranslatableError(f"arrays of {dtype}")
+        texts = [operand(v, dtype) for v in items]
+        return self.note(Value(f"np.array([{', '.join(texts)}])", Array(dtype, (len(items),))))
+
+    # ---- the user's functions ----
+
+    def user_function(self, function: Any, node: ast.Call) -> Value:
+        from ..convert import _find, plain_code
+        from .statements import translate_function
+
+        if isinstance(function, MethodType):
+            raise UntranslatableError(f"the method {function.__name__}()")
+        code = plain_code(function.__code__)
+        syntax = _find(code)
+        if not isinstance(syntax, ast.FunctionDef | ast.Lambda):
+            raise UntranslatableError(f"{function.__name__}(), whose source is not at hand")
+        try:
+            given = inspect.signature(function).bind(
+                *(self.value(a) for a in node.args), **{k.arg: self.value(k.value) for k in node.keywords if k.arg}
+            )
+        except TypeError as error:
+            raise UntranslatableError(f"{function.__name__}(): {error}") from None
+        given.apply_defaults()
+        values: dict[str, Value] = {}
+        for name, value in given.arguments.items():
+            if not isinstance(value, Value):
+                if not isinstance(value, CONSTANT_TYPES):
+                    raise UntranslatableError(f"the default of {name}")
+                value = literal(value) if isinstance(value, bool | int | float | complex) else Value("", Static(value))
+            values[name] = value
+        return translate_function(self.module, function, syntax, values)
+
+
+def _strong(value: Value) -> Value:
+    """A Python number as NumPy's functions take it."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    return Value(value.text, Number(kind.dtype), value.literal) if kind.weak else value
+
+
+def _is_numpys(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").partition(".")[0] in ("numpy", "math", "workbench")
+
+
+__all__ = ["Calls", "unwrap"]

@@ -1,0 +1,438 @@
+"""Expressions of a loop: names, subscripts, attributes, operators and branches, as text with types.
+
+`Scope` holds what the names mean. Calls are in `calls`; what is no expression of numbers, arrays and tuples is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..captures import same_constant
+from ..proxies import unwrap
+from ..tracer import Tracer
+from .operators import SYMBOLS, as_type, binary, call, compare, index, invert, negative, truth
+from .types import (
+    BOOL,
+    C128,
+    F64,
+    MOST,
+    SMALL,
+    SUPPORTED,
+    Array,
+    Items,
+    Number,
+    Static,
+    Type,
+    UntranslatableError,
+    Value,
+    join,
+    literal,
+    weak_int,
+)
+
+MANY_ELEMENTS = 65_536  # an array operation from here on is better off in kernels, with threads
+
+
+@dataclass(eq=False)
+class Facts:
+    """What the translation came across: it decides whether the loop is better off traced."""
+
+    elements: bool = False  # reads or writes single elements
+    partial: bool = False  # takes slices whose length is known at run time alone
+    arrays: bool = False  # computes with arrays
+    many: bool = False  # ... of many elements, or multiplies matrices
+
+
+@dataclass(eq=False)
+class Module:
+    """The text that is being written: one function for the loop, one for each function that it calls."""
+
+    functions: dict[Any, tuple[str, str, Type]] = field(default_factory=dict)  # key -> name, text, result
+    pending: set[Any] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)  # arrays from outside that are written to
+    facts: Facts = field(default_factory=Facts)
+
+
+class Scope:
+    """One function, or the loop itself. outer: the object that a name means outside, KeyError without; given: what a
+    name is at first that the code also binds; bound: the names that it binds; parameter: makes one of an outer
+    number or array."""
+
+    def __init__(
+        self, module: Module, outer: Callable[[str], Any], bound: frozenset[str], given: dict[str, Type],
+        parameter: Callable[[str, Any], Value] | None,
+    ):  # fmt: skip
+        self.module = module
+        self.outer = outer
+        self.bound = bound
+        self.parameter = parameter
+        self.given = given
+        self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
+        self.lines: list[str] = []
+        self.indent = 1
+        self.n_temporaries = 0
+
+    @property
+    def facts(self) -> Facts:
+        return self.module.facts
+
+    def temporary(self) -> str:
+        self.n_temporaries += 1
+        return f"t{self.n_temporaries}_"
+
+    # ---- names ----
+
+    def value(self, node: ast.expr) -> Value:
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
+        return method(node)
+
+    def _constant(self, node: ast.Constant) -> Value:
+        if node.value is None or isinstance(node.value, str) or node.value is Ellipsis:
+            return Value("", Static(node.value))
+        return literal(node.value)
+
+    def _name(self, node: ast.Name) -> Value:
+        name = node.id
+        if name in self.bound:
+            if name not in self.types:
+                raise UntranslatableError(f"`{name}`, which is read before it is set")
+            return Value(local(name), self.types[name])
+        try:
+            found = unwrap(self.outer(name))
+        except KeyError:
+            raise UntranslatableError(f"`{name}`, which is not defined") from None
+        return self.outside(name, found)
+
+    def outside(self, name: str, found: Any) -> Value:
+        """A value from outside the loop."""
+        if type(found) is Tracer or isinstance(found, np.ndarray | np.generic):
+            if self.parameter is None:
+                if isinstance(found, np.generic) and found.dtype.char in SUPPORTED:
+                    return Value(f"np.{found.dtype.name}({found.item()!r})", Number(found.dtype))
+                raise UntranslatableError(f"`{name}`, a global array in a function that the loop calls")
+            return self.parameter(name, found)
+        if isinstance(found, bool | int | float | complex):
+            return literal(found) if self.parameter is None else self.parameter(name, found)
+        if isinstance(found, tuple | list) and self.parameter is not None:
+            if isinstance(found, list) or len(found) > 16:
+                raise UntranslatableError(f"`{name}`, a {type(found).__name__}")
+            return self._tuple_of([self.outside(f"{name}_{k}", unwrap(v)) for k, v in enumerate(found)])
+        return Value("", Static(found))
+
+    def static(self, node: ast.expr) -> Any:
+        """What a name or attribute is, if it exists while translating; `UntranslatableError` otherwise."""
+        value = self.value(node)
+        if not isinstance(value.type, Static):
+            raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
+        return value.type.value
+
+    # ---- composition ----
+
+    def _tuple(self, node: ast.Tuple | ast.List) -> Value:
+        if any(isinstance(e, ast.Starred) for e in node.elts):
+            raise UntranslatableError("a starred expression")
+        return self._tuple_of([self.value(e) for e in node.elts])
+
+    _list = _tuple
+
+    @staticmethod
+    def _tuple_of(values: list[Value]) -> Value:
+        text = f"({', '.join(v.text for v in values)}{',' if len(values) == 1 else ''})"
+        return Value(text, Items(tuple(v.type for v in values)), tuple(values))
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        base = self.value(node.value)
+        kind, name = base.type, node.attr
+        if isinstance(kind, Static):
+            if not isinstance(kind.value, ModuleType | type | np.dtype | np.finfo | np.iinfo):
+                raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
+            try:
+                found = getattr(kind.value, name)
+            except AttributeError:
+                raise UntranslatableError(f"`{ast.unparse(node)[:60]}`") from None
+            if isinstance(found, int | float | complex) and not isinstance(found, np.generic):
+                return literal(found)
+            return Value("", Static(found))
+        if isinstance(kind, Array):
+            match name:
+                case "shape":
+                    sizes = [
+                        Value(f"{base.text}.shape[{k}]", weak_int(0, SMALL), None, n) for k, n in enumerate(kind.shape)
+                    ]
+                    return Value(f"{base.text}.shape", Items(tuple(v.type for v in sizes)), tuple(sizes))
+                case "size":
+                    return Value(f"{base.text}.size", weak_int(0, SMALL))
+                case "ndim":
+                    return literal(kind.ndim)
+                case "dtype":
+                    return Value("", Static(kind.dtype))
+                case "T":
+                    return Value(f"{base.text}.T", Array(kind.dtype, kind.shape[::-1], kind.origins))
+        if name == "dtype" and isinstance(kind, Number):
+            return Value("", Static(kind.dtype))
+        if name in ("real", "imag") and isinstance(kind, Number):
+            if kind.kind == "c":
+                part = F64 if kind.dtype == C128 else np.dtype(np.float32)
+                return Value(f"{base.text}.{name}", Number(part, kind.weak))
+            return base if name == "real" else self.convert(literal(0), Number(kind.dtype, kind.weak))
+        raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
+
+    @staticmethod
+    def convert(value: Value, target: Type) -> Value:
+        """`value` as a variable's type."""
+        if isinstance(target, Number) and isinstance(value.type, Number):
+            return Value(as_type(value, target), target)
+        if isinstance(target, Items) and isinstance(value.type, Items) and value.type != target:
+            parts = value.literal
+            if not isinstance(parts, tuple) or len(parts) != len(target.items):
+                if [_dtype(t) for t in value.type.items] == [_dtype(t) for t in target.items]:
+                    return Value(value.text, target)
+                raise UntranslatableError(f"{value.type} as {target}")
+            made = [Scope.convert(p, t) for p, t in zip(parts, target.items, strict=True)]
+            return Value(f"({', '.join(v.text for v in made)},)", target, tuple(made))
+        return Value(value.text, target)
+
+    # ---- operators ----
+
+    def _binop(self, node: ast.BinOp) -> Value:
+        return self.operate(node.op, self.value(node.left), self.value(node.right))
+
+    def operate(self, op: ast.operator, left: Value, right: Value) -> Value:
+        symbol = SYMBOLS[type(op)]
+        if symbol == "@":
+            return self.matmul(left, right)
+        if symbol == "+" and isinstance(left.type, Items) and isinstance(right.type, Items):
+            raise UntranslatableError("a sum of tuples")
+        return self.note(binary(symbol, left, right))
+
+    def note(self, value: Value) -> Value:
+        """Remember that an array was computed."""
+        if isinstance(value.type, Array):
+            self.facts.arrays = True
+            known = [n for n in value.type.shape if n is not None]
+            if len(known) == value.type.ndim and np.prod(known) >= MANY_ELEMENTS:
+                self.facts.many = True
+        return value
+
+    def matmul(self, a: Value, b: Value) -> Value:
+        x, y = a.type, b.type
+        if not isinstance(x, Array) or not isinstance(y, Array) or not 1 <= x.ndim <= 2 or not 1 <= y.ndim <= 2:
+            raise UntranslatableError("a product of these operands")
+        dtype = np.result_type(x.dtype, y.dtype)
+        if dtype not in (F64, C128, np.float32, np.complex64, np.dtype(np.int64)):
+            raise UntranslatableError(f"a product of arrays of {dtype.name}")
+        left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
+        if x.ndim == y.ndim == 1:
+            self.facts.arrays = True
+            return Value(f"dot({left}, {right})", Number(dtype))
+        self.facts.arrays = self.facts.many = True
+        shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
+        return Value(f"dot_{x.ndim}{y.ndim}({left}, {right})", Array(dtype, shape))
+
+    def _unaryop(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            return Value(f"(not {self.test(node.operand)})", Number(BOOL, True, (0, 1)))
+        value = self.value(node.operand)
+        if isinstance(node.op, ast.USub):
+            if value.literal is not None and not isinstance(value.literal, bool | tuple):
+                return literal(-value.literal)
+            return self.note(negative(value))
+        return invert(value) if isinstance(node.op, ast.Invert) else value
+
+    def _compare(self, node: ast.Compare) -> Value:
+        parts: list[Value] = []
+        left = self.value(node.left)
+        for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            right = self.value(right_node)
+            if position + 1 < len(node.ops) and not isinstance(right_node, ast.Name | ast.Constant | ast.Attribute):
+                # It is computed twice, which only costs time where nothing is called.
+                if any(isinstance(n, ast.Call) for n in ast.walk(right_node)):
+                    raise UntranslatableError("a chain of comparisons with a call inside")
+            parts.append(self._one_comparison(op, left, right))
+            left = right
+        if len(parts) == 1:
+            return parts[0]
+        weak = all(isinstance(p.type, Number) and p.type.weak for p in parts)
+        return Value(f"({' and '.join(truth(p) for p in parts)})", Number(BOOL, weak, (0, 1)))
+
+    def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
+        if isinstance(op, ast.Is | ast.IsNot):
+            if isinstance(right.type, Static) or isinstance(left.type, Static):
+                return literal((left.type == right.type) == isinstance(op, ast.Is))
+            raise UntranslatableError("`is` between numbers")
+        if isinstance(left.type, Static) and isinstance(right.type, Static):
+            if isinstance(op, ast.Eq | ast.NotEq):
+                return literal(bool(left.type.value == right.type.value) == isinstance(op, ast.Eq))
+            raise UntranslatableError("a comparison of objects")
+        if isinstance(op, ast.In | ast.NotIn):
+            if not isinstance(right.type, Items) or not isinstance(right.literal, tuple):
+                raise UntranslatableError("`in` an array")
+            equal = [compare("==", left, item).text for item in right.literal] or ["False"]
+            text = f"({' or '.join(equal)})"
+            return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
+        return self.note(compare(SYMBOLS[type(op)], left, right))
+
+    def test(self, node: ast.expr) -> str:
+        """The truth of an expression."""
+        if isinstance(node, ast.BoolOp):
+            word = " and " if isinstance(node.op, ast.And) else " or "
+            return f"({word.join(self.test(v) for v in node.values)})"
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return f"(not {self.test(node.operand)})"
+        value = self.value(node)
+        if isinstance(value.type, Static) and value.type.value is None:
+            return "False"
+        return truth(value)
+
+    def _boolop(self, node: ast.BoolOp) -> Value:
+        values = [self.value(v) for v in node.values]
+        if any(not isinstance(v.type, Number) or v.type.dtype != BOOL for v in values):
+            raise UntranslatableError("`and` or `or` of numbers")
+        weak = all(v.type.weak for v in values)  # type: ignore[union-attr]  # numbers
+        word = " and " if isinstance(node.op, ast.And) else " or "
+        return Value(f"({word.join(v.text for v in values)})", Number(BOOL, weak, (0, 1)))
+
+    def _ifexp(self, node: ast.IfExp) -> Value:
+        test = self.test(node.test)
+        if test in ("True", "False"):
+            return self.value(node.body if test == "True" else node.orelse)
+        return self.choose(test, self.value(node.body), self.value(node.orelse))
+
+    def choose(self, test: str, then: Value, other: Value) -> Value:
+        kind = join(then.type, other.type)
+        then, other = self.convert(then, kind), self.convert(other, kind)
+        return Value(f"({then.text} if {test} else {other.text})", kind)
+
+    # ---- subscripts ----
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        base = self.value(node.value)
+        if isinstance(base.type, Items):
+            return self._item(base, self.value(node.slice))
+        if not isinstance(base.type, Array):
+            raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
+        return self.element(base, *self.index(base, node.slice))
+
+    @staticmethod
+    def _item(base: Value, position: Value) -> Value:
+        assert isinstance(base.type, Items)
+        k = position.literal
+        if not isinstance(k, int) or not -len(base.type.items) <= k < len(base.type.items):
+            raise UntranslatableError("an index into a tuple that is not written out")
+        if isinstance(base.literal, tuple):
+            return base.literal[k]
+        return Value(f"{base.text}[{k}]", base.type.items[k])
+
+    def element(self, base: Value, text: str, shape: tuple[int | None, ...] | None, copies: bool) -> Value:
+        assert isinstance(base.type, Array)
+        if shape is None:
+            self.facts.elements = True
+            return Value(f"{base.text}[{text}]", Number(base.type.dtype))
+        origins = frozenset() if copies else base.type.origins
+        return Value(f"{base.text}[{text}]", Array(base.type.dtype, shape, origins))
+
+    def index(self, base: Value, node: ast.expr) -> tuple[str, tuple[int | None, ...] | None, bool]:
+        """The text of an index into an array, the shape of what it picks (None: one element), and whether it copies."""
+        assert isinstance(base.type, Array)
+        nodes = list(node.elts) if isinstance(node, ast.Tuple) else [node]
+        used = sum(not _is_newaxis_or_dots(self, n) for n in nodes)
+        if used > base.type.ndim:
+            raise UntranslatableError("too many indices")
+        texts: list[str] = []
+        shape: list[int | None] = []
+        axis, copies = 0, False
+        for n in nodes:
+            if isinstance(n, ast.Constant) and n.value is Ellipsis:
+                rest = base.type.ndim - used
+                texts.extend([":"] * rest)
+                shape.extend(base.type.shape[axis : axis + rest])
+                axis += rest
+                continue
+            if isinstance(n, ast.Slice):
+                text, length = self._slice(base, n, axis)
+                texts.append(text)
+                shape.append(length)
+                axis += 1
+                continue
+            value = self.value(n)
+            if isinstance(value.type, Static) and value.type.value is None:
+                texts.append("np.newaxis")
+                shape.append(1)
+                continue
+            if isinstance(value.type, Array):
+                if value.type.ndim != 1 or copies or value.type.dtype.kind not in "biu":
+                    raise UntranslatableError("indexing with several arrays")
+                copies = True
+                texts.append(value.text)
+                shape.append(value.type.shape[0] if value.type.dtype.kind != "b" else None)
+                self.facts.partial = self.facts.partial or shape[-1] is None
+                axis += 1
+                continue
+            if isinstance(value.type, Items):
+                raise UntranslatableError("an index that is a tuple")
+            texts.append(index(value))
+            axis += 1
+        shape.extend(base.type.shape[axis:])
+        text = ", ".join(texts)
+        if copies and len(texts) > 1:
+            raise UntranslatableError("an array among the indices")
+        return text, None if not shape and not copies else tuple(shape), copies
+
+    def _slice(self, base: Value, node: ast.Slice, axis: int) -> tuple[str, int | None]:
+        assert isinstance(base.type, Array)
+        parts: list[str] = []
+        numbers: list[int | None] = []
+        for part in (node.lower, node.upper, node.step):
+            value = None if part is None else self.value(part)
+            if value is None or isinstance(value.type, Static) and value.type.value is None:
+                parts.append("")
+                numbers.append(None)
+                continue
+            parts.append(index(value))
+            # What is only known of this call must not decide about the text, but may about shapes.
+            numbers.append(value.literal if value.literal is not None else value.known)
+            if numbers[-1] is None:
+                self.facts.partial = True
+                numbers[-1] = MOST
+        if node.step is not None and node.step is not None and not isinstance(numbers[2], int):
+            raise UntranslatableError("a slice with a step that is not written out")
+        text = ":".join(parts[:2]) + (f":{parts[2]}" if parts[2] else "")
+        size = base.type.shape[axis]
+        if size is None or MOST in numbers:
+            return text, None if parts != ["", "", ""] else size
+        return text, len(range(*slice(*numbers).indices(size)))
+
+    # ---- conversions of names ----
+
+    def same_static(self, a: Any, b: Any) -> bool:
+        return a is b or same_constant(a, b)
+
+
+def _is_newaxis_or_dots(scope: Scope, node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is None or node.value is Ellipsis
+    return isinstance(node, ast.Attribute) and node.attr == "newaxis"
+
+
+def _dtype(kind: Type) -> Any:
+    return kind.dtype if isinstance(kind, Number) else kind
+
+
+_RESERVED = frozenset(("np", "abs", "range", "len", "min", "max", "complex", "dot", "within", "whole", "nonzero"))
+
+
+def local(name: str) -> str:
+    """A variable's name in the text: the user's, unless something of ours is called so."""
+    return f"{name}_" if name in _RESERVED or "_" in name and name.rpartition("_")[2] in _SHORT else name
+
+
+_SHORT = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for k in "iu" for n in (1, 2, 4, 8))))
+__all__ = ["Facts", "FunctionType", "Module", "Scope", "call", "local"]

@@ -1,0 +1,349 @@
+"""Operators on the numbers and arrays of a loop, as text: casts, arithmetic, comparisons, with NumPy's result types.
+
+Numbers of NumPy's wrap and divide as NumPy's do, by the scalar functions of kernels (`add_i64`). Python's numbers raise
+where Python raises, by checked functions (`checked_add`); what raises runs again in NumPy, for the message and for the
+state that NumPy leaves.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from ...ir.avals import short_dtype_name
+from .types import (
+    BOOL,
+    C128,
+    EXACT,
+    F64,
+    I64,
+    KINDS,
+    LEAST,
+    MOST,
+    Array,
+    Number,
+    UntranslatableError,
+    Value,
+    fits,
+    promote,
+    weak_int,
+)
+
+SYMBOLS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.MatMult: "@",
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+_NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floor_divide", "%": "mod", "**": "pow", "&": "and",
+          "|": "or", "^": "xor"}  # fmt: skip
+
+
+def call(name: str, dtype: np.dtype, *texts: str) -> str:
+    """A scalar function of kernels for `dtype`."""
+    return f"{name}_{short_dtype_name(dtype)}({', '.join(texts)})"
+
+
+# ---- conversions ----
+
+
+def cast(value: Value, dtype: np.dtype) -> str:
+    """A number as `dtype`, as NumPy's `astype` converts."""
+    assert isinstance(value.type, Number)
+    source = value.type.dtype
+    if source == dtype:
+        return value.text
+    if value.literal is not None and value.type.weak and dtype == F64 and value.type.kind in "bi":
+        return repr(float(value.literal))
+    text = value.text
+    if source.kind == "c" and dtype.kind != "c":
+        raise UntranslatableError("a complex number where a real one is needed")
+    if dtype == BOOL:
+        return f"({text} != 0)"
+    if source.kind == "f" and dtype.kind in "iu" and dtype != I64:
+        if dtype == np.uint64:
+            return call("to_u64", source, text)
+        text = f"np.int64({text})" if dtype.itemsize == 4 else f"np.int32({text})"
+    return f"np.{dtype.name}({text})"
+
+
+def operand(value: Value, dtype: np.dtype) -> str:
+    """A number as an operand of an operation in `dtype`: Python's integers must fit, as NumPy asks."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    if kind.weak and kind.kind == "i" and dtype.kind in "iu" and not fits(kind, dtype):
+        if dtype == np.uint64:
+            if kind.interval[0] < 0:
+                raise UntranslatableError("a Python integer that may be negative, with an unsigned one")
+        elif value.literal is not None:
+            raise UntranslatableError(f"the integer {value.literal}, which is no {dtype.name}")
+        else:
+            info = np.iinfo(dtype)
+            return f"np.{dtype.name}(within({value.text}, {info.min}, {info.max}))"
+    return cast(value, dtype)
+
+
+def stored(value: Value, dtype: np.dtype) -> str:
+    """A number as it is written into an array: any real number is cut to the array's dtype, as NumPy does."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    if kind.weak and kind.kind == "i" and dtype.kind in "iu":
+        return operand(value, dtype)
+    if kind.weak and kind.kind == "f" and dtype.kind in "iu":
+        return f"np.{dtype.name}(within(whole({value.text}), {np.iinfo(dtype).min}, {min(np.iinfo(dtype).max, MOST)}))"
+    return cast(value, dtype)
+
+
+def as_type(value: Value, target: Number) -> str:
+    """The value of a variable as the type that the variable has everywhere."""
+    return cast(value, target.dtype)
+
+
+def truth(value: Value) -> str:
+    """The truth of a number."""
+    if not isinstance(value.type, Number):
+        raise UntranslatableError(f"the truth of {value.type}")
+    return value.text if value.type.dtype == BOOL else f"({value.text} != 0)"
+
+
+def index(value: Value) -> str:
+    """A number as an index or length."""
+    if not isinstance(value.type, Number) or value.type.dtype.kind not in "iu":
+        raise UntranslatableError(f"{value.type} where an integer is needed")
+    return f"np.int64({value.text})" if value.type.dtype == np.uint64 else value.text
+
+
+# ---- arithmetic on numbers ----
+
+
+def binary(symbol: str, a: Value, b: Value) -> Value:
+    if isinstance(a.type, Array) or isinstance(b.type, Array):
+        return _binary_of_arrays(symbol, a, b)
+    x, y = a.type, b.type
+    if not isinstance(x, Number) or not isinstance(y, Number):
+        raise UntranslatableError(f"{symbol} between {x} and {y}")
+    if x.weak and y.weak:
+        return _binary_of_pythons(symbol, a, b)
+    dtype = promote(x, y)
+    if symbol == "/" and dtype.kind in "biu":
+        dtype = F64
+    if dtype.char not in "?bhilqBHILQfdFD":
+        raise UntranslatableError(f"arithmetic in {dtype}")
+    left, right = operand(a, dtype), operand(b, dtype)
+    if dtype == BOOL:
+        if symbol not in "+*&|^":
+            raise UntranslatableError(f"{symbol} between booleans")
+        symbol = {"+": "|", "*": "&"}.get(symbol, symbol)
+        return Value(f"({left} {symbol} {right})", Number(BOOL))
+    if symbol in ("&", "|", "^", "<<", ">>") and dtype.kind not in "iu" or symbol in ("//", "%") and dtype.kind == "c":
+        raise UntranslatableError(f"{symbol} in {dtype}")
+    if symbol == "<<":
+        text = call("shift_left", dtype, left, right)
+    elif symbol == ">>":
+        text = call("shift_right_arithmetic" if dtype.kind == "i" else "shift_right_logical", dtype, left, right)
+    elif symbol == "**" and b.literal == 2 and y.kind == "i":
+        text = call("square", dtype, left)
+    elif symbol == "**" and dtype.kind in "iu":
+        power = right if b.literal is not None and b.literal >= 0 or dtype.kind == "u" else f"nonnegative({right})"
+        text = call("pow", dtype, left, power)
+    elif symbol in ("+", "-", "*", "/") and dtype.kind == "f":
+        text = f"({left} {symbol} {right})"
+    else:
+        text = call(_NAMES[symbol], dtype, left, right)
+    return Value(text, Number(dtype))
+
+
+def _binary_of_pythons(symbol: str, a: Value, b: Value) -> Value:
+    x, y = a.type, b.type
+    assert isinstance(x, Number) and isinstance(y, Number)
+    if x.kind == "b" and y.kind == "b" and symbol in "&|^":
+        return Value(f"({a.text} {symbol} {b.text})", Number(BOOL, True, (0, 1)))
+    kind = max(x.kind, y.kind, "i", key=KINDS.index)
+    if kind == "i" and symbol != "/":
+        return _binary_of_ints(symbol, *(Value(cast(v, I64), v.type, v.literal, v.known) for v in (a, b)))
+    dtype = C128 if kind == "c" else F64
+    left, right = (_as_float(v, dtype) for v in (a, b))
+    nonzero = b.literal is not None and b.literal != 0 or y.kind == "i" and (y.interval[0] > 0 or y.interval[1] < 0)
+    divisor = right if nonzero else f"nonzero({right})"
+    match symbol:
+        case "+" | "-" | "*" if kind != "c":
+            text = f"({left} {symbol} {right})"
+        case "/" if kind != "c":
+            text = f"({left} / {divisor})"
+        case "+" | "-" | "*" | "/":
+            text = call(_NAMES[symbol], dtype, left, divisor if symbol == "/" else right)
+        case "//" | "%" if kind != "c":
+            text = call(_NAMES[symbol], dtype, left, divisor)
+        case "**" if kind != "c" and b.literal == 2:
+            text = f"unless_infinite(square_f64({left}), {left})"
+        case "**" if kind != "c":
+            text = f"power_of_python({left}, {right})"
+        case _:
+            raise UntranslatableError(f"{symbol} between {x} and {y}")
+    return Value(text, Number(dtype, True))
+
+
+def _as_float(value: Value, dtype: np.dtype) -> str:
+    kind = value.type
+    assert isinstance(kind, Number)
+    if kind.kind == "i" and not kind.within(-EXACT, EXACT):
+        return cast(Value(f"within({value.text}, {-EXACT}, {EXACT})", kind), dtype)
+    return cast(value, dtype)
+
+
+def _binary_of_ints(symbol: str, a: Value, b: Value) -> Value:
+    x, y = a.type, b.type
+    assert isinstance(x, Number) and isinstance(y, Number)
+    (low, high), (start, end) = x.interval, y.interval
+    known = None
+    match symbol:
+        case "+":
+            interval = (low + start, high + end)
+            known = a.known + b.known if a.known is not None and b.known is not None else None
+        case "-":
+            interval = (low - end, high - start)
+            known = a.known - b.known if a.known is not None and b.known is not None else None
+        case "*":
+            corners = [low * start, low * end, high * start, high * end]
+            interval = (min(corners), max(corners))
+        case "//" | "%":
+            divisor = b.text if start > 0 or end < 0 else f"nonzero({b.text})"
+            safe = start > 0
+            if symbol == "//":
+                result = weak_int(-max(abs(low), abs(high)), max(abs(low), abs(high)))
+                result = weak_int(low // start, high // start) if start == end and start > 0 else result
+                result = weak_int(0, high) if low >= 0 and start > 0 else result
+                if a.known is not None and b.known:
+                    known = a.known // b.known
+            else:
+                result = (
+                    weak_int(0, end - 1)
+                    if start > 0
+                    else weak_int(-max(abs(start), abs(end)), max(abs(start), abs(end)))
+                )
+            text = f"({a.text} {symbol} {divisor})" if safe else call(_NAMES[symbol], I64, a.text, divisor)
+            return Value(text, result, None, known)
+        case "&" | "|" | "^":
+            if symbol == "&" and (start >= 0 or low >= 0):
+                ceilings = [top for bottom, top in ((low, high), (start, end)) if bottom >= 0]
+                return Value(f"({a.text} & {b.text})", weak_int(0, min(ceilings)))
+            bits = max(abs(low), abs(high), abs(start), abs(end)).bit_length()
+            bottom = 0 if low >= 0 and start >= 0 else -(2**bits)
+            return Value(f"({a.text} {symbol} {b.text})", weak_int(bottom, 2**bits - 1))
+        case "<<":
+            if b.literal is not None and 0 <= b.literal < 63:
+                return _binary_of_ints("*", a, Value(str(2**b.literal), weak_int(2**b.literal, 2**b.literal)))
+            return Value(f"checked_shift({a.text}, {b.text})", weak_int(LEAST, MOST))
+        case ">>":
+            count = b.text if start >= 0 else f"nonnegative({b.text})"
+            shifted = f"({a.text} >> {count})" if end < 64 else f"({a.text} >> min({count}, 63))"
+            return Value(shifted, weak_int(min(low, -1 if low < 0 else 0), max(high, 0)))
+        case "**":
+            if b.literal is None or b.literal < 0:
+                raise UntranslatableError("a Python integer to a power that is not written out")
+            result = Value("1", weak_int(1, 1))
+            for _ in range(b.literal if b.literal <= 8 else 0):
+                result = _binary_of_ints("*", result, a) if result.text != "1" else a
+            if b.literal > 8:
+                raise UntranslatableError("a Python integer to a high power")
+            return result
+        case _:
+            raise UntranslatableError(f"{symbol} between integers")
+    name = {"+": "checked_add", "-": "checked_sub", "*": "checked_mul"}[symbol]
+    fine = interval[0] >= LEAST and interval[1] <= MOST
+    text = f"({a.text} {symbol} {b.text})" if fine else f"{name}({a.text}, {b.text})"
+    return Value(text, weak_int(*interval), None, known)
+
+
+def negative(value: Value) -> Value:
+    kind = value.type
+    if isinstance(kind, Array):
+        return Value(f"(-{value.text})", Array(kind.dtype, kind.shape))
+    if not isinstance(kind, Number) or kind.dtype == BOOL:
+        raise UntranslatableError(f"- of {kind}")
+    if kind.weak and kind.kind == "i":
+        return _binary_of_ints("-", Value("0", weak_int(0, 0), 0, 0), value)
+    text = f"(-{value.text})" if kind.kind == "f" else call("neg", kind.dtype, value.text)
+    return Value(text, Number(kind.dtype, kind.weak, single=kind.single))
+
+
+def invert(value: Value) -> Value:
+    kind = value.type
+    if not isinstance(kind, Number) or kind.dtype.kind not in "biu" or kind.weak and kind.dtype == BOOL:
+        raise UntranslatableError(f"~ of {kind}")
+    if kind.dtype == BOOL:
+        return Value(f"(not {value.text})", Number(BOOL))
+    if kind.weak:
+        return Value(f"(~{value.text})", weak_int(-kind.interval[1] - 1, -kind.interval[0] - 1))
+    return Value(call("not", kind.dtype, value.text), Number(kind.dtype))
+
+
+# ---- comparisons ----
+
+
+def compare(symbol: str, a: Value, b: Value) -> Value:
+    x, y = a.type, b.type
+    if isinstance(x, Array) or isinstance(y, Array):
+        return _binary_of_arrays(symbol, a, b)
+    if not isinstance(x, Number) or not isinstance(y, Number):
+        raise UntranslatableError(f"{symbol} between {x} and {y}")
+    result = Number(BOOL, x.weak and y.weak, (0, 1))
+    if x.kind in "bi" and y.kind in "bi":
+        if np.dtype(np.uint64) in (x.dtype, y.dtype):
+            dtype = np.dtype(np.uint64)
+            signed = x if x.dtype != dtype else y
+            if (
+                signed.dtype != dtype
+                and (signed.kind == "i" and signed.dtype.kind != "u")
+                and (not signed.weak or signed.interval[0] < 0)
+            ):
+                raise UntranslatableError("a comparison of uint64 and a signed integer")
+        else:
+            dtype = I64
+        left, right = cast(a, dtype), cast(b, dtype)
+    elif x.weak and y.weak:
+        dtype = C128 if "c" in (x.kind, y.kind) else F64
+        left, right = _as_float(a, dtype), _as_float(b, dtype)
+    else:
+        dtype = promote(x, y)
+        left, right = operand(a, dtype), operand(b, dtype)
+    if dtype.kind == "c":
+        if symbol not in ("==", "!="):
+            raise UntranslatableError("an order of complex numbers")
+        return Value(call("eq" if symbol == "==" else "ne", dtype, left, right), result)
+    return Value(f"({left} {symbol} {right})", result)
+
+
+# ---- arrays ----
+
+
+def broadcast(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    n = max(len(a), len(b))
+    a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    return tuple(y if x == 1 else x if y == 1 or x == y else None for x, y in zip(a, b, strict=True))
+
+
+def array_operand(value: Value, dtype: np.dtype) -> str:
+    """An operand of an array operation in `dtype`."""
+    if isinstance(value.type, Array):
+        return value.text if value.type.dtype == dtype else f"{value.text}.astype(np.{dtype.name})"
+    return operand(value, dtype)
+
+
+def _binary_of_arrays(symbol: str, a: Value, b: Value) -> Value:
+    for value in (a, b):
+        if not isinstance(value.type, Array | Number):
+            raise UntranslatableError(f"{symbol} between {a.type} and {b.type}")
+    numbers = [v.type if isinstance(v.type, Number) else Number(v.type.dtype) for v in (a, b)]  # type: ignore[union-attr]  # an array
+    dtype = promote(*numbers)
+    comparison = symbol in ("<", "<=", ">", ">=", "==", "!=")
+    if symbol == "/" and dtype.kind in "biu":
+        dtype = F64
+    logical = dtype == BOOL and symbol in ("&", "|", "^")
+    if not logical and not comparison and dtype not in (I64, F64, C128, np.float32, np.complex64):
+        raise UntranslatableError(f"arithmetic on arrays of {dtype.name}")
+    if symbol in ("//", "%", "<<", ">>", "&", "|", "^") and not logical or comparison and dtype.kind == "c":
+        raise UntranslatableError(f"{symbol} between arrays")
+    shape = broadcast(*(v.type.shape if isinstance(v.type, Array) else () for v in (a, b)))
+    left, right = array_operand(a, dtype), array_operand(b, dtype)
+    return Value(f"({left} {symbol} {right})", Array(BOOL if comparison else dtype, shape))

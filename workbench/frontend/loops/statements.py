@@ -1,0 +1,483 @@
+"""Statements of a loop, or of a function that it calls, as numba source.
+
+The types of variables are found by translating again and again until they settle; the text of the last time counts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..liveness import bound as bound_names
+from .calls import Calls
+from .expressions import Module, local
+from .operators import SYMBOLS, binary, broadcast, index, stored
+from .types import (
+    LEAST,
+    MOST,
+    SMALL,
+    Array,
+    Items,
+    Number,
+    Static,
+    Type,
+    UntranslatableError,
+    Value,
+    join,
+    literal,
+    weak_int,
+    widen,
+)
+
+MAX_ROUNDS = 12
+INDENT = "    "
+
+
+class Translator(Calls):
+    """Statements, line by line, into `lines`."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.results: list[Type] | None = None  # of a function's return statements
+        self.result: Type | None = None
+        self.flagged: frozenset[str] = frozenset()  # variables that note whether they were set
+        self.stop: str | None = None
+
+    def settle(self, body: Callable[[], None]) -> None:
+        """Run `body`, which writes the lines, until the types of the variables stay."""
+        for attempt in range(MAX_ROUNDS):
+            before, result = dict(self.types), self.result
+            self.lines, self.n_temporaries, self.results = [], 0, []
+            body()
+            for other in self.results:
+                self.result = other if self.result is None else join(self.result, other)
+            if before == self.types and result == self.result:
+                return
+            if attempt > 1:
+                for name, kind in before.items():
+                    self.types[name] = widen(kind, self.types[name])
+        raise UntranslatableError("variables whose types do not settle")
+
+    def line(self, text: str) -> None:
+        self.lines.append(INDENT * self.indent + text)
+
+    def block(self, stmts: list[ast.stmt]) -> None:
+        self.indent += 1
+        before = len(self.lines)
+        for stmt in stmts:
+            self.statement(stmt)
+        if len(self.lines) == before:
+            self.line("pass")
+        self.indent -= 1
+
+    def statement(self, stmt: ast.stmt) -> None:
+        method = getattr(self, f"_on_{type(stmt).__name__.lower()}", None)
+        if method is None:
+            raise UntranslatableError(f"the statement `{ast.unparse(stmt).splitlines()[0][:60]}`")
+        method(stmt)
+
+    # ---- assignments ----
+
+    def bind(self, name: str, value: Value) -> None:
+        """`name = value`."""
+        if isinstance(value.type, Static):
+            raise UntranslatableError(f"`{name}`, which is no number or array")
+        if name not in self.bound:
+            raise UntranslatableError(f"the global `{name}`")
+        known = self.types.get(name)
+        kind = _plain(value.type) if known is None else join(known, _plain(value.type))
+        self.types[name] = kind
+        self.line(f"{local(name)} = {self.convert(value, kind).text}")
+        if name in self.flagged:
+            self.line(f"has_{name} = True")
+
+    def _on_assign(self, stmt: ast.Assign) -> None:
+        value = self.value(stmt.value)
+        if len(stmt.targets) > 1 and not isinstance(value.type, Static):
+            value = self.kept(value)
+        for target in stmt.targets:
+            self.assign(target, value)
+
+    def _on_annassign(self, stmt: ast.AnnAssign) -> None:
+        if stmt.value is not None:
+            self.assign(stmt.target, self.value(stmt.value))
+
+    def kept(self, value: Value) -> Value:
+        """The value in a variable of its own."""
+        if isinstance(value.literal, tuple):
+            return self._tuple_of([self.kept(v) for v in value.literal])
+        if value.literal is not None:
+            return value
+        name = self.temporary()
+        self.line(f"{name} = {value.text}")
+        return Value(name, value.type, None, value.known)
+
+    def assign(self, target: ast.expr, value: Value) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.bind(name, value)
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                if any(isinstance(t, ast.Starred) for t in targets):
+                    raise UntranslatableError("a starred target")
+                for each, item in zip(targets, self.unpacked(value, len(targets)), strict=True):
+                    self.assign(each, item)
+            case ast.Subscript():
+                base = self.value(target.value)
+                if not isinstance(base.type, Array):
+                    raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
+                text, shape, _ = self.index(base, target.slice)
+                self.store(base, text, shape, value)
+            case _:
+                raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
+
+    def unpacked(self, value: Value, n: int) -> list[Value]:
+        if isinstance(value.literal, tuple) and isinstance(value.type, Items):
+            items = list(value.literal)
+            if len(items) == n:
+                return [self.kept(v) if not isinstance(v.type, Static) else v for v in items]
+        elif isinstance(value.type, Items) and len(value.type.items) == n:
+            whole = self.kept(value)
+            return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]
+        elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] == n:
+            whole = self.kept(value)
+            return [self.element(whole, str(k), value.type.shape[1:] or None, False) for k in range(n)]
+        raise UntranslatableError(f"unpacking {value.type}")
+
+    def store(self, base: Value, text: str, shape: tuple[int | None, ...] | None, value: Value) -> None:
+        """`base[text] = value`."""
+        kind = base.type
+        assert isinstance(kind, Array)
+        self.module.written |= kind.origins
+        if isinstance(value.type, Items):
+            if shape is None or len(shape) != 1 or not isinstance(value.literal, tuple):
+                raise UntranslatableError("a tuple written into an array")
+            row = self.kept(Value(f"{base.text}[{text}]", Array(kind.dtype, shape, kind.origins)))
+            self.line(f"same_length({row.text}.shape[0], {len(value.literal)})")
+            for k, item in enumerate(value.literal):
+                self.store(row, str(k), None, item)
+            return
+        if isinstance(value.type, Array):
+            if shape is None:
+                raise UntranslatableError("an array written into an element")
+            if value.type.ndim > len(shape):
+                raise UntranslatableError("an array of more axes written into fewer")
+            given = value.type.dtype
+            if given != kind.dtype and (given.kind == "c" or kind.dtype.kind not in "fc"):
+                raise UntranslatableError(f"{given.name} written into {kind.dtype.name}")
+            converted = value.text if given == kind.dtype else f"{value.text}.astype(np.{kind.dtype.name})"
+            self.facts.arrays = True
+            self.line(f"{base.text}[{text}] = {converted}")
+            return
+        if not isinstance(value.type, Number):
+            raise UntranslatableError("an object written into an array")
+        if shape is None:
+            self.facts.elements = True
+        else:
+            self.facts.arrays = True
+        self.line(f"{base.text}[{text}] = {stored(value, kind.dtype)}")
+
+    def _on_augassign(self, stmt: ast.AugAssign) -> None:
+        target = stmt.target
+        if isinstance(target, ast.Name):
+            old = self.value(target)
+            if not isinstance(old.type, Array):
+                self.bind(target.id, self.operate(stmt.op, old, self.value(stmt.value)))
+                return
+            self.update(old, "...", old.type.shape, stmt.op, self.value(stmt.value))
+            return
+        if not isinstance(target, ast.Subscript):
+            raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
+        base = self.value(target.value)
+        if not isinstance(base.type, Array):
+            raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
+        text, shape, copies = self.index(base, target.slice)
+        if copies:
+            raise UntranslatableError("an update through an array of indices")
+        if shape is None:
+            nodes = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+            if not all(_is_simple(n) for n in nodes):  # computed once
+                name = self.temporary()
+                self.line(f"{name} = ({text},)")
+                text = name
+        self.update(base, text, shape, stmt.op, self.value(stmt.value))
+
+    def update(
+        self, base: Value, text: str, shape: tuple[int | None, ...] | None, op: ast.operator, value: Value
+    ) -> None:  # fmt: skip
+        """`base[text] op= value`."""
+        kind = base.type
+        assert isinstance(kind, Array)
+        old = self.element(base, text, shape, False) if text != "..." else base
+        symbol = SYMBOLS[type(op)]
+        if symbol == "@":
+            raise UntranslatableError("@=")
+        new = self.note(binary(symbol, old, value))
+        if shape is not None:
+            dtype = new.type.dtype  # type: ignore[union-attr]  # an array
+            if dtype != kind.dtype and not np.can_cast(dtype, kind.dtype, "same_kind"):
+                raise UntranslatableError(f"an update of {kind.dtype.name} by {dtype.name}")
+            if isinstance(value.type, Array) and len(broadcast(shape, value.type.shape)) != len(shape):
+                raise UntranslatableError("an update by an array of more axes")
+        if text == "...":
+            text = ", ".join([":"] * kind.ndim)
+        self.store(base, text, shape, new)
+
+    # ---- control flow ----
+
+    def _on_if(self, stmt: ast.If) -> None:
+        test = self.test(stmt.test)
+        if test in ("True", "False"):
+            for each in stmt.body if test == "True" else stmt.orelse:
+                self.statement(each)
+            return
+        self.line(f"if {test}:")
+        self.block(stmt.body)
+        if stmt.orelse:
+            self.line("else:")
+            self.block(stmt.orelse)
+
+    def _on_while(self, stmt: ast.While) -> None:
+        if stmt.orelse:
+            raise UntranslatableError("`else` of a loop")
+        before = len(self.lines)
+        test = self.test(stmt.test)
+        assert len(self.lines) == before, "an expression wrote a line"
+        self.line(f"while {test}:")
+        self.block(stmt.body)
+
+    def _on_for(self, stmt: ast.For) -> None:
+        if stmt.orelse:
+            raise UntranslatableError("`else` of a loop")
+        self.iterate(stmt.target, stmt.iter, lambda: [self.statement(s) for s in stmt.body])
+
+    def iterate(self, target: ast.expr, node: ast.expr, body: Callable[[], Any]) -> None:
+        """`for target in node: body()`."""
+        head, items = self.iterable(node)
+        self.line(head)
+        self.indent += 1
+        self.assign(target, items)
+        body()
+        self.indent -= 1
+
+    def iterable(self, node: ast.expr) -> tuple[str, Value]:
+        """The head of a loop over `node`, and the value of each iteration."""
+        if isinstance(node, ast.Call) and not node.keywords:
+            function = self.static(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else None
+            if function is range:
+                return self.range(node.args, False)
+            if function is reversed and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
+                inner = node.args[0]
+                if isinstance(inner.func, ast.Name) and self.static(inner.func) is range and not inner.keywords:
+                    return self.range(inner.args, True)
+            if function is enumerate and len(node.args) == 1:
+                base = self.kept(self.value(node.args[0]))
+                name = self.temporary()
+                item = self.items(base, name)
+                count = Value(name, weak_int(0, SMALL))
+                return f"for {name} in range({base.text}.shape[0]):", self._tuple_of([count, item])
+            if function is zip and node.args:
+                bases = [self.kept(self.value(a)) for a in node.args]
+                name = self.temporary()
+                items = [self.items(b, name) for b in bases]
+                lengths = [f"{b.text}.shape[0]" for b in bases]
+                size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
+                return f"for {name} in range({size}):", self._tuple_of(items)
+        value = self.value(node)
+        if isinstance(value.type, Items) and value.type.items:
+            kind = value.type.items[0]
+            for other in value.type.items[1:]:
+                kind = join(kind, other)
+            if isinstance(kind, Static):
+                raise UntranslatableError("a loop over objects")
+            whole = Items((kind,) * len(value.type.items))
+            name = self.temporary()
+            return f"for {name} in {self.convert(value, whole).text}:", Value(name, _plain(kind))
+        base = self.kept(value)
+        name = self.temporary()
+        return f"for {name} in range({base.text}.shape[0]):", self.items(base, name)
+
+    def items(self, base: Value, name: str) -> Value:
+        if not isinstance(base.type, Array) or not base.type.ndim:
+            raise UntranslatableError(f"a loop over {base.type}")
+        return self.element(base, name, base.type.shape[1:] or None, False)
+
+    def range(self, nodes: list[ast.expr], backwards: bool) -> tuple[str, Value]:
+        if not 1 <= len(nodes) <= 3:
+            raise UntranslatableError("range()")
+        bounds = [self.value(n) for n in nodes]
+        texts = [index(b) for b in bounds]
+        start, stop = (literal(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+        step = 1
+        if len(bounds) == 3:
+            step = bounds[2].literal
+            if step is None:
+                if self.interval(bounds[2])[0] <= 0:
+                    texts[2] = f"nonzero({texts[2]})"
+                ends = [*self.interval(start), *self.interval(stop)]
+                step, interval = 0, (min(ends), max(ends))
+        if step == 0 and len(bounds) == 3 and bounds[2].literal == 0:
+            raise UntranslatableError("range() with step 0")
+        if step > 0:
+            interval = (self.interval(start)[0], max(self.interval(stop)[1] - 1, self.interval(start)[0]))
+        elif step < 0:
+            interval = (min(self.interval(stop)[0] + 1, self.interval(start)[1]), self.interval(start)[1])
+        text = f"range({', '.join(texts)})"
+        if backwards:
+            if len(bounds) == 3:
+                raise UntranslatableError("reversed() of a range with a step")
+            first = texts[0] if len(texts) == 2 else "0"
+            text = f"range({texts[-1]} - 1, {first} - 1, -1)"
+        name = self.temporary()
+        return f"for {name} in {text}:", Value(name, weak_int(*interval))
+
+    @staticmethod
+    def interval(value: Value) -> tuple[int, int]:
+        kind = value.type
+        assert isinstance(kind, Number)
+        if kind.weak:
+            return kind.interval
+        info = np.iinfo(kind.dtype)
+        return max(int(info.min), LEAST), min(int(info.max), MOST)
+
+    def _on_break(self, stmt: ast.Break) -> None:
+        self.line("break")
+
+    def _on_continue(self, stmt: ast.Continue) -> None:
+        self.line("continue")
+
+    def _on_pass(self, stmt: ast.Pass) -> None:
+        pass
+
+    def _on_assert(self, stmt: ast.Assert) -> None:
+        self.line(f"if not {self.test(stmt.test)}:")
+        self.line(f"{INDENT}raise AssertionError()")
+
+    def _on_raise(self, stmt: ast.Raise) -> None:
+        self.line("raise RuntimeError()")
+
+    def _on_expr(self, stmt: ast.Expr) -> None:
+        node = stmt.value
+        if isinstance(node, ast.Constant):
+            return
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fill":
+            base = self.value(node.func.value)
+            if isinstance(base.type, Array) and len(node.args) == 1:
+                self.store(base, ", ".join([":"] * base.type.ndim), base.type.shape, self.value(node.args[0]))
+                return
+        if isinstance(node, ast.Call):
+            value = self.value(node)
+            if not isinstance(value.type, Static):
+                self.line(f"{self.temporary()} = {value.text}")
+                return
+            if value.text:  # a function without a result
+                self.line(value.text)
+                return
+        raise UntranslatableError(f"the statement `{ast.unparse(stmt)[:60]}`")
+
+    def _on_return(self, stmt: ast.Return) -> None:
+        if self.results is None or self.parameter is not None:
+            raise UntranslatableError("`return` in a loop")
+        if stmt.value is None or isinstance(stmt.value, ast.Constant) and stmt.value.value is None:
+            self.results.append(Static(None))
+            self.line("return")
+            return
+        value = self.value(stmt.value)
+        if isinstance(value.type, Static):
+            raise UntranslatableError("a function that returns an object")
+        kind = _plain(value.type)
+        self.results.append(kind)
+        if self.result is not None:
+            kind = join(self.result, kind)
+        self.line(f"return {self.convert(value, kind).text}")
+
+
+def _plain(kind: Type) -> Type:
+    return kind
+
+
+def _is_simple(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Name | ast.Constant)
+        or isinstance(node, ast.UnaryOp)
+        and _is_simple(node.operand)
+        or (isinstance(node, ast.BinOp) and _is_simple(node.left) and _is_simple(node.right))
+    )
+
+
+# ---- functions that the loop calls ----
+
+
+def translate_function(module: Module, function: FunctionType, syntax: ast.AST, values: dict[str, Value]) -> Value:
+    """A call of `function` with arguments `values`, by the parameters' names."""
+    statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
+    key = (function.__code__, id(function.__globals__), *((n, v.type) for n, v in values.items()))
+    if key in module.pending:
+        raise UntranslatableError(f"{function.__name__}(), which calls itself")
+    found = module.functions.get(key)
+    given = {n: v.type for n, v in values.items() if not isinstance(v.type, Static)}
+    if found is None:
+        module.pending.add(key)
+        name = f"{local(function.__name__) if function.__name__.isidentifier() else 'function'}_{len(module.functions)}"
+        outer = _names_of(function, dict(statics))
+        body: list[ast.stmt] = (
+            [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
+        )
+        names = bound_names(body) | frozenset(given)
+        scope = Translator(module, outer, names, given, None)
+
+        def run() -> None:
+            for stmt in body:
+                scope.statement(stmt)
+            if not body or not isinstance(body[-1], ast.Return | ast.Raise) and not _always_returns(body[-1]):
+                assert scope.results is not None
+                scope.results.append(Static(None))
+
+        scope.settle(run)
+        text = f"def {name}({', '.join(map(local, given))}):\n" + "\n".join(scope.lines or ["    pass"])
+        assert scope.result is not None
+        found = module.functions[key] = (name, text, scope.result)
+        module.pending.discard(key)
+    name, _, result = found
+    arguments = [Scope_convert(values[n], t).text for n, t in given.items()]
+    return Value(f"{name}({', '.join(arguments)})", result)
+
+
+def Scope_convert(value: Value, kind: Type) -> Value:  # noqa: N802
+    return Translator.convert(value, kind)
+
+
+def _always_returns(stmt: ast.stmt) -> bool:
+    if isinstance(stmt, ast.If) and stmt.orelse:
+        return all(
+            isinstance(b[-1], ast.Return | ast.Raise) or _always_returns(b[-1]) for b in (stmt.body, stmt.orelse)
+        )
+    return False
+
+
+def _names_of(function: FunctionType, statics: dict[str, Any]) -> Callable[[str], Any]:
+    import builtins
+
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+    def outer(name: str) -> Any:
+        if name in statics:
+            return statics[name].value
+        if name in cells:
+            try:
+                return cells[name].cell_contents
+            except ValueError:
+                raise KeyError(name) from None
+        try:
+            return function.__globals__[name]
+        except KeyError:
+            return getattr(builtins, name) if hasattr(builtins, name) else _missing(name)
+
+    return outer
+
+
+def _missing(name: str) -> Any:
+    raise KeyError(name)

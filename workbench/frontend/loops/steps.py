@@ -1,0 +1,423 @@
+"""Which loops become one step, and how: its variables, its types, its equation.
+
+A loop is taken where it works on single elements, or on slices whose length its index decides, and on no large arrays:
+an equation of its program would then be one scalar operation. Tracing comes second there. What works on whole arrays is
+traced first, and taken if tracing cannot express it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ...ir import REGISTRY, Aval
+from ...primitives.loops import LoopArgument, LoopProgram
+from ..jumps import LoopSource
+from ..liveness import bound as bound_names
+from ..liveness import live_at_head
+from ..outputs import unlift_static
+from ..tracer import Tracer, emit, lift, require_trace
+from ..views import write
+from .expressions import Module, local
+from .statements import Translator
+from .types import (
+    BOOL,
+    C128,
+    F64,
+    SMALL,
+    SUPPORTED,
+    Array,
+    Items,
+    Number,
+    Type,
+    UntranslatableError,
+    Value,
+    weak_int,
+)
+
+
+@dataclass(eq=False)
+class Translated:
+    """A loop that can become a step. prefer: whether that is better than tracing it."""
+
+    program: LoopProgram
+    inputs: list[Any]  # operands of the equation
+    written: list[Tracer]  # arrays whose memory the results of the same number replace
+    outputs: list[tuple[str, Type, int]]  # variables: name, type, how many results
+    prefer: bool
+    only_elements: bool  # it computes with single numbers alone
+
+
+def translate(source: LoopSource, variables: Any, live: Sequence[str]) -> Translated:
+    """`UntranslatableError` where the loop has no step. variables: of the converted code around it; live: the variables
+    that are read after the loop or at its head."""
+    node = _without_returns(source)
+    names = bound_names([node])
+    carried = [name for name in live if name in names]
+    needed = live_at_head(node, frozenset())
+    if not isinstance(node, ast.While):
+        needed -= bound_names([node.target])
+    try:
+        return _Builder(node, variables, names, carried, frozenset(carried) | needed).build()
+    except UntranslatableError:
+        if frozenset(carried) <= needed:
+            raise
+        return _Builder(node, variables, names, carried, needed).build()
+
+
+def emit_loop(found: Translated, variables: Any, op: str) -> None:
+    """Record the equation, and set the variables."""
+    outs = require_trace().operation(op, lambda: emit(REGISTRY["loop"], *found.inputs, program=found.program), (), {})
+    for target, result in zip(found.written, outs, strict=False):
+        write(target, result)
+    position = len(found.written)
+    for name, kind, n in found.outputs:
+        variables.set(name, _rebuilt(kind, outs[position : position + n]))
+        position += n
+
+
+def _rebuilt(kind: Type, outs: Sequence[Tracer]) -> Any:
+    if isinstance(kind, Items):
+        return tuple(outs)
+    (out,) = outs
+    if isinstance(kind, Array) and kind.origins:
+        # It may be one of the arrays outside: which one is only known when the loop has run.
+        out.buffer.ambiguous = True
+    return out
+
+
+class _ReturnsToBreaks(ast.NodeTransformer):
+    """`return x` in a loop as the assignments that converted code looks at, and `break`."""
+
+    def __init__(self, source: LoopSource):
+        self.source = source
+        self.depth = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    visit_Lambda = visit_FunctionDef  # type: ignore[assignment]  # noqa: N815
+
+    def _loop(self, node: Any) -> Any:
+        self.depth += 1
+        returns = any(isinstance(n, ast.Return) for n in ast.walk(node))
+        if self.depth > 1 and node.orelse:
+            raise UntranslatableError("`else` of a loop")
+        node.body = [s for stmt in node.body for s in _listed(self.visit(stmt))]
+        self.depth -= 1
+        if self.depth and returns:
+            assert self.source.keeps is not None
+            return [node, ast.If(ast.Name(self.source.keeps[0], ast.Load()), [ast.Break()], [])]
+        return node
+
+    visit_For = visit_While = _loop  # noqa: N815 (ast's names)
+
+    def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802 (ast's name)
+        assert self.source.keeps is not None
+        has, value = self.source.keeps
+        made = [_assign(has, ast.Constant(True)), _assign(value, node.value or ast.Constant(None))]
+        if self.source.stop is not None and self.depth >= 1:
+            made.append(_assign(self.source.stop, ast.Constant(True)))
+        return [*made, ast.Break()]
+
+    def visit_Break(self, node: ast.Break) -> Any:  # noqa: N802 (ast's name)
+        if self.depth == 1 and self.source.stop is not None:
+            return [_assign(self.source.stop, ast.Constant(True)), node]
+        return node
+
+
+def _listed(made: Any) -> list[ast.stmt]:
+    return made if isinstance(made, list) else [made]
+
+
+def _assign(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _without_returns(source: LoopSource) -> ast.For | ast.While:
+    node = copy.deepcopy(source.node)
+    found = _ReturnsToBreaks(source).visit(node)
+    found.orelse = []
+    return ast.fix_missing_locations(found)
+
+
+class _Builder:
+    """One attempt. first: the names whose values before the loop matter."""
+
+    def __init__(
+        self, node: ast.For | ast.While, variables: Any, names: frozenset[str], carried: list[str],
+        first: frozenset[str],
+    ):  # fmt: skip
+        self.node = node
+        self.variables = variables
+        self.names = names
+        self.carried = carried
+        self.trace = require_trace()
+        self.parameters: dict[str, tuple[Any, Type]] = {}
+        self.statics: dict[str, Any] = {}
+        self.touches = False
+        self.module = Module()
+        given: dict[str, Type] = {}
+        for name in sorted(names & first):
+            value = variables.get(name)
+            if not _is_undefined(value):
+                given[name] = self._parameter(name, value).type
+        self.unset = [n for n in carried if n not in given]
+        self.scope = Translator(self.module, self._outer, names, given, self._parameter)
+        self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_"))
+
+    def _outer(self, name: str) -> Any:
+        value = self.variables.get(name)
+        if _is_undefined(value):
+            if not hasattr(builtins, name):
+                raise KeyError(name)
+            return getattr(builtins, name)
+        if type(value) is not Tracer:
+            self.statics[name] = value
+        return value
+
+    def _parameter(self, name: str, value: Any) -> Value:
+        known = self.parameters.get(name)
+        if known is not None:
+            number = value if type(value) is int else None
+            return Value(local(name), known[1], None, number)
+        kind = _type_of(name, value)
+        if type(value) is Tracer:
+            self.touches = True
+        self.parameters[name] = (value, kind)
+        return Value(local(name), kind, None, value if type(value) is int else None)
+
+    # ---- the program ----
+
+    def build(self) -> Translated:
+        scope, facts = self.scope, self.module.facts
+        scope.settle(lambda: scope.statement(self.node))
+        if not self.touches:
+            raise UntranslatableError("nothing that is traced")
+        outputs = self._outputs()
+        text = self._text(outputs)
+        arguments, inputs, written = self._operands()
+        avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
+        avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
+        results = tuple(avals)
+        positions = tuple(next(i for i, x in enumerate(inputs) if x is target) for target in written)
+        reason = self._reason()
+        name = "loop"
+        program = LoopProgram(
+            name, text, tuple(arguments), positions, results, self._python([n for n, _, _ in outputs]), reason,
+            ast.unparse(self.node),
+        )  # fmt: skip
+        scalar_only = not facts.arrays and not facts.elements
+        prefer = (facts.elements or facts.partial or scalar_only) and not facts.many
+        return Translated(program, inputs, written, outputs, prefer, not facts.arrays)
+
+    def _reason(self) -> str:
+        facts = self.module.facts
+        if facts.elements:
+            return "it computes one element at a time"
+        if facts.partial:
+            return "its slices change their length from one iteration to the next"
+        if facts.arrays:
+            return "tracing cannot express it"
+        return "it computes with single numbers"
+
+    def _outputs(self) -> list[tuple[str, Type, int]]:
+        outputs = []
+        for name in self.carried:
+            kind = self.scope.types.get(name)
+            if kind is None:
+                raise UntranslatableError(f"`{name}`, which is not set")
+            value = self.parameters.get(name, (None, None))[0]
+            if isinstance(kind, Array):
+                if type(value) is Tracer and not self._is_rebound(name):
+                    continue  # it is written into
+                if None in kind.shape:
+                    raise UntranslatableError(f"`{name}`, whose length the loop decides")
+            outputs.append((name, kind, len(_avals(kind))))
+        return outputs
+
+    def _is_rebound(self, name: str) -> bool:
+        """Whether a name of an array is ever given another one."""
+        for n in ast.walk(self.node):
+            if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
+                continue
+            targets: list[ast.AST] = []
+            if isinstance(n, ast.Assign):
+                targets = list(n.targets)
+            elif isinstance(n, ast.For | ast.AnnAssign | ast.NamedExpr):
+                targets = [n.target]
+            for target in targets:
+                if any(isinstance(t, ast.Name) and t.id == name and isinstance(t.ctx, ast.Store)
+                       for t in ast.walk(target)):  # fmt: skip
+                    return True
+        return False
+
+    def _text(self, outputs: list[tuple[str, Type, int]]) -> str:
+        head = [f"    {local(n)} = {_blank(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
+        head += [f"    has_{n} = False" for n in sorted(self.scope.flagged)]
+        tail = []
+        for n in sorted(self.scope.flagged):
+            tail += [f"    if not has_{n}:", "        raise NameError()"]
+        results: list[str] = []
+        for name, kind, n in outputs:
+            results += [local(name)] if not isinstance(kind, Items) else [f"{local(name)}[{k}]" for k in range(n)]
+        tail.append(f"    return ({''.join(r + ', ' for r in results)})" if results else "    return None")
+        first: list[str] = []
+        for name, (_, kind) in self.parameters.items():
+            final = self.scope.types.get(name)
+            if isinstance(kind, Number) and isinstance(final, Number) and kind.dtype != final.dtype:
+                first.append(
+                    f"    {local(name)} = {Translator.convert(Value(name_of_parameter(name), kind), final).text}"
+                )
+            else:
+                first.append("")
+        parameters = [
+            name_of_parameter(name) if line else local(name) for name, line in zip(self.parameters, first, strict=True)
+        ]
+        lines = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
+        functions = [text for _, text, _ in self.module.functions.values()]
+        return "\n\n\n".join([*functions, "\n".join(lines)]) + "\n"
+
+    def _operands(self) -> tuple[list[LoopArgument], list[Any], list[Tracer]]:
+        """Arguments, operands of the equation, and those of them that are written."""
+        arrays = {n: lift(v) for n, (v, kind) in self.parameters.items() if isinstance(kind, Array)}
+        written_buffers = set()
+        for name in self.module.written:
+            x = arrays[name]
+            if not x.writeable or not x.buffer.writeable or x.buffer.ambiguous:
+                raise UntranslatableError(f"a write to `{name}`, which is read-only or may be another array, too")
+            written_buffers.add(id(x.buffer))
+        sharing: dict[int, int] = {}
+        for x in arrays.values():
+            sharing[id(x.buffer)] = sharing.get(id(x.buffer), 0) + 1
+        inputs: list[Any] = []
+        arguments: list[LoopArgument] = []
+        written: list[Tracer] = []
+        roots: dict[int, int] = {}
+        for name, (value, kind) in self.parameters.items():
+            if isinstance(kind, Number):
+                tracer = lift(value)
+                arguments.append(LoopArgument(len(inputs), False, tracer.dtype, 0, kind.weak))
+                inputs.append(tracer)
+                continue
+            assert isinstance(kind, Array)
+            x = arrays[name]
+            key = id(x.buffer)
+            is_written = key in written_buffers
+            if not is_written or sharing[key] == 1:
+                arguments.append(LoopArgument(len(inputs), True, x.dtype, x.ndim))
+                inputs.append(x)
+                if is_written:
+                    written.append(x)
+                continue
+            chain = []
+            node = x
+            while node.parent is not None:
+                if node.op is None or not node.op.applies:
+                    raise UntranslatableError(f"`{name}`, a view that a traced value decides")
+                chain.append(node.op)
+                node = node.parent
+            if key not in roots:
+                roots[key] = len(inputs)
+                inputs.append(node)
+                written.append(node)
+            arguments.append(LoopArgument(roots[key], True, x.dtype, x.ndim, views=tuple(reversed(chain))))
+        return arguments, inputs, written
+
+    def _python(self, outputs: list[str]) -> Any:
+        """The loop as a function of Python."""
+        names = list(self.parameters)
+        blanks = [
+            ast.parse(f"{n} = {_blank(self.scope.types[n], True)}").body[0] for n in self.unset if n.startswith("_wb_")
+        ]
+        result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
+        empty = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+        function = ast.FunctionDef("loop", empty, [*blanks, copy.deepcopy(self.node), result], [], None, None)
+        ast.copy_location(function, self.node)
+        module = ast.fix_missing_locations(ast.Module([function], []))
+        lifter = self.trace.lifter
+        namespace: dict[str, Any] = {"np": np}
+        for name, value in self.statics.items():
+            if name not in self.parameters:
+                namespace[name] = unlift_static(lifter, value)
+        exec(compile(module, "<workbench loop>", "exec"), namespace)
+        flat = [isinstance(self.scope.types[n], Items) for n in outputs]
+        return _flattened(namespace["loop"], flat)
+
+
+def _flattened(function: FunctionType, is_tuple: list[bool]) -> Any:
+    def run(*arguments: Any) -> tuple[Any, ...]:
+        found: list[Any] = []
+        for value, several in zip(function(*arguments), is_tuple, strict=True):
+            found += value if several else [value]
+        return tuple(found)
+
+    return run
+
+
+def name_of_parameter(name: str) -> str:
+    """A parameter that becomes a variable of another type."""
+    return f"{name}_given"
+
+
+def _is_undefined(value: Any) -> bool:
+    from ..merging import UNDEFINED
+
+    return value is UNDEFINED
+
+
+def _type_of(name: str, value: Any) -> Type:
+    if type(value) is Tracer:
+        if value.dtype.char not in SUPPORTED:
+            raise UntranslatableError(f"`{name}`, of dtype {value.dtype}")
+        if value.shape:
+            return Array(value.dtype, value.shape, frozenset((name,)))
+        if value.scalar or not value.buffer.writeable:
+            return Number(value.dtype, value.weak_type)
+        raise UntranslatableError(f"`{name}`, an array without axes")
+    if isinstance(value, bool):
+        return Number(BOOL, True, (0, 1))
+    if isinstance(value, int):
+        if abs(value) < SMALL:  # the text must not depend on the number
+            return weak_int(1 if value > 0 else 0 if value == 0 else -SMALL, SMALL if value >= 0 else -1)
+        if abs(value) < 2**63:
+            return weak_int(-(2**63), 2**63 - 1)
+    elif isinstance(value, float):
+        with np.errstate(all="ignore"):
+            return Number(F64, True, single=bool(np.float32(value) == value) or value != value)
+    elif isinstance(value, complex):
+        return Number(C128, True)
+    elif isinstance(value, np.generic) and value.dtype.char in SUPPORTED:
+        return Number(value.dtype)
+    raise UntranslatableError(f"`{name}`, a {type(value).__name__}")
+
+
+def _avals(kind: Type) -> list[Aval]:
+    match kind:
+        case Number():
+            return [Aval((), kind.dtype, kind.weak and kind.dtype != BOOL)]
+        case Array(shape=shape):
+            return [Aval(tuple(n or 0 for n in shape), kind.dtype)]
+        case Items(items=items) if all(isinstance(t, Number) for t in items):
+            return [aval for t in items for aval in _avals(t)]
+    raise UntranslatableError(f"a variable that holds {kind}")
+
+
+def _blank(kind: Type, whole: bool) -> str:
+    """What a variable holds before it is set. whole: as what the loop may leave, where nobody looks at it."""
+    match kind:
+        case Number(dtype=dtype):
+            return f"np.{dtype.name}(0)" if dtype != BOOL else "False"
+        case Array(dtype=dtype, shape=shape):
+            scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
+            return f"np.zeros(({', '.join(str(n or 0) if whole else '0' for n in shape)},), {scalar})"
+        case Items(items=items):
+            return f"({', '.join(_blank(t, whole) for t in items)},)"
+    raise UntranslatableError(f"a variable that holds {kind}")

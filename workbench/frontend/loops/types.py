@@ -1,0 +1,193 @@
+"""What is known of a value while a loop is translated: its type as NumPy and Python give it, not as numba would.
+
+Python's own numbers are weak (NEP 50). Weak integers have no width: the interval that they lie in says where an
+operation needs no check for overflow; elsewhere a checked one raises, and the call runs in NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+BOOL, I64, F64, C128 = (np.dtype(t) for t in (bool, np.int64, np.float64, np.complex128))
+LEAST, MOST = -(2**63), 2**63 - 1
+WIDE = (LEAST, MOST)
+SMALL = 2**40  # lengths and indices are below
+EXACT = 2**53  # integers up to here are floats
+SUPPORTED = frozenset("?bhilqBHILQfdFD")
+KINDS = "biufc"
+
+
+class UntranslatableError(Exception):
+    """The loop is left to tracing, or to Python; says which construct it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A scalar. interval: of a weak integer; single: a weak float that float32 holds exactly."""
+
+    dtype: np.dtype
+    weak: bool = False
+    interval: tuple[int, int] = WIDE
+    single: bool = False
+
+    @property
+    def kind(self) -> str:
+        return "i" if self.dtype.kind == "u" else self.dtype.kind
+
+    def within(self, low: int, high: int) -> bool:
+        return low <= self.interval[0] and self.interval[1] <= high
+
+    def __str__(self) -> str:
+        return f"a Python {self.dtype.name.rstrip('0123456789')}" if self.weak else self.dtype.name
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """shape: lengths, None where unknown; origins: the arrays from outside whose memory it may share."""
+
+    dtype: np.dtype
+    shape: tuple[int | None, ...]
+    origins: frozenset[str] = frozenset()
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.items))})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """What exists while translating alone: a function, a module, a dtype, None."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and (self.value is other.value or bool(self.value == other.value))
+
+    def __hash__(self) -> int:
+        return id(type(self.value))
+
+
+Type = Number | Array | Items | Static
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression: its text, its type, and what it is where that is written in the source.
+
+    known: the number that a weak integer is at this specialisation, for shapes; never written into the text.
+    """
+
+    text: str
+    type: Type
+    literal: Any = None
+    known: int | None = None
+
+
+def weak_int(low: int, high: int) -> Number:
+    return Number(I64, True, (max(low, LEAST), min(high, MOST)))
+
+
+def literal(value: Any) -> Value:
+    """A constant of the source."""
+    if isinstance(value, bool):
+        return Value(repr(value), Number(BOOL, True, (0, 1)), value)
+    if isinstance(value, int):
+        if not LEAST <= value <= MOST:
+            raise UntranslatableError("an integer that needs more than 64 bits")
+        return Value(f"({value})" if value < 0 else str(value), weak_int(value, value), value, value)
+    if isinstance(value, float):
+        text = repr(value) if np.isfinite(value) else f"np.float64({str(value)!r})"
+        text = {"inf": "np.inf", "-inf": "(-np.inf)", "nan": "np.nan"}.get(str(value), text)
+        with np.errstate(all="ignore"):
+            exact = bool(np.float32(value) == value) or value != value
+        return Value(f"({text})" if value < 0 else text, Number(F64, True, single=exact), value)
+    if isinstance(value, complex):
+        return Value(f"complex({value.real!r}, {value.imag!r})", Number(C128, True), value)
+    raise UntranslatableError(f"a constant of type {type(value).__name__}")
+
+
+def promote(a: Number, b: Number) -> np.dtype:
+    """NumPy's result dtype of an operation on two scalars, one of which at least is no Python number."""
+    examples = {"b": True, "i": 1, "f": 1.0, "c": 1j}
+    left = examples[a.kind] if a.weak else a.dtype
+    right = examples[b.kind] if b.weak else b.dtype
+    if a.weak and a.kind == "b":
+        left = BOOL
+    if b.weak and b.kind == "b":
+        right = BOOL
+    return np.result_type(left, right)
+
+
+def join(a: Type, b: Type) -> Type:
+    """One type for what a variable holds at several places. UntranslatableError if a value would change by it."""
+    if a == b:
+        return a
+    match a, b:
+        case Number(), Number():
+            return _join_numbers(a, b)
+        case Array(), Array() if a.dtype == b.dtype and a.ndim == b.ndim:
+            shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
+            return Array(a.dtype, shape, a.origins | b.origins)
+        case Items(), Items() if len(a.items) == len(b.items):
+            return Items(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
+
+
+def _join_numbers(a: Number, b: Number) -> Number:
+    if a.dtype == b.dtype:
+        if a.weak and b.weak:
+            interval = (min(a.interval[0], b.interval[0]), max(a.interval[1], b.interval[1]))
+            return replace(a, interval=interval, single=a.single and b.single)
+        return Number(a.dtype)
+    if not a.weak and not b.weak or "b" in (a.kind, b.kind):
+        raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
+    if a.weak and b.weak:
+        low, high = sorted((a, b), key=lambda t: KINDS.index(t.kind))
+        if low.kind == "i" and not low.within(-EXACT, EXACT):
+            raise UntranslatableError("a variable that is a large integer in one place and a float in another")
+        return Number(high.dtype, True)
+    weak, strong = (a, b) if a.weak else (b, a)
+    if not fits(weak, strong.dtype):
+        raise UntranslatableError(f"a variable that is {weak} in one place and {strong} in another")
+    return Number(strong.dtype)
+
+
+def fits(weak: Number, dtype: np.dtype) -> bool:
+    """Whether a Python number is the same number as a `dtype`."""
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return weak.kind == "i" and weak.within(int(info.min), int(info.max))
+    single = dtype in (np.float32, np.complex64)
+    if weak.kind == "i":
+        bound = 2**24 if single else EXACT
+        return dtype.kind in "fc" and weak.within(-bound, bound)
+    if weak.kind == "f":
+        return dtype.kind in "fc" and (weak.single or not single)
+    return weak.kind == "c" and dtype == C128
+
+
+def widen(old: Type, new: Type) -> Type:
+    """`new`, with the ends of intervals that still move let go, so that translating ends."""
+    if isinstance(old, Items) and isinstance(new, Items) and len(old.items) == len(new.items):
+        return Items(tuple(widen(x, y) for x, y in zip(old.items, new.items, strict=True)))
+    if not isinstance(old, Number) or not isinstance(new, Number) or new.interval == old.interval:
+        return new
+    low = LEAST if new.interval[0] < old.interval[0] else new.interval[0]
+    high = MOST if new.interval[1] > old.interval[1] else new.interval[1]
+    return replace(new, interval=(low, high))

@@ -1,0 +1,98 @@
+"""`loop`: a whole loop of the user's, as one equation. It is compiled as it stands, or else runs in Python.
+
+loop[program] operands -> the arrays that it writes into, as they are afterwards, and the variables it leaves
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ir import Aval, Primitive
+from .lowering import LibraryCall
+
+
+@dataclass(frozen=True, slots=True)
+class LoopArgument:
+    """One parameter of the loop's function: an operand, or a view of it. views: what `apply` takes the view, in order;
+    weak: a Python number."""
+
+    operand: int
+    is_array: bool
+    dtype: np.dtype
+    ndim: int = 0
+    weak: bool = False
+    views: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LoopProgram:
+    """The loop's function, as text for numba and as Python.
+
+    source: functions, of which `name` takes the arguments and returns the variables that the loop leaves; written: the
+    operands that it writes into; results: avals of these operands and of the variables; python: the same as a Python
+    function; reason: why it is not traced; text: the user's own lines.
+    """
+
+    name: str
+    source: str
+    arguments: tuple[LoopArgument, ...]
+    written: tuple[int, ...]
+    results: tuple[Aval, ...]
+    python: Callable[..., tuple[Any, ...]]
+    reason: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"<{self.text.partition(chr(10))[0].strip()}>"
+
+    def take(self, operands: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[Any]]:
+        """The operands, those that are written copied, and the arguments: arrays, NumPy's and Python's scalars."""
+        owned = [x.copy() if k in self.written else x for k, x in enumerate(operands)]
+        arguments: list[Any] = []
+        for argument in self.arguments:
+            value: Any = owned[argument.operand]
+            if not argument.is_array:
+                value = value.item() if argument.weak else value[()]
+            for view in argument.views:
+                value = view.apply(value)
+            arguments.append(value)
+        return owned, arguments
+
+    def give(self, owned: Sequence[np.ndarray], found: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        """The equation's results, each with memory of its own."""
+        results = [owned[k] for k in self.written]
+        taken = list(owned)
+        for value, aval in zip(found, self.results[len(results) :], strict=True):
+            array = np.asarray(value, aval.dtype)
+            if array.shape != aval.shape:
+                raise ValueError(f"the loop leaves an array of shape {array.shape}, not {aval.shape} as was expected")
+            if aval.shape and any(np.may_share_memory(array, other) for other in taken):
+                array = array.copy()
+            taken.append(array)
+            results.append(array)
+        return tuple(results)
+
+
+# ---- loop ----
+loop_p = Primitive("loop", multiple_results=True)
+
+
+@loop_p.def_impl
+def loop_impl(*operands: np.ndarray, program: LoopProgram) -> tuple[np.ndarray, ...]:
+    owned, arguments = program.take([np.asarray(x) for x in operands])
+    return program.give(owned, program.python(*arguments))
+
+
+@loop_p.def_abstract_eval
+def loop_aval(*operands: Aval, program: LoopProgram) -> tuple[Aval, ...]:
+    for argument in program.arguments:
+        if operands[argument.operand].dtype != argument.dtype and not argument.views:
+            raise TypeError(f"loop: operand {argument.operand} is {operands[argument.operand]}")
+    return program.results
+
+
+loop_p.def_lowering(LibraryCall(loop_impl, library="numba"))
