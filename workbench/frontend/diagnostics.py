@@ -507,6 +507,14 @@ Whether it does is only known when the kernel runs. Such code runs in NumPy.
     "WB184": """A loop writes into an array and also gives its name to another array, or the array another name.
 Which array the write changes then differs from one iteration to the next. Such code runs in NumPy.
   x[0] = 1; x = x + y                      ->  x[0] = 1; x[...] = x + y""",
+    "WB340": """A loop over single elements is compiled whole, as one step.
+Its equations would be one scalar operation each. It runs as fast as a loop in C, on one thread, and joins no kernel.
+  for i in range(1, n): y[i] = a * y[i - 1] + x[i]     a recurrence: nothing to change
+  for i in range(n): y[i] = a * x[i] + b            ->  y = a * x + b, which fuses and uses all threads""",
+    "WB350": """A compiled loop came upon something that only Python can go on with, and the call ran in NumPy.
+It raised (an index out of bounds, a division by zero of Python numbers, a failed assert), or a Python integer grew
+past 64 bits. Nothing had been changed; NumPy ran everything from the start and raised what it raises.
+  s = 1; s = s * k             ->  s = np.int64(1), which wraps as NumPy's integers do""",
     "WB170": """The code writes into an array while another of its inputs is a view of the same memory.
 What is read before and after the write is for NumPy to keep in order, and so it runs there.
   x[1:] += y  # y is a view of x           ->  x[1:] += y.copy()""",
