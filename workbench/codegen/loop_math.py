@@ -289,9 +289,13 @@ def dot_21(a, b):
 
 @njit(error_model="numpy")
 def dot_12(a, b):
-    out = np.empty(b.shape[1], a.dtype)
-    for j in range(b.shape[1]):
-        out[j] = dot(a, b[:, j])
+    if a.size != b.shape[0]:
+        raise ValueError
+    out = np.zeros(b.shape[1], a.dtype)
+    for k in range(a.size):
+        x = a[k]
+        for j in range(b.shape[1]):
+            out[j] += x * b[k, j]
     return out
 
 

@@ -36,6 +36,7 @@ from .types import (
     weak_int,
 )
 
+MANY_PRODUCTS = 16_384  # a product of matrices from here on is better off in BLAS
 MANY_ELEMENTS = 65_536  # an array operation from here on is better off in kernels, with threads
 
 
@@ -233,7 +234,10 @@ class Scope:
         if x.ndim == y.ndim == 1:
             self.facts.arrays = True
             return Value(f"dot({left}, {right})", Number(dtype))
-        self.facts.arrays = self.facts.many = True
+        self.facts.arrays = True
+        sizes = [n for n in (*x.shape, *(y.shape[1:] if y.ndim == 2 else ())) if n is not None]
+        if np.prod(sizes) >= MANY_PRODUCTS:
+            self.facts.many = True
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
         return Value(f"dot_{x.ndim}{y.ndim}({left}, {right})", Array(dtype, shape))
 

@@ -215,7 +215,8 @@ class _Builder:
             ast.unparse(self.node),
         )  # fmt: skip
         scalar_only = not facts.arrays and not facts.elements
-        prefer = (facts.elements or facts.partial or scalar_only) and not facts.many
+        # Slices that change their length would be written out, one by one.
+        prefer = facts.partial or (facts.elements or scalar_only) and not facts.many
         return Translated(program, inputs, written, outputs, prefer, not facts.arrays)
 
     def _reason(self) -> str:
