@@ -454,13 +454,13 @@ class Calls(Scope):
     # ---- the user's functions ----
 
     def user_function(self, function: Any, node: ast.Call) -> Value:
-        from ..convert import _find, plain_code
+        from ..convert import plain_code, syntax_of
         from .statements import translate_function
 
         if isinstance(function, MethodType):
             raise UntranslatableError(f"the method {function.__name__}()")
         code = plain_code(function.__code__)
-        syntax = _find(code)
+        syntax = syntax_of(code)
         if not isinstance(syntax, ast.FunctionDef | ast.Lambda):
             raise UntranslatableError(f"{function.__name__}(), whose source is not at hand")
         try:
