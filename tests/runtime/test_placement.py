@@ -196,6 +196,15 @@ def test_an_argument_that_is_computed_anew_is_written_without_a_copy():
     assert "empty" not in compilation.executable.source
 
 
+def test_an_argument_takes_no_result_of_another_shape():
+    def fill(x, y):
+        y[:] = np.reshape(x[:2] @ np.ones((2, 8)), (16,))
+
+    x, y = np.arange(6.0).reshape(3, 2), np.zeros(16)
+    kernels_of(fill, x, y)
+    np.testing.assert_array_equal(y, np.reshape(x[:2] @ np.ones((2, 8)), (16,)))
+
+
 def test_a_read_only_argument_is_refused_before_anything_is_written():
     def scale(a, b):
         b *= 2

@@ -207,7 +207,8 @@ class _Placer:
             if out in self.result.takes or target is None or self.layouts.get(target, "C") != "C":
                 continue
             reads = {self._root(v) for v in step_inputs(step)}
-            if target not in reads and self._is_free(target, position, out):
+            alike = (target.aval.shape, target.aval.dtype) == (out.aval.shape, out.aval.dtype)
+            if alike and target not in reads and self._is_free(target, position, out):
                 self._take(out, target, position)
 
     def _take(self, out: Var, base: Var, position: int) -> None:
