@@ -1,4 +1,4 @@
-"""Whole random NumPy programs: straight-line source text with inputs, valid in NumPy, to compare a compiler with NumPy.
+"""Whole random NumPy programs: source text, with loops and branches, with inputs, valid in NumPy, to compare a compiler with NumPy.
 
 `programs()` is a Hypothesis strategy, so that failures shrink; `random_program(seed)` draws one without Hypothesis. A
 program is built statement by statement: each is run in NumPy as it is drawn and dropped if it raises. Whether a
@@ -61,17 +61,19 @@ class Seeded:
 class Program:
     """source: statements that assign variables and change arrays in place; inputs: the arrays that it reads.
 
-    tolerances: by how much a variable may differ from NumPy's; a variable that is missing has NumPy's bits.
+    tolerances: by how much a variable may differ from NumPy's; a variable that is missing has NumPy's bits; aliases:
+    inputs that share another's memory, as expressions of it.
     """
 
     source: str
     inputs: Mapping[str, np.ndarray]
     outputs: tuple[str, ...]
     tolerances: Mapping[str, float] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def make_inputs(self) -> dict[str, np.ndarray]:
         """Fresh inputs, laid out as the originals."""
-        return {name: copy_layout(x) for name, x in self.inputs.items()}
+        return fresh_inputs(self.inputs, self.aliases)
 
     @property
     def function_source(self) -> str:
@@ -112,6 +114,13 @@ class Program:
     def __str__(self) -> str:
         shown = "\n".join(f"# {name} = {x!r}  # strides {x.strides}" for name, x in self.inputs.items())
         return f"{shown}\n{self.source}"
+
+
+def fresh_inputs(inputs: Mapping[str, np.ndarray], aliases: Mapping[str, str]) -> dict[str, np.ndarray]:
+    copies: dict[str, np.ndarray] = {}
+    for name, x in inputs.items():
+        copies[name] = eval(aliases[name], {}, copies) if name in aliases else copy_layout(x)
+    return copies
 
 
 def copy_layout(x: np.ndarray) -> np.ndarray:
@@ -172,9 +181,9 @@ SUMS = (
     "{x}.sum({axis})", "np.mean({x}, {axis})", "{x}.std({axis})", "np.var({x}, {axis})", "np.cumsum({x}, axis={index})",
     "{x} @ {y}", "{x} @ {y}.T", "np.dot({x}, {y})", "np.einsum('ij,kj->ik', {x}, {y})", "np.tensordot({x}, {y}, 1)",
     "np.inner({x}, {y})", "np.trace({x})", "np.nansum({x}, {axis})", "np.diff({x}, axis={index})",
-    "np.average({x}, {axis})", "np.einsum('...i,...i', {x}, {x})", "np.linalg.norm({x})",
+    "np.average({x}, {axis})", "{x}[{x} > 0].sum()", "np.mean({x}[{x} == {x}])", "np.einsum('...i,...i', {x}, {x})", "np.linalg.norm({x})",
 )  # fmt: skip
-FOLDS = ("{x}.max({axis})", "{x}.min({axis})", "np.ptp({x}, {axis})", "np.sort({x}, axis={index})",
+FOLDS = ("{x}.max({axis})", "{x}[{m}].max()", "np.min({x}[{m}])", "{x}[{m}].any()", "{x}.min({axis})", "np.ptp({x}, {axis})", "np.sort({x}, axis={index})",
          "np.maximum.accumulate({x}, axis={index})", "np.median({x}, {axis})")  # fmt: skip
 STEP_FOLDS = ("np.argmax({x}, axis={index})", "np.argmin({x})", "np.any({x}, {axis})", "np.all({x}, {axis})",
               "np.count_nonzero({x}, {axis})")  # fmt: skip
@@ -202,6 +211,37 @@ IN_PLACE = (
     "{v}[{m}] += {s}", "{v}.flat[1] = {s}", "np.putmask({v}, {m}, {s})", "{v}[::2], {v}[1::2] = {s}, {e}",
     "np.multiply({v}, {e}, out={v}, where={m})",
 )  # fmt: skip
+MASKED = (
+    "{v}[{m}] *= {s}", "{v}[{m}] = {v}[{m}] * {s} + 1", "{v}[{m}] = {w}[{m}]", "{v}[{m}] -= {w}[{m}]",
+    "{v}[np.where({m})] = {s}", "{v}[{m}] = np.maximum({v}[{m}], {s})",
+)  # fmt: skip
+LOOPS = (
+    "for i in range({k}):\n    {v}[{region}] += {e}",
+    "for i in range({v}.shape[0]):\n    {v}[i] = {v}[i] + i",
+    "for i in range({v}.shape[0]):\n    {v}[i] += {v}[i - 1]",
+    "for i in range(1, {v}.shape[0]):\n    {v}[:i] += {v}[i]",
+    "for i in range({k}):\n    {v}[{m}] += {s}",
+    "for i in range({k}):\n    if i % 2:\n        continue\n    {v} += {s}\n    if i > 3:\n        break",
+    "for i in range({v}.shape[0]):\n    if {c}:\n        {v}[i] = {s}\n    else:\n        {v}[i] += 1",
+    "i = 0\nwhile i < 4 and {c}:\n    {v} += {s}\n    i += 1",
+    "for i in range({v}.shape[0]):\n    for k in range(2):\n        {v}[i] = {v}[i] + k",
+)
+BRANCHES = (
+    "if {c}:\n    {v} += {e}\nelse:\n    {v}[{region}] = {s}",
+    "if {c}:\n    {v}[{region}] = {e}",
+    "{v} += {s} if {c} else 1",
+    "if {c}:\n    {v} *= {s}\nelif {c}:\n    {v} -= {s}\nelse:\n    {v}[{m}] = {s}",
+    "if not ({c}) or {c}:\n    {v} -= {e}",
+)
+CONDITIONS = (
+    "{x}.max() > {s}",
+    "({x} > {s}).any()",
+    "{x}.size > 3",
+    "0 < np.count_nonzero({x}) <= 3",
+    "({x} == {x}).all()",
+)
+COUNTERS = frozenset({"i", "k"})
+ALIASES = ("{base}", "{base}[::-1]", "{base}[1:]", "{base}.T", "{base}[..., :1]")
 STEP_IN_PLACE = ("{v}.sort", "//=", "%=")
 
 
@@ -215,6 +255,7 @@ class Builder:
         self.exact: dict[str, bool] = {}
         self.space: dict[str, Any] = {}
         self.tolerances: dict[str, float] = {}
+        self.aliases: dict[str, str] = {}
 
     def pick(self, items: Sequence[Any]) -> Any:
         return items[self.choices.integer(0, len(items) - 1)]
@@ -231,6 +272,12 @@ class Builder:
         shapes = ((n,), (n, m), (n, m), (m,), (m, n), (n, 1), (1, m), (), (2, n, m), (n, n))
         for name in ("a", "b", "c")[: self.choices.integer(1, 3)]:
             self.inputs[name] = self.draw_array(self.pick(shapes), np.dtype(self.pick(DTYPES)))
+        if self.chance(12):
+            try:
+                self.aliases["d"] = self.pick(ALIASES).format(base=self.pick(list(self.inputs)))
+                self.inputs = fresh_inputs({**self.inputs, "d": np.zeros(())}, self.aliases)
+            except (IndexError, TypeError):  # rank 0 has no such view
+                self.aliases = {}
         self.restart()
 
     def draw_array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -255,7 +302,7 @@ class Builder:
 
     def restart(self) -> None:
         """Run what there is from the beginning."""
-        self.space = {"np": np, **{name: copy_layout(x) for name, x in self.inputs.items()}}
+        self.space = {"np": np, **fresh_inputs(self.inputs, self.aliases)}
         for text, *_ in self.statements:
             run_quietly(text, self.space)
 
@@ -263,7 +310,7 @@ class Builder:
 
     @property
     def variables(self) -> list[str]:
-        return [name for name in self.space if name != "np" and not name.startswith("__")]
+        return [n for n in self.space if n != "np" and n not in COUNTERS and not n.startswith("__")]
 
     def operand(self, *, steps: bool = False) -> Expression:
         """A variable, a part of one, or a number. steps: exact ones only."""
@@ -323,7 +370,13 @@ class Builder:
 
     def mask(self) -> Expression:
         x = self.array_operand(steps=True)
+        if x.names and not self.space[x.names[0]].ndim:
+            x = Expression("np.ones((2, 3))")
         return Expression(f"({x.text} {self.pick(('>', '<=', '!='))} {self.pick(('0', '1', '0.5'))})", names=x.names)
+
+    def condition(self) -> str:
+        """A comparison of exact values that is one bool."""
+        return self.pick(CONDITIONS).format(x=self.array_operand(steps=True).text, s=self.pick(("0", "1", "4")))
 
     # ---- statements ----
 
@@ -341,7 +394,7 @@ class Builder:
         return f"{name} = {e.text}", (name,), e.exact, e.sums
 
     def in_place(self) -> tuple[str, tuple[str, ...], bool, bool] | None:
-        template = self.pick(IN_PLACE)
+        template = self.pick(self.pick((IN_PLACE, IN_PLACE, IN_PLACE, MASKED, MASKED, LOOPS, BRANCHES)))
         targets = [n for n in self.variables if isinstance(self.space[n], np.ndarray)]
         if any(step in template for step in STEP_IN_PLACE):
             targets = [n for n in targets if self.exact.get(n, True)]
@@ -354,7 +407,13 @@ class Builder:
         if self.space[name].dtype.kind in "biu" and not e.exact:
             return None  # storing cuts off fractions
         m = self.mask()
-        text = template.format(v=name, e=e.text, m=m.text, s=self.pick(SCALARS), region=self.pick(REGIONS))
+        other = self.array_operand()
+        if "{w}" in template:
+            e = other
+        text = template.format(
+            v=name, e=e.text, m=m.text, s=self.pick(SCALARS), region=self.pick(REGIONS), w=other.text,
+            k=self.pick((0, 1, 2, 7, 40)), c=self.condition() if "{c}" in template else "",
+        )  # fmt: skip
         exact = e.exact and self.exact.get(name, True) and not (self.is_complex(name) and "=" in text and "*" in text)
         return text, (name,), exact, e.sums
 
@@ -419,12 +478,12 @@ class Builder:
 
     def run_perturbed(self, seed: int) -> dict[str, Any]:
         rng = np.random.default_rng(seed)
-        space: dict[str, Any] = {"np": np, **{name: copy_layout(x) for name, x in self.inputs.items()}}
+        space: dict[str, Any] = {"np": np, **fresh_inputs(self.inputs, self.aliases)}
         for text, targets, exact, sums in self.statements:
             run_quietly(text, space)
             if exact:
                 continue
-            scale = max((_largest(space[n]) for n in space if n != "np" and not n.startswith("__")), default=1.0)
+            scale = max((_largest(space[n]) for n in self.variables if n in space), default=1.0)
             for name in targets:
                 space[name] = _perturbed(space[name], scale * MAX_ELEMENTS**0.5 if sums else 0.0, rng)
         return space
@@ -438,7 +497,7 @@ class Builder:
             self.accept("t0 = a + 1", ("t0",), True, False)
         outputs = tuple(n for n in self.variables if n not in self.inputs or self.rebinds(n))
         source = "".join(f"{text}\n" for text, *_ in self.statements)
-        return Program(source, dict(self.inputs), outputs, dict(self.tolerances))
+        return Program(source, dict(self.inputs), outputs, dict(self.tolerances), dict(self.aliases))
 
     def rebinds(self, name: str) -> bool:
         return any(text.startswith(f"{name} = ") for text, *_ in self.statements)
