@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Control, IndexMap, LibraryCall, Pointwise, Reduction
-from .access import index_map_accesses, is_fold, is_store
+from .access import index_map_accesses, is_fold, is_index_map, is_store
 from .scopes import compiles
 
 # NumPy answers these with a view of the operand.
@@ -91,7 +91,8 @@ def _bound_lazy_chains(jaxpr: Jaxpr, classes: Classes) -> None:
             continue
         choosy = is_choosy(eqn)
         below = max((depth.get(a, 0) for a in eqn.invars if isinstance(a, Var)), default=0)
-        own = below + (1 if choosy else 0) + (0.25 if not choosy else 0)
+        # Scalars that a loop carries on: each reader repeats all of their history, in a text of its own.
+        own = below + (1 if choosy else 0.25 if is_index_map(eqn) else 0.75)
         if own > MAX_LAZY_DEPTH or (choosy and n_readers.get(eqn.outvars[0], 0) > 1):
             classes.lazy.discard(eqn)
             classes.kernel.add(eqn)
