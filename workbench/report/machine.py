@@ -22,7 +22,7 @@ def describe_machine(device: str = "cpu", threads: int | None = None, limits: An
         threads=threads if threads is not None else available_threads(),
         copy_gb_per_s=_positive(getattr(limits, "copy_gb_per_s", None)),
         peak_gflops=_positive(getattr(limits, "peak_gflops", None)),
-        versions=dict(_versions()),
+        versions=dict(_versions(device.startswith("cuda:"))),
     )
 
 
@@ -43,11 +43,11 @@ def _processor() -> str:
 
 
 @cache
-def _versions() -> tuple[tuple[str, str], ...]:
+def _versions(with_cuda: bool) -> tuple[tuple[str, str], ...]:
     from .. import __version__
 
     found = [("workbench", __version__), ("python", platform.python_version())]
-    for name in ("numpy", "numba", "numba-cuda", "cupy-cuda12x"):
+    for name in ("numpy", "numba", *(("numba-cuda", "cupy-cuda12x") if with_cuda else ())):
         try:
             found.append((name, version(name)))
         except PackageNotFoundError:
