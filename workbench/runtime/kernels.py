@@ -34,8 +34,9 @@ from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
 from .. import __version__
+from ..codegen.direct_bodies import with_direct_bodies
 from ..codegen.kernel import Kernel
-from ..codegen.scalar_math import definitions, namespace
+from ..codegen.scalar_math import definitions, names_in, namespace
 from ..config import config
 from ..errors import BackendError
 from .log import logger
@@ -129,23 +130,35 @@ def _compile(kernel: Kernel, key: str) -> CompiledKernel:
     begin = time.perf_counter()
     filename = f"<workbench kernel {kernel.name}>"
     linecache.cache[filename] = (len(kernel.source), None, kernel.source.splitlines(True), filename)
-    # numba writes the module's name into what it caches, and imports it when reading back.
-    scope: dict[str, Any] = {"np": np, "__name__": __name__, **namespace(f.name for f in kernel.functions)}
-    exec(compile(kernel.source, filename, "exec"), scope)
-    signature = types.none(*numba_types(kernel))
     try:
-        dispatcher = numba.njit([signature], nogil=True, error_model="numpy", boundscheck=False)(scope[kernel.name])
-    except NumbaError as error:
-        message = f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}"
-        raise BackendError(message) from error
-    assert isinstance(dispatcher, Dispatcher)
-    result = dispatcher.overloads[signature.args]
+        result = _through_numba(kernel, *with_direct_bodies(kernel, _scalar_function), filename)
+    except NumbaError:
+        try:
+            result = _through_numba(kernel, kernel.source, {}, filename)
+        except NumbaError as error:
+            message = f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}"
+            raise BackendError(message) from error
     N_COMPILED += 1
     packed_llvm = zlib.compress(result.library.get_llvm_str().encode(), 1)
     _save(key, result, packed_llvm)
     elapsed_ms = (time.perf_counter() - begin) * 1e3
     logger.info("compiled kernel %s in %.0f ms", kernel.name, elapsed_ms)
     return CompiledKernel(kernel, result.entry_point, result, elapsed_ms, False, packed_llvm)
+
+
+def _scalar_function(name: str) -> Any:
+    return namespace([name], direct=False)[name]
+
+
+def _through_numba(kernel: Kernel, source: str, functions: dict[str, Any], filename: str) -> CompileResult:
+    """Compile a source of `kernel` that calls `functions` besides the scalar functions of the library."""
+    # numba writes the module's name into what it caches, and imports it when reading back.
+    scope: dict[str, Any] = {"np": np, "__name__": __name__, **namespace(names_in(source)), **functions}
+    exec(compile(source, filename, "exec"), scope)
+    signature = types.none(*numba_types(kernel))
+    dispatcher = numba.njit([signature], nogil=True, error_model="numpy", boundscheck=False)(scope[kernel.name])
+    assert isinstance(dispatcher, Dispatcher)
+    return dispatcher.overloads[signature.args]
 
 
 # ---- the disk cache ----

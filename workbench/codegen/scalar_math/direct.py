@@ -84,6 +84,11 @@ def as_intrinsic(
     return declare(definition)
 
 
+def result_dtype(function: ScalarFunction, resolve: Callable[[str], Any]) -> str:
+    """The short dtype name of what `function` returns. UnsupportedSourceError as `as_intrinsic`."""
+    return _signature(function, resolve).result
+
+
 @functools.cache
 def _signature(function: ScalarFunction, resolve: Callable[[str], Any]) -> _Signature:
     """Parameters and result. A parameter has the function's own dtype unless its annotation names another."""
