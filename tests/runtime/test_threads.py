@@ -181,10 +181,28 @@ def test_chunks_are_the_same_with_and_without_workers(monkeypatch):
         threads.launch(lambda start, stop: seen.append((start, stop)), 1000, 10, 3, ())
         return sorted(seen)
 
+    monkeypatch.setattr(threads._Crowd, "is_there", lambda self: False)
     monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: True)
     parallel = ranges()
     monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: False)
     assert ranges() == parallel and len(parallel) == 3 * threads.CHUNKS_PER_THREAD
+
+
+def test_on_a_crowded_machine_short_kernels_stay_with_the_caller(monkeypatch):
+    callers = []
+
+    def kernel(start, stop):
+        callers.append(threading.get_ident())
+
+    crowd = threads._Crowd()
+    monkeypatch.setattr(threads, "_crowd", crowd)
+    monkeypatch.setattr(os, "getloadavg", lambda: (1e9, 0, 0), raising=False)
+    threads.launch(kernel, threads.LONG_GRAINS - 1, 1, 4, ())
+    assert set(callers) == {threading.get_ident()}
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0, 0), raising=False)
+    assert crowd.is_there(), "not looked up again at once"
+    crowd.until = 0.0
+    assert not crowd.is_there()
 
 
 def test_a_finished_launch_keeps_no_arrays():

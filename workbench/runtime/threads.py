@@ -21,7 +21,10 @@ import psutil
 # Chunks per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
 CHUNKS_PER_THREAD = 6
 # After so many launches alone, at most, the workers are tried again.
-MOST_ALONE = 64
+MOST_ALONE = 256
+# On a crowded machine a thread that has lost its core may wait for it as long as a kernel of so many grains takes.
+LONG_GRAINS = 128
+LOAD_CHECK_S = 0.5
 
 
 def available_threads() -> int:
@@ -88,8 +91,29 @@ class _Pace:
         if elapsed_s > alone_s:
             self.lost = min(2 * self.lost, MOST_ALONE)
             self.alone = self.lost
-        else:
+        elif elapsed_s < 0.8 * alone_s:
             self.lost = max(1, self.lost // 2)
+
+
+class _Crowd:
+    """Whether more threads want to run on this machine than it has cores, looked up now and then."""
+
+    __slots__ = ("found", "until")
+
+    def __init__(self) -> None:
+        self.found = False
+        self.until = 0.0
+
+    def is_there(self) -> bool:
+        now = perf_counter()
+        if now >= self.until:
+            self.until = now + LOAD_CHECK_S
+            try:
+                # Our own threads count, too; in a container both numbers are the whole machine's.
+                self.found = os.getloadavg()[0] > (os.cpu_count() or 1) + 1
+            except (AttributeError, OSError):  # Windows
+                self.found = False
+        return self.found
 
 
 class _Workers:
@@ -113,6 +137,7 @@ class _Workers:
 
 _workers = _Workers()
 _pace = _Pace()
+_crowd = _Crowd()
 
 
 def _forget_workers() -> None:
@@ -132,7 +157,7 @@ def launch(kernel: Callable[..., object], extent: int, grain: int, n_threads: in
         return
     n_chunks = min(n_threads * CHUNKS_PER_THREAD, extent // grain)
     work = _Work(kernel, [extent * i // n_chunks for i in range(n_chunks + 1)], args)
-    if not _pace.wakes_workers():
+    if (extent // grain < LONG_GRAINS and _crowd.is_there()) or not _pace.wakes_workers():
         work.run()
     else:
         _workers.ensure(n_threads - 1)
