@@ -405,7 +405,7 @@ def data_dependent_shape(
         value=x,
         span=span,
         fixes=fixes or (
-            "reduce it at once with where=:      np.sum(a, where=mask), np.max(a, where=mask, initial=...)",
+            "reduce it, or assign it back:       a[mask].sum(), a[mask] = f(a[mask])",
             "keep the shape:                     np.where(mask, a, 0)",
         ),
     )  # fmt: skip
@@ -460,9 +460,10 @@ Shapes are part of the compiled program. `x.shape` itself is known while tracing
   print(x.mean())                          ->  print it in the next cell, where x is an ordinary array
   total = float(x.sum())                   ->  total = x.sum()""",
     "WB110": """A shape depends on the data: a boolean mask as an index, `np.nonzero`, `np.unique`.
-How many elements there are is only known when the kernel runs; its arrays must have their sizes before.
-  s = x[x > 0].sum()                       ->  s = np.where(x > 0, x, 0).sum()   (or x.sum(where=x > 0))
-  x[x < 0] = 0                             ->  x = np.where(x < 0, 0, x)""",
+How many elements there are is only known when the kernel runs; its arrays must have their sizes before. Elements that
+are reduced, or assigned back under the same mask, need no array: x[x > 0].sum() and x[x < 0] *= 2 compile.
+  y = np.sort(x[x > 0])                    ->  y = np.sort(np.where(x > 0, x, np.inf))
+  kept = x[x > 0]                          ->  kept = np.where(x > 0, x, 0)""",
     "WB120": """An operation, a keyword or a dtype has no compiled form yet; the cell runs in NumPy.
 The report shows the line. Moving that line to a cell of its own lets the rest compile.""",
     "WB121": """An array of a kind that is not compiled: of objects, strings, dates or half floats, or a subclass.
