@@ -298,3 +298,124 @@ def test_exchanged_arrays_stay_apart():
     for mine, reference in zip(wb.jit(run)(a, b), expected, strict=True):
         np.testing.assert_array_equal(mine, reference)
     np.testing.assert_array_equal((a, b), kept)
+
+
+# ---- loops inside of kernels ----
+
+
+def is_one_kernel(compilation):
+    return any(p.repeated is not None for placements in compilation.kernels.inner.values() for p in placements)
+
+
+def escape(c):
+    z, n = np.zeros_like(c), np.zeros(c.shape, int)
+    for _ in range(37):
+        inside = z.real * z.real + z.imag * z.imag < 4
+        z = np.where(inside, z * z + c, z)
+        n += inside
+    return z, n
+
+
+def newton(a):
+    x = a * 0.5 + 0.5
+    for _ in range(30):
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def spring(x, v):
+    for _ in range(21):
+        x, v = x + 0.125 * v, v - 0.125 * x
+    return x, v
+
+
+def signs(x):
+    for _ in range(19):
+        x = np.where(x == 0, -x, x - 0.25)
+    return x
+
+
+def settle(c):
+    z = c * 1
+    for _ in range(60):
+        z = z * np.float32(0.5) + c
+    return z
+
+
+def rounded(x):
+    for _ in range(40):
+        x = x * x % 1000
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "make"),
+    [
+        (escape, lambda rng: (rng.normal(size=(13, 29)) + 1j * rng.normal(size=(13, 29)),)),
+        (settle, lambda rng: ((rng.normal(size=300) + 1j * rng.normal(size=300)).astype(np.complex64),)),
+        (newton, lambda rng: (rng.random(500),)),
+        (newton, lambda rng: (rng.random((17, 40)).astype(np.float32),)),
+        (newton, lambda rng: (np.asfortranarray(rng.random((17, 40))),)),
+        (newton, lambda rng: (np.array([0.0, -1.0, np.inf, np.nan, 1e-320] * 40),)),
+        (spring, lambda rng: (rng.random(1000), rng.random(1000))),
+        (signs, lambda rng: (rng.integers(0, 8, 300) * 0.25,)),
+        (rounded, lambda rng: (rng.integers(0, 1000, 300),)),
+    ],
+)
+def test_a_loop_over_elements_is_one_kernel(f, make, rng):
+    with np.errstate(all="ignore"):
+        args = make(rng)
+        expected = f(*[x.copy() for x in args])
+        compilation = kernels_of(f, *args)
+        found = wb.jit(f)(*args)
+    assert is_one_kernel(compilation)
+    results = [x if isinstance(x, tuple) else (x,) for x in (found, expected)]
+    for mine, reference in zip(*results, strict=True):
+        assert mine.dtype == reference.dtype
+        np.testing.assert_allclose(mine, reference, rtol=1e-5 if mine.dtype.itemsize < 8 else 1e-12)
+        if mine.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(mine), np.signbit(reference))
+
+
+def test_a_value_that_only_changes_its_sign_is_not_settled():
+    """0.0 == -0.0, but the next iteration may tell them apart."""
+
+    def flip(x):
+        for _ in range(17):
+            x = -x
+        return x
+
+    found = wb.jit(flip)(np.zeros(300))
+    assert np.signbit(found).all()
+
+
+def test_a_loop_whose_rows_reach_for_others_stays_outside_of_its_kernel(rng):
+    def shift(x):
+        for _ in range(5):
+            y = x.copy()
+            y[1:] = x[:-1] + 1
+            x = y
+        return x
+
+    x = rng.random((40, 6))
+    compilation = kernels_of(shift, x)
+    assert not is_one_kernel(compilation)
+    np.testing.assert_array_equal(wb.jit(shift)(x), shift(x))
+
+
+def test_a_loop_along_columns_is_one_kernel(rng):
+    """Each row keeps to itself: its last column follows from the others."""
+
+    def columns(x):
+        def step(_, v):
+            v[:, -1] = v[:, -1] * 0.5 + v[:, 0]
+            return v
+
+        return lax.fori_loop(0, 9, step, x)
+
+    x = rng.random((40, 6))
+    expected = x.copy()
+    for _ in range(9):
+        expected[:, -1] = expected[:, -1] * 0.5 + expected[:, 0]
+    assert is_one_kernel(kernels_of(columns, x))
+    np.testing.assert_array_equal(wb.jit(columns)(x), expected)

@@ -41,10 +41,12 @@ def lower_cluster(
     layouts: Mapping[Var, str],
     counts: frozenset[Literal] = frozenset(),
     takes: Mapping[Var, Var] | None = None,
+    repeats: int | None = None,
 ) -> Kernel:
     """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous, except where they
     take over the memory of an input. counts: literals that become run-time arguments (see `element_counts`). takes:
-    results that may do so, because nobody needs that input any more; the kernel says which ones do."""
+    results that may do so, because nobody needs that input any more; the kernel says which ones do. repeats: how often
+    a map is computed over and over, if every result takes its input's memory."""
     takes = dict(takes or {})
     updates: set[Var] = set()
     while True:
@@ -58,7 +60,9 @@ def lower_cluster(
             if out in cluster.stores and 2 * math.prod(cluster.space.shape) < base.aval.size:
                 updates.add(out)
     if writer.can_flatten():
-        return _Writer(cluster, layouts, counts, takes, updates, flat=True).kernel()
+        return _Writer(cluster, layouts, counts, takes, updates, flat=True, repeats=repeats).kernel()
+    if repeats is not None:
+        return _Writer(cluster, layouts, counts, takes, updates, repeats=repeats).kernel()
     columns = None if cluster.stores else writer.strip_columns()
     if columns is not None:
         try:  # strips don't read and write in step
@@ -108,7 +112,7 @@ class _Writer:
     def __init__(
         self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal],
         takes: Mapping[Var, Var] = MappingProxyType({}), updates: Collection[Var] = (), *, flat: bool = False,
-        columns: list[int] | None = None,
+        columns: list[int] | None = None, repeats: int | None = None,
     ):  # fmt: skip
         self.cluster = cluster
         self.layouts = layouts
@@ -122,11 +126,15 @@ class _Writer:
         self.arrays = {**self.inputs, **{base: self.outputs[out] for out, base in takes.items()}}
         self.canonical = canonical_index(cluster.space.shape)
         self.values = Values(cluster, self.namer, self.arrays, self.canonical, counts, flat)
+        self.repeats = repeats
         self.nest = self._nest(columns)
         self.nest.write()
 
     def _nest(self, columns: list[int] | None) -> Nest:
-        plain = Nest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.updates)
+        times = self.namer.fresh("n_times") if self.repeats is not None else ""
+        if self.repeats is not None:
+            self.values.sizes[times] = self.repeats
+        plain = Nest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.updates, times)
         given = (self.cluster, self.values, self.namer, self.outputs, self.layouts)
         if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
@@ -336,7 +344,7 @@ class _Writer:
         for length in cluster.space.shape:
             n_elements *= length
         moved = self._bytes_moved()
-        n_flops = sum(flops(e) for e in cluster.eqns)
+        n_flops = sum(flops(e) for e in cluster.eqns) * (1 if self.repeats is None else self.repeats)
         step_ns = (NS_PER_BYTE * moved + NS_PER_FLOP * n_flops) / max(self.nest.extent, 1)
         grain = max(1, math.ceil(GRAIN_NS / max(step_ns, 1e-3)))
         return Kernel(

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..fusion.access import is_fold
 from ..fusion.cost import flops_per_element, is_expensive
 from ..fusion.plan import Cluster
@@ -19,10 +21,15 @@ from ..primitives.lowering import Pointwise
 from .blocks import Block
 from .folds import BLOCK, Fold
 from .names import Namer
+from .scalars import call, literal
 from .values import IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
 COLUMNS = 512
+# Elements that a repeated map computes again and again: few, so that they settle before others do.
+REPEATED = 128
+# Every so many repetitions one looks for changes.
+WATCHED = 8
 # Elements of one partial result.
 PART = 8192
 
@@ -39,11 +46,12 @@ class Scratch:
 class Nest:
     """Writes the loops of `cluster`. After `write`, `root` holds the body, `extent` and `per_step` (elements for one
     step of the outer loop) describe it, `scratch` lists the partial results, if any, and `writes` says at which index
-    results are written. temporaries: updates that are not written into their array, but on their own."""
+    results are written. temporaries: updates that are not written into their array, but on their own; repeats: the name
+    of how often a map is computed over and over, a part of it after another."""
 
     def __init__(
         self, cluster: Cluster, values: Values, namer: Namer, outputs: dict[Var, str], flat: bool,
-        temporaries: frozenset[Var] = frozenset(),
+        temporaries: frozenset[Var] = frozenset(), repeats: str = "",
     ):  # fmt: skip
         self.cluster = cluster
         self.space = cluster.space
@@ -52,6 +60,7 @@ class Nest:
         self.outputs = outputs
         self.flat = flat
         self.temporaries = temporaries
+        self.repeats = repeats
         self.writes: dict[Var, IndexTuple] = {}
         self.root = Block()
         self.scratch: list[Scratch] = []
@@ -163,11 +172,45 @@ class Nest:
         return block
 
     def _write_map(self) -> None:
-        block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
-        self._compute_in_step(self._demand(0, set()), block)
-        self._store(self.rounds[0][1], block)
+        if self.repeats:
+            self._write_repeated_map()
+        else:
+            block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
+            self._compute_in_step(self._demand(0, set()), block)
+            self._store(self.rounds[0][1], block)
         self.extent = self._length(self.outer) if self.flat else self._length(self.outer[:1])
         self.per_step = 1 if self.flat else self._length(self.outer[1:])
+
+    def _write_repeated_map(self) -> None:
+        """All repetitions of one part of a map, which stays in the cache, then of the next part. Now and then a
+        repetition is watched: where it changes nothing, no later one will."""
+        axes = self.outer[:1] if self.flat else self.outer
+        if len(axes) > 1:
+            part = self.root.loop(f"for i{axes[0]} in range(start, stop):", axes[0])
+            part.line(f"assume_index(i{axes[0]})")
+        else:
+            part = self.root.loop(f"for first in range(start, stop, {REPEATED}):")
+            part.line(f"last = min(first + {REPEATED}, stop)")
+        done, changed = self.namer.fresh("done"), self.namer.fresh("changed")
+        part.line(f"{done} = 0")
+        repeated = part.loop(f"while {done} < {self.repeats}:")
+        most = f"min({WATCHED - 1}, {self.repeats} - {done} - 1)"
+        self._write_repetition(repeated.loop(f"for {self.namer.fresh('time')} in range({most}):"), axes, "")
+        repeated.line(f"{done} += {WATCHED}")
+        repeated.line(f"{changed} = 0")
+        self._write_repetition(repeated, axes, changed)
+        repeated.line(f"if {changed} == 0:")
+        repeated.line("    break")
+
+    def _write_repetition(self, block: Block, axes: list[int], changed: str) -> None:
+        for axis in axes[1:]:
+            block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
+        if len(axes) == 1:
+            name = "i" if self.flat else f"i{axes[0]}"
+            block = block.loop(f"for {name} in range(first, last):", *(self.outer if self.flat else axes))
+            block.line(f"assume_index({name})")
+        self._compute_in_step(self._demand(0, set()), block)
+        self._store(self.rounds[0][1], block, changed)
 
     def _write_rows(self) -> None:
         reused = self._reused()
@@ -410,16 +453,29 @@ class Nest:
             text = name
         self.values.totals[out] = text
 
-    def _store(self, outs: list[Var], body: Block) -> None:
-        """Compute all results, then store them: a store must not make a later load look changed, nor change it."""
+    def _store(self, outs: list[Var], body: Block, changed: str = "") -> None:
+        """Compute all results, then store them: a store must not make a later load look changed, nor change it.
+        changed: the name that counts the results that are not what was there before."""
         texts = [(out, self.result(out, body)) for out in outs]
         for k, (out, text) in enumerate(texts):
             if len(texts) > 1 and "[" in text:
                 name = self.namer.for_var(out, "value")
                 body.value_line(f"{name} = {text}", self._numbers(self.values.producer[out]))
                 texts[k] = (out, name)
+        for out, text in texts if changed else ():
+            body.line(f"{changed} |= {self._differs(text, self.target(out, body), out.aval.dtype)}")
         for out, text in texts:
             body.line(f"{self.target(out, body)} = {text}", self._numbers(self.values.producer[out]))
+
+    def _differs(self, new: str, old: str, dtype: np.dtype) -> str:
+        """1 where `new` has not the bits of `old` (or is a NaN), else 0."""
+        if dtype.kind == "c":
+            part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+            return " | ".join(self._differs(f"{new}.{name}", f"{old}.{name}", part) for name in ("real", "imag"))
+        if dtype.kind != "f":
+            return f"np.int64({new} != {old})"
+        signs = [call(self.values.called, "copysign", dtype, literal(1.0, dtype), value) for value in (new, old)]
+        return f"np.int64(({new} != {old}) | ({signs[0]} != {signs[1]}))"
 
     def result(self, out: Var, body: Block) -> str:
         """The value of a result in step with the loops: of an updated array, the element that replaces another."""

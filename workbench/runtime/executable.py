@@ -275,6 +275,9 @@ class _Driver:
         eqn, params = step.eqn, step.eqn.params
         runs = []
         inner = self.placement.inner[step.id]
+        if isinstance(step, LoopStep) and inner[0].repeated is not None:
+            self._write_repeated(step, inner[0], inner[0].repeated)
+            return
         for i, (plan, placement) in enumerate(zip(sub_plans(step), inner, strict=True)):
             driver = _Driver(plan, placement, self.n_threads, self.scope, timed=False, name=f"run_{step.id}_{i}")
             run, source = driver.function()
@@ -295,6 +298,28 @@ class _Driver:
         name = self._bind(f"{step.id}_call", call)
         targets = "".join(f"{self._name(out)}, " for out in eqn.outvars)
         self.lines.append(f"{targets}{'= ' if targets else ''}{name}({', '.join(map(self._operand, eqn.invars))})")
+
+    def _write_repeated(self, step: LoopStep, placement: Placement, cluster: Cluster) -> None:
+        """A loop whose iterations are all inside of one kernel, which updates the carried values in their memory."""
+        jaxpr, n_consts = step.body.jaxpr, step.eqn.params["num_consts"]
+        given = self.placement.given[step.id]
+        for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            self.names[var] = self._bind("constant", value)
+        for k, (var, atom) in enumerate(zip(jaxpr.invars, step.eqn.invars, strict=True)):
+            operand = self._operand(atom)
+            if k >= n_consts:
+                name = self._name(step.eqn.outvars[k - n_consts])
+                value = operand if given[k] else f'np.array({operand}, order="C")'
+                self.lines.append(f"{name} = {value}")
+                operand = name
+            self.names[var] = operand
+        kernel = placement[cluster.id]
+        self.names.update({out: self.names[base] for out, base in kernel.takes.items()})
+        if self.timed:
+            self.lines.append("begin_kernel = clock()")
+        self._write_launch(f"{cluster.id}_run", cluster.id, kernel)
+        if self.timed:
+            self.lines.append(f"timeline.append(({cluster.id!r}, begin_kernel, clock() - begin_kernel))")
 
     def _write_return(self) -> None:
         placement, is_inner = self.placement, self.name != "run"

@@ -42,7 +42,8 @@ class Placement(dict[str, Kernel]):
     it; overwritten: the inputs that are given up to this plan and whose memory it changes or hands on; copied: the
     positions of results that must be copied to have memory of their own; inner: of the plans that a step holds;
     strided: results that may not be C-contiguous; written: results that are in the memory of their input already;
-    unread: results that nobody looks at; first_write: the first step that writes into an argument.
+    unread: results that nobody looks at; first_write: the first step that writes into an argument;
+    repeated: the one kernel of a loop's body, if it holds all iterations.
     """
 
     plan: Plan
@@ -55,6 +56,7 @@ class Placement(dict[str, Kernel]):
     written: dict[int, Var] = field(default_factory=dict)
     unread: frozenset[int] = frozenset()
     first_write: int | None = None
+    repeated: Cluster | None = None
 
 
 def place(
@@ -67,15 +69,24 @@ def place(
     targets: Mapping[int, int] | None = None,
     unread: Collection[int] = (),
     inner: bool = False,
+    repeats: int | None = None,
 ) -> Placement:
     """Place the results of `plan` and write its kernels.
 
     layouts: "C" or "A" for each input; lower: writes the kernel of a cluster; in_place: whether results may take over
     memory; given: the inputs that the plan may write into; targets: input -> the result that it holds afterwards (an
     argument that the call writes into, a carried value); unread: results that nobody looks at; inner: of a plan in a
-    loop or branch, none of whose results may be memory of an input that was not given to it.
+    loop or branch, none of whose results may be memory of an input that was not given to it; repeats: how often a loop
+    runs it, if that is known and nothing else changes from one iteration to the next.
     """
-    return _Placer(plan, layouts, lower, in_place, set(given), dict(targets or {}), set(unread), inner).run()
+    placer = _Placer(plan, layouts, lower, in_place, set(given), dict(targets or {}), set(unread), inner)
+    placement = placer.run()
+    if repeats is not None and placer.can_repeat():
+        (step,) = plan.steps
+        assert isinstance(step, Cluster)
+        placement[step.id] = lower(step, placer.layouts, element_counts(plan.jaxpr), placement[step.id].takes, repeats)
+        placement.repeated = step
+    return placement
 
 
 class _Placer:
@@ -229,6 +240,20 @@ class _Placer:
         read = [v for v in step.invars if self._root(v) is target]
         return read[0] if read else target
 
+    def can_repeat(self) -> bool:
+        """Whether the plan is one kernel each of whose iterations (of its own loops) keeps to itself, so that a loop
+        around the plan can as well be inside of the kernel: it computes all carried values in their own memory."""
+        step = self.plan.steps[0] if len(self.plan.steps) == 1 else None
+        if not isinstance(step, Cluster):
+            return False
+        kernel = self.result[step.id]
+        inputs, outvars = self.plan.jaxpr.invars, self.plan.outvars
+        settled = all(
+            outvars[k] is inputs[i] or (isinstance(v := outvars[k], Var) and kernel.takes.get(v) is inputs[i])
+            for i, k in self.targets.items()
+        )
+        return settled and not step.space.reduced and set(step.outvars) == set(kernel.takes) and kernel.extent > 0
+
     def _place_view(self, eqn: Equation) -> None:
         operand, out = eqn.invars[0], eqn.outvars[0]
         if not isinstance(operand, Var):
@@ -281,9 +306,13 @@ class _Placer:
                 mine = list(range(first, first + _n_carry(step)))
                 targets = {i: i - first for i in mine}
             inner_layouts = [known[k] if k is not None else "C" for k in operands]
+            repeats = None
+            if isinstance(step, LoopStep) and step.condition is None and len(eqn.invars) == fixed + _n_carry(step):
+                repeats = params["length"] if len(eqn.outvars) == _n_carry(step) else None
             inner = place(
-                plan, inner_layouts, self.lower, in_place=self.in_place, given=mine, targets=targets, inner=True
-            )
+                plan, inner_layouts, self.lower, in_place=self.in_place, given=mine, targets=targets, inner=True,
+                repeats=repeats,
+            )  # fmt: skip
             placements.append(inner)
             self.result.update(inner)
         self.result.inner[step.id] = tuple(placements)
