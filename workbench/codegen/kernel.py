@@ -36,8 +36,9 @@ class KernelArg:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kernel:
-    """`source` is exactly what numba compiles: one function `name(start, stop, *args)`, which runs the outer loop from
-    `start` to `stop` and touches nothing outside that range, so that ranges can run on several threads.
+    """`source` is what numba compiles: one function `name(start, stop, *args)`, which runs the outer loop from `start`
+    to `stop` and touches nothing outside that range, so that ranges can run on several threads. (Long runs of scalar
+    arithmetic in it go to LLVM directly, as the same instructions: `direct_bodies`.)
 
     extent: the outer loop's length for this program; grain: the least range worth a thread of its own;
     finish: the kernel that combines the partial results that this one leaves in its scratch arguments (they have the

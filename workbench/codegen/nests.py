@@ -3,7 +3,8 @@
 Four shapes. A *map* loops over every element. *Rows* loop over the rows and, inside, once over a row for each round of
 reductions, so that a softmax is one kernel. *Columns* reduce along leading axes: accumulators of a block of columns,
 with the contiguous axis innermost. *Parts* reduce everything to scalars: each part of the data has a partial result, a
-finishing kernel combines them. The outermost loop runs from `start` to `stop`.
+finishing kernel combines them. The outermost loop runs from `start` to `stop`. Two more shapes are in
+`strips`: maps over short last axes, and reductions of whole columns in one pass.
 """
 
 from __future__ import annotations
