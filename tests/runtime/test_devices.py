@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.fuzz.differential import Case
+from tests.fuzz.programs import random_program
 from workbench.errors import DeviceError
 from workbench.runtime import devices
 
@@ -130,6 +132,23 @@ def test_random_numbers_are_the_same_everywhere():
     for normal, bits in results[1:]:
         np.testing.assert_array_equal(bits, results[0][1])
         np.testing.assert_allclose(normal, results[0][0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("device", HERE)
+def test_empty_arrays_are_no_exception(device):
+    f = wb.jit(lambda x: (x * 2 + 1, x.sum(axis=0), x.sum(axis=1)), device=device, strict=True)
+    for shape in ((0, 3), (3, 0)):
+        x = np.zeros(shape)
+        for mine, numpys in zip(f(x), (x * 2 + 1, x.sum(axis=0), x.sum(axis=1)), strict=True):
+            np.testing.assert_array_equal(mine, numpys)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_programs_do_what_numpy_does(seed):
+    program = random_program(seed, 6)
+    with wb.config(device="cuda-sim"):
+        for which in range(len(program.sizes)):
+            Case(program).check(which)
 
 
 def test_crossings_are_counted(x):

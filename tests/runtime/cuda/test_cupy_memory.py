@@ -98,6 +98,19 @@ def test_many_launches_become_one_graph(cupy, monkeypatch):
         assert (replay is not None) == (number >= 2)
 
 
+def test_launches_that_cannot_be_recorded_go_one_by_one(cupy, monkeypatch):
+    def refuse(self):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(fake_cupy.Stream, "begin_capture", refuse)
+    f = wb.jit(lambda x: ((x - x.mean()) / x.std()).max() * x, device="cuda")
+    x = np.arange(5.0)
+    for _ in range(4):
+        np.testing.assert_allclose(f(x), ((x - x.mean()) / x.std()).max() * x, rtol=1e-12)
+    executable = f.compilations[0].executable
+    assert executable._replay is None and not executable.can_record
+
+
 def test_out_of_memory_says_what_would_fit_and_leaves_everything(cupy, x):
     f = wb.jit(softmax, device="cuda")
     expected = f(x)

@@ -93,7 +93,7 @@ class _Writer:
         finish = self._finish(finished) if nest.is_split else None
         moved = sum(v.aval.nbytes for v in (*cluster.invars, *cluster.outvars))
         return Kernel(
-            cluster.id, name, source, tuple(args), extent, extent, math.prod(cluster.space.shape),
+            cluster.id, name, source, tuple(args), extent, max(extent, 1), math.prod(cluster.space.shape),
             sum(flops(e) for e in cluster.eqns), moved, line_eqns, self.tuning.target, finish,
             scalar_functions(source), geometry,
         )  # fmt: skip
@@ -109,7 +109,7 @@ class _Writer:
         args = self._args(finished, body)
         source, name, line_eqns = self._source(args, body, "_finish")
         return Kernel(
-            self.cluster.id, name, source, tuple(args), nest.n_rows, nest.n_rows, nest.n_parts * nest.n_rows, 0.0, 0,
+            self.cluster.id, name, source, tuple(args), nest.n_rows, max(nest.n_rows, 1), nest.n_parts * nest.n_rows, 0.0, 0,
             line_eqns, self.tuning.target, None, scalar_functions(source), nest.geometry,
         )  # fmt: skip
 

@@ -33,6 +33,7 @@ from ...fusion import (
 from ...ir import Atom, Equation, Literal, Var
 from ...primitives.lowering import LibraryCall
 from ..executable import TimelineEntry, plan_kernels
+from ..log import logger
 from .kernels import DeviceKernel
 from .library import view_of
 from .memory import Crossing, Memory
@@ -85,6 +86,7 @@ class DeviceExecutable:
         self._replay: Callable[..., tuple[Any, ...]] | None = None
         # Library calls may allocate, and what the host decides cannot be recorded.
         fixed = all(isinstance(step, Cluster | ViewStep) for step in self.plan.steps)
+        fixed = fixed and all(isinstance(atom, Var) for atom in self.plan.outvars)
         n_bytes = sum(v.aval.nbytes for v in (*self.plan.jaxpr.invars, *self.plan.outvars))
         many = len(self.compiled) + len(self.finishers) >= LEAST_LAUNCHES
         self.can_record = fixed and many and n_bytes <= MOST_RECORDED_BYTES
@@ -156,11 +158,19 @@ class DeviceExecutable:
         if timeline is None and self.can_record:
             self._n_runs += 1
             if self._replay is None and self._n_runs > RUNS_BEFORE_RECORDING:
-                self._replay = self.memory.record(lambda given: self._program.run(given, []), inputs)
+                self._replay = self._record(inputs)
                 self.can_record = self._replay is not None
             if self._replay is not None:
                 return self._replay(*inputs)
         return self._program.run(inputs, crossed, timeline)
+
+    def _record(self, inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]] | None:
+        """The steps as one launch, or None: a recording that fails costs nothing but itself."""
+        try:
+            return self.memory.record(lambda given: self._program.run(given, []), inputs)
+        except Exception as error:  # noqa: BLE001  # whatever the driver refuses to record, launches one by one will do
+            logger.info("%s: the launches were not recorded: %s", self.memory.device, error)
+            return None
 
 
 def _size(n_bytes: float) -> str:
