@@ -14,7 +14,7 @@ from workbench.fusion import form_plan
 from .device_programs import FAMILIES, SHAPES, assert_simulates, inputs_of, kernels_of, reduced, simulate, threefry
 
 
-@pytest.mark.parametrize("name", ["row chain", "column chain", "full reduction", "stencil"])
+@pytest.mark.parametrize("name", ["row chain", "column maximum", "full reduction", "stencil"])
 def test_device_kernel_reads_like_this(name, golden):
     shape = "f32[3000,4000]" if name == "full reduction" else "f32[300,700]"
     assert "\n".join(k.source for k in kernels_of(FAMILIES[name](shape), "cuda")) == golden

@@ -109,8 +109,8 @@ class _Writer:
         args = self._args(finished, body)
         source, name, line_eqns = self._source(args, body, "_finish")
         return Kernel(
-            self.cluster.id, name, source, tuple(args), nest.n_rows, max(nest.n_rows, 1), nest.n_parts * nest.n_rows, 0.0, 0,
-            line_eqns, self.tuning.target, None, scalar_functions(source), nest.geometry,
+            self.cluster.id, name, source, tuple(args), nest.n_rows, max(nest.n_rows, 1), nest.n_parts * nest.n_rows,
+            0.0, 0, line_eqns, self.tuning.target, None, scalar_functions(source), nest.geometry,
         )  # fmt: skip
 
     def _args(self, outputs: list[Var], body: list[tuple[str, tuple[int, ...]]]) -> list[KernelArg]:
