@@ -380,6 +380,10 @@ def ravel(x: Tracer) -> Tracer:
 
 def set_shape(x: Tracer, shape: Any) -> None:
     """`x.shape = shape`: the same object becomes a view of its old self."""
+    if x.buffer.whole is x and isinstance(x.buffer.given, np.ndarray):
+        from .diagnostics import unsupported
+
+        raise unsupported("a new shape for an array that lives outside", fixes=("x = x.reshape(shape)",))
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if -1 in sizes:
         rest = math.prod(n for n in sizes if n != -1)

@@ -109,6 +109,7 @@ class _Placer:
         self.root: dict[Var, Var] = {}
         self.foreign: set[Var] = set()
         self.members: dict[Var, set[Var]] = {}
+        self.whole: set[Var] = {*inputs}  # in the memory of an input, element by element: no views, which may be copies
         self.pinned: set[Var] = {v for v in (*inputs, *plan.jaxpr.constvars) if v not in self.given}
         self.last = self._last_uses()
         self.raises = self._raises()
@@ -225,6 +226,8 @@ class _Placer:
     def _take(self, out: Var, base: Var, position: int) -> None:
         self.result.takes[out] = base
         self._join(out, base)
+        if base in self.whole:
+            self.whole.add(out)
         self.layouts[out] = self.layouts.get(base, "C")
         if self._root(base) in self.given:
             self.result.overwritten.add(self._root(base))
@@ -337,7 +340,7 @@ class _Placer:
             if not isinstance(atom, Var) or k in self.unread:
                 continue
             root = self._root(atom)
-            if not self.inner and own_target.get(k) is root and root in self.given:
+            if not self.inner and own_target.get(k) is root and root in self.given and atom in self.whole:
                 self.result.written[k] = root
                 continue
             copied = root in seen or (self.inner and root in self.foreign)

@@ -1,0 +1,214 @@
+"""Statements that change arrays (row B1): results, arguments and errors are NumPy's, by the compiled function."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+
+RNG = np.random.default_rng(0)
+X, INTS = RNG.normal(size=(4, 5)), RNG.integers(-9, 9, (4, 5))
+ARGUMENTS = (X, INTS, X + 1j * X[::-1], RNG.normal(size=6), np.arange(6, dtype=np.uint8), RNG.random(6) > 0.5)
+STATEMENTS = """
+np.put(x,[0,5,-1],[7.,8.])
+np.put(x,[0,50],1.,mode='clip')
+np.put(x,[0,50],1.)
+x.put([1,2],3)
+np.add.at(v,[0,0,1],1.5)
+np.add.at(i,(i>0).nonzero()[0][:2],1)
+np.subtract.at(v,np.array([1,1,2]),v[:3])
+np.maximum.at(v,[0,1,1],5.)
+np.multiply.at(x,(np.array([0,0]),np.array([1,1])),2.)
+np.negative.at(v,[0,0])
+np.divide.at(v,[0,0],2.)
+np.power.at(v,[0,0],2.)
+np.logical_or.at(bo,[0,1],True)
+np.add.at(u,[0,0],300)
+np.copyto(x,v[:5],where=x>0)
+np.copyto(i,x)
+np.copyto(i,x,casting='unsafe')
+np.copyto(x,3)
+x.fill(2)
+i.fill(2.7)
+u.fill(300)
+x.sort()
+x.sort(axis=0)
+x[:,::2].sort(axis=0)
+x.T.sort()
+v.partition(2)
+v[::-1].sort()
+np.place(x,x>0,[1.,2.,3.])
+np.place(v,v>0,[])
+np.putmask(x,x>0,[1.,2.,3.])
+np.putmask(i,i>0,x)
+np.fill_diagonal(x,9)
+np.fill_diagonal(x,[1,2])
+np.fill_diagonal(x[:, :4].T,0,wrap=True)
+c.real[...] = 1
+c.imag[1:] += 2
+c.real[c.real>0] = 0
+c.imag = x
+c.real = x
+x.flat[3] = 1
+x.flat[::2] = 7
+x.T.flat[[1,2]] = [5,6]
+x.flat = v
+x[...] = v[:5]
+x[1] += 1
+x[1,2] += 1
+x[[0,0,1]] += 1
+x[:, [0,2]] *= 2
+x[np.ix_([0,2],[1,3])] = 0
+x[[0,1],[1,2]] = [4,5]
+x[x>0] = -1
+x[x>0] += v[0]
+x[0], x[1] = x[1], x[0]
+x[0], x[1] = x[1].copy(), x[0].copy()
+x[1:] = x[:-1]
+x[1:] += x[:-1]
+x[::-1] = x
+i += 1.5
+i *= 2.0
+i //= 2
+u += 300
+u -= 1
+u += i[0,0]
+x **= 2
+x %= 1.5
+x @= np.eye(5)
+i <<= 1
+bo |= v>0
+bo &= False
+bo += True
+bo -= True
+v += x[0]
+v += c[0,0]
+x += v[:5]
+x += np.ones((2,4,5))
+v[2:5] = v[0:3]
+np.add(v[:-1],v[1:],out=v[1:])
+np.cumsum(v,out=v)
+np.sqrt(np.abs(x),out=x,where=x<0)
+np.multiply(x,2,out=(x,))
+np.dot(x,x.T,out=np.zeros((4,4)))
+np.clip(x,0,1,out=x)
+x.clip(0,1,out=x)
+np.round(x,1,out=x)
+np.maximum(x,0,out=x)
+np.add(i,1,out=u[:4])
+np.add.reduce(x,axis=0,out=v[:5])
+np.sum(x,axis=0,out=v[:5])
+np.mean(x,axis=1,out=v[:4])
+np.take(v,[0,1],out=v[2:4])
+np.diagonal(x)[0] = 1
+np.broadcast_to(v,(2,6))[0,0] = 1
+x.diagonal()[...] = 0
+x.setflags(write=False); x[0]=1
+x.T[0, ::2] = 5
+x.reshape(-1)[7] = 5
+x.ravel()[7] = 5
+x.T.ravel()[7] = 5
+x.flatten()[7] = 5
+x[1:3].reshape(2,5)[0,0] = 9
+x.swapaxes(0,1)[2] = 3
+x[None][0,0,0] = 4
+np.squeeze(x[:1])[1] = 3
+np.expand_dims(v,0)[0,1] = 3
+np.moveaxis(x,0,1)[1] = 8
+np.rot90(x)[0] = 1
+np.flip(x)[0] = 1
+np.split(v,2)[1][0] = 1
+np.array_split(x,3,axis=1)[0][...] = 2
+np.atleast_2d(v)[0,3] = 2
+x.view()[0] = 3
+x[..., 0] = v[:4]
+x[-1, ...] = 3
+x[0][1] = 5
+x[1:][0][2:][0] = 5
+x[7] = 1
+x[0,9] = 1
+x[:, :3] = v
+x[1.5] = 2
+del x[0]
+np.put_along_axis(x,np.argmax(x,axis=1,keepdims=True),0,axis=1)
+x[np.arange(4),np.argmax(x,axis=1)] = 0
+x[i[:, :5]>0] = x[i>0]*2+1
+x[i>0], x[i<=0] = 1, 2
+v[np.argsort(v)] = np.arange(6.)
+v[np.where(v>0)] *= 3
+v[v>0][0] = 100
+v[~bo] = 0
+v[bo] = v[bo][::-1]
+v[bo] = np.arange(bo.sum())
+u[u>3] -= 10
+np.insert(v,1,3)[0] = 2
+x.resize((2,10))
+x.shape = (5,4); x[0] = 1
+x.shape = -1; x[3] = 4
+x.T.shape = (20,)
+y = x; y += 1
+y = x[0]; y += 1; y = y + 1; y[0] = 3
+y = x[1:]; x[2] = 5; y[0] = y[1]
+a = b = x; a[0] = 1; b[1] = a[0]
+y = x.T; y[0] = 1; y = y * 2; y[1] = 3
+l = [x, v]; l[0][0] = 1; l[1] += 1
+d = dict(a=x); d['a'] += 1
+for r in x: r += 1
+for r in x: r[:] = r.sum()
+for k, r in enumerate(x): r[k] = 0
+for r, s in zip(x, x[::-1]): r[0] = s[1]
+x[:] = [v[:5]]*4
+x[0] = 1j
+i[0] = 1.9
+i[0] = x[0]
+i[0] = c[0]
+x[0] = c[0]
+x[0] = 'a'
+u[0] = 300
+u[0] = -1
+u[:] = -1.5
+bo[:] = v
+bo[0] = 2
+v[0] = np.float32(3)
+v[[True,False,True,False,False,True]] = 9
+v[np.array([True,False,True,False,False,True])] += 9
+v[None, 2] = 4
+x[(0,1),] = 5
+x[0:0] = 7
+x[[]] = 7
+x[:, None, 1] = 3
+""".strip().splitlines()
+
+
+def outcome(function: Any) -> tuple[Any, tuple]:
+    arguments = copy.deepcopy(ARGUMENTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return function(*arguments), arguments
+        except Exception as error:
+            return f"{type(error).__name__}: {error}", arguments
+
+
+@pytest.mark.parity("B1")
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_statement_changes_what_numpy_changes(statement):
+    scope: dict[str, Any] = {"np": np, "__name__": "statements"}
+    body = statement.replace("; ", "\n    ")
+    exec(compile(f"def work(x, i, c, v, u, bo):\n    {body}\n    return v * 2\n", "<statements>", "exec"), scope)
+    expected, changed = outcome(scope["work"])
+    compiled = wb.jit(scope["work"])
+    for _ in range(2):
+        result, arguments = outcome(compiled)
+        if isinstance(expected, str):
+            assert result == expected
+        else:
+            np.testing.assert_allclose(result, expected, rtol=1e-13)
+        for mine, theirs in zip(arguments, changed, strict=True):
+            assert mine.shape == theirs.shape
+            np.testing.assert_allclose(mine, theirs, rtol=1e-13)
