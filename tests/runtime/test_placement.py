@@ -419,3 +419,24 @@ def test_a_loop_along_columns_is_one_kernel(rng):
         expected[:, -1] = expected[:, -1] * 0.5 + expected[:, 0]
     assert is_one_kernel(kernels_of(columns, x))
     np.testing.assert_array_equal(wb.jit(columns)(x), expected)
+
+
+def test_kernels_in_loops_are_timed(rng):
+    def smooth(u):
+        def step(_, v):
+            v[1:-1] = 0.5 * (v[:-2] + v[2:])
+            return v
+
+        return lax.fori_loop(0, 5, step, u)
+
+    u = rng.random(500)
+    compilation = kernels_of(smooth, u)
+    (expected,) = compilation.executable.run(u)
+    (found,) = compilation.run_timed(u)
+    np.testing.assert_array_equal(found, expected)
+    steps = [step for step, *_ in compilation.timeline]
+    assert steps == ["W0_K0", "W0"]
+    times = {step: (start, time) for step, _, start, time, _ in compilation.timeline}
+    assert times["W0"][0] <= times["W0_K0"][0] and times["W0_K0"][1] <= times["W0"][1]
+    (launch_ms,) = compilation.kernel_infos["W0_K0"].runs_ms
+    assert launch_ms == pytest.approx(times["W0_K0"][1] / 5)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..codegen.kernel import Kernel
-from ..fusion import Cluster, Plan, ViewStep, step_inputs, step_outputs
+from ..fusion import Cluster, LoopStep, Plan, ViewStep, step_inputs, step_outputs
 from ..ir import Equation, Jaxpr, Var
 
 VIEWS = frozenset({"broadcast_in_dim", "reshape", "transpose", "squeeze", "slice", "rev"})
@@ -48,7 +48,7 @@ def numpy_bytes(jaxpr: Jaxpr) -> int:
     for eqn in jaxpr.eqns:
         inner = eqn.params.get("jaxpr")
         if isinstance(inner, Jaxpr):
-            total += numpy_bytes(inner)
+            total += numpy_bytes(inner) * eqn.params.get("length", 1)
         elif not moves_nothing(eqn):
             total += _bytes_of(eqn, footprint)
     return total
@@ -56,6 +56,9 @@ def numpy_bytes(jaxpr: Jaxpr) -> int:
 
 def _bytes_of(eqn: Equation, footprint: Footprints) -> int:
     operands = dict.fromkeys(atom for atom in eqn.invars if isinstance(atom, Var))
+    if eqn.primitive.name in ("update_slice", "dynamic_update_slice"):  # NumPy writes the region alone
+        update = eqn.invars[1]
+        return update.aval.nbytes + (footprint(update) if isinstance(update, Var) else 0)
     return sum(map(footprint, operands)) + sum(var.aval.nbytes for var in eqn.outvars)
 
 
@@ -66,6 +69,12 @@ def plan_bytes(plan: Plan, kernels: Mapping[str, Kernel]) -> int:
     for step in plan.steps:
         if isinstance(step, Cluster):
             total += kernels[step.id].bytes_moved
+        elif isinstance(step, LoopStep) and step.condition is None:
+            inner = getattr(kernels, "inner", {}).get(step.id)
+            holds_all = bool(inner) and inner[0].repeated is not None  # the kernel has all iterations in it
+            total += plan_bytes(step.body, inner[0] if inner else kernels) * (
+                1 if holds_all else step.eqn.params["length"]
+            )
         elif not isinstance(step, ViewStep):
             total += sum(map(footprint, step_inputs(step))) + sum(var.aval.nbytes for var in step_outputs(step))
     return total

@@ -102,15 +102,18 @@ class Compilation:
         begin = time.perf_counter()
         results = self.executable.profile(entries, *arrays)
         elapsed_ms = (time.perf_counter() - begin) * 1e3
+        outermost = {step.id for step in self.plan.steps}
         with self._lock:
             self.runs_ms = [*self.runs_ms[-MAX_RUNS_KEPT + 1 :], elapsed_ms]
             self.timeline = []
-            for step, start, duration in entries:
+            for step, start, duration, *count in entries:
                 title = self.kernels[step].name if step in self.kernels else step
-                self.timeline.append((step, title, (start - begin) * 1e3, duration * 1e3, "main"))
+                lane = "main" if step in outermost else "loops"
+                self.timeline.append((step, title, (start - begin) * 1e3, duration * 1e3, lane))
                 if step in self.kernel_infos:
                     info = self.kernel_infos[step]
-                    info.runs_ms = [*info.runs_ms[-MAX_RUNS_KEPT + 1 :], duration * 1e3]
+                    launch_ms = duration * 1e3 / (count[0] if count else 1)
+                    info.runs_ms = [*info.runs_ms[-MAX_RUNS_KEPT + 1 :], launch_ms]
         return results
 
 

@@ -7,8 +7,9 @@ dies) made beforehand: no Python per equation, none per array element.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,35 @@ from .threads import launch
 
 # Nothing raises here but what is out of our hands (memory, Ctrl-C). Who catches it must not run the code again.
 GUARD = ("except BaseException as error:", "    error.arguments_written = True", "    raise")
-TimelineEntry = tuple[str, float, float]  # step id, start and duration in seconds
+# Step id, start and duration in seconds; of a step that ran several times, how often.
+TimelineEntry = tuple[str, float, float] | tuple[str, float, float, int]
+
+
+class Totals:
+    """A timeline of steps that run again and again: what each took in all, from its first beginning, and how often it
+    ran."""
+
+    def __init__(self) -> None:
+        self.total: dict[str, tuple[float, float, int]] = {}
+
+    def append(self, entry: TimelineEntry) -> None:
+        step, begin, duration, *count = entry
+        first, so_far, n = self.total.get(step, (begin, 0.0, 0))
+        self.total[step] = first, so_far + duration, n + (count[0] if count else 1)
+
+    def extend(self, entries: Iterable[TimelineEntry]) -> None:
+        for entry in entries:
+            self.append(entry)
+
+    def entries(self) -> list[TimelineEntry]:
+        return [(step, *times) for step, times in self.total.items()]
 
 
 @dataclass(eq=False, slots=True)
 class Executable:
     """`run(*arrays) -> tuple` computes the plan's results. `profile(timeline, *arrays)` does the same and appends
-    (step id, start, duration) for each step. Both are safe to call from several threads at once."""
+    (step id, start, duration) for each step; in front of a loop or branch, for those in it, with their number of runs.
+    Both are safe to call from several threads at once."""
 
     plan: Plan
     kernels: Placement
@@ -279,25 +302,34 @@ class _Driver:
             self._write_repeated(step, inner[0], inner[0].repeated)
             return
         for i, (plan, placement) in enumerate(zip(sub_plans(step), inner, strict=True)):
-            driver = _Driver(plan, placement, self.n_threads, self.scope, timed=False, name=f"run_{step.id}_{i}")
+            driver = _Driver(plan, placement, self.n_threads, self.scope, timed=self.timed, name=f"run_{step.id}_{i}")
             run, source = driver.function()
             runs.append(run)
             self.inner.append(source)
         given = self.placement.given[step.id]
+        make: Callable[..., control.Run]
         if isinstance(step, BranchStep):
-            call = control.branch(runs)
+            make = lambda *runs: control.branch(runs)  # noqa: E731
         elif step.condition is not None:
             n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
             carried = control.Carry(given[n_cond + n_body :], _overwritten(step.body, inner[1], n_body))
-            call = control.while_loop(*runs, n_cond, n_body, carried)  # pyright: ignore[reportCallIssue]  # checked by the caller
+            make = lambda *runs: control.while_loop(*runs, n_cond, n_body, carried)  # noqa: E731  # pyright: ignore
         else:
             n_consts, n_carry = params["num_consts"], params["num_carry"]
             rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]
             carried = control.Carry(given[n_consts : n_consts + n_carry], _overwritten(step.body, inner[0], n_consts))
-            call = control.scan(runs[0], n_consts, n_carry, params["length"], params["reverse"], rows, carried)
-        name = self._bind(f"{step.id}_call", call)
+            length, reverse = params["length"], params["reverse"]
+            make = lambda body: control.scan(body, n_consts, n_carry, length, reverse, rows, carried)  # noqa: E731
+        if self.timed:
+            name = self._bind(f"{step.id}_call", lambda timeline: make(*[partial(run, timeline) for run in runs]))
+            self.lines.append(f"inside = {self._bind('totals', Totals)}()")
+            name = f"{name}(inside)"
+        else:
+            name = self._bind(f"{step.id}_call", make(*runs))
         targets = "".join(f"{self._name(out)}, " for out in eqn.outvars)
         self.lines.append(f"{targets}{'= ' if targets else ''}{name}({', '.join(map(self._operand, eqn.invars))})")
+        if self.timed:
+            self.lines.append("timeline.extend(inside.entries())")
 
     def _write_repeated(self, step: LoopStep, placement: Placement, cluster: Cluster) -> None:
         """A loop whose iterations are all inside of one kernel, which updates the carried values in their memory."""
