@@ -148,6 +148,12 @@ def expressions(x):
     return (x[0] if x.sum() > 3 else x[1]), (x[0] > 0 and x[1] > 0), (x[0] < 0 or x[1] > 0), not x[0] > 0, 0 < x[1] < 1
 
 
+def extremes(x):
+    low = min(x[0], x[1], 0.25)
+    high = max(np.abs(x).max(), 1e-8, 0)
+    return low, high, max(3, 4), min([2, 1]), x / max(x[2], low)
+
+
 def best(x):
     value, at = x[0], 0
     for i in range(1, len(x)):
@@ -180,7 +186,7 @@ def plain_python(x):
 
 PROGRAMS = [
     branch, early_return, converge, stencil, two_buffers, jumps, return_from_a_loop, calls, plain_numbers_in_while,
-    loop_else, expressions, best, writes_in_branches, lists, plain_python,
+    loop_else, expressions, extremes, best, writes_in_branches, lists, plain_python,
 ]  # fmt: skip
 
 

@@ -23,11 +23,11 @@ from .diagnostics import bool_value
 from .jumps import LoopSource
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
-from .merging import UNDEFINED, Outcome, branch_outcome, merge_results, refuse
+from .merging import UNDEFINED, Outcome, branch_outcome, merge_results, promoted, refuse
 from .recording import current_trace
 from .regions import as_index, emit_cond
 from .staging import Stage, TracedRange
-from .tracer import Tracer, emit, known_value
+from .tracer import Tracer, emit, known_value, lift
 
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
@@ -267,6 +267,31 @@ def _logical(value: Tracer, more: Callable, operand: FunctionType, rest: Sequenc
     return _staged_if(value, sides, variables, (), (), _closure_names(operand, *rest))
 
 
+def extreme(function: Any, *values: Any) -> Any:
+    """`min(*values)` or `max(*values)`."""
+    if function not in (min, max) or not any(map(unknown, values)) or not all(map(_is_scalar, values)):
+        return function(*values)
+    best = values[0]
+    for value in values[1:]:
+        test = value > best if function is max else value < best
+        if not unknown(test):
+            best = value if test else best
+            continue
+        cases = [lift(best), lift(value)]
+        for k, (case, other) in enumerate(zip(cases, cases[::-1], strict=True)):
+            if case.dtype != other.dtype and case.weak_type:
+                cases[k] = promoted(case, other.dtype) or case
+        if cases[0].dtype == cases[1].dtype:
+            best = emit(REGISTRY["select_n"], _scalar(test), *cases)
+        else:  # which says what does not agree
+            best = choose(test, lambda value=value: value, lambda best=best: best)  # type: ignore[arg-type]
+    return best
+
+
+def _is_scalar(value: Any) -> bool:
+    return type(value) is Tracer and value.shape == () or isinstance(value, bool | int | float | np.generic)
+
+
 def not_(value: Any) -> Any:
     if not unknown(value):
         return not value
@@ -446,5 +471,5 @@ def _stage(
 
 
 __all__ = [
-    "and_", "choose", "compare", "for_", "if_", "not_", "or_", "range_", "while_",
+    "and_", "choose", "compare", "extreme", "for_", "if_", "not_", "or_", "range_", "while_",
 ]  # fmt: skip

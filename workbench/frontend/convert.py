@@ -137,6 +137,7 @@ def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[
 def _worth_it(node: ast.AST) -> bool:
     kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
     return any(
+        isinstance(n, ast.Name) and n.id in ("min", "max") or
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
         or isinstance(n, ast.Compare) and len(n.ops) > 1
         for n in ast.walk(node)
@@ -431,6 +432,13 @@ class _Expressions(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802 (ast's name)
         self.generic_visit(node)
         return self._made("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        several = len(node.args) > 1 and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
+        if several and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
+            return self._made("extreme", [node.func, *node.args], node)
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)
         if len(node.ops) == 1 or not _movable(node.comparators):

@@ -372,8 +372,8 @@ class Calls(Scope):
             dtype = I64
         if dtype.kind == "c" and name not in ("sum", "mean", "prod"):
             raise UntranslatableError(f"{name}() of complex numbers")
-        self.note(args[0])
-        self.facts.arrays = True
+        self.facts.count(*kind.shape)
+        self.facts.folds = True
         text = args[0].text if kind.ndim == 1 else f"{args[0].text}.ravel()"
         if name in ("mean", "var", "std") and kind.dtype.kind in "biu":
             text = f"{text}.astype(np.float64)"

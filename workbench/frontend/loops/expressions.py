@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
@@ -36,8 +37,7 @@ from .types import (
     weak_int,
 )
 
-MANY_PRODUCTS = 16_384  # a product of matrices from here on is better off in BLAS
-MANY_ELEMENTS = 65_536  # an array operation from here on is better off in kernels, with threads
+MANY_ELEMENTS = 65_536  # an array operation, or product, from here on is better off in kernels and BLAS
 
 
 @dataclass(eq=False)
@@ -47,7 +47,19 @@ class Facts:
     elements: bool = False  # reads or writes single elements
     partial: bool = False  # takes slices whose length is known at run time alone
     arrays: bool = False  # computes with arrays
-    many: bool = False  # ... of many elements, or multiplies matrices
+    folds: bool = False  # reduces or multiplies arrays, so that an iteration is several kernels
+    largest: float = 0  # elements of the largest array operation, infinity where a length is not known
+
+    @property
+    def many(self) -> bool:
+        """Whether kernels and BLAS, with threads, are worth what it costs to call them."""
+        return math.inf > self.largest >= MANY_ELEMENTS
+
+    def count(self, *sizes: int | None) -> None:
+        """An array operation over axes of these lengths."""
+        known = [n for n in sizes if n is not None]
+        self.arrays = True
+        self.largest = max(self.largest, math.prod(known) if len(known) == len(sizes) else math.inf)
 
 
 @dataclass(eq=False)
@@ -217,10 +229,7 @@ class Scope:
     def note(self, value: Value) -> Value:
         """Remember that an array was computed."""
         if isinstance(value.type, Array):
-            self.facts.arrays = True
-            known = [n for n in value.type.shape if n is not None]
-            if len(known) == value.type.ndim and np.prod(known) >= MANY_ELEMENTS:
-                self.facts.many = True
+            self.facts.count(*value.type.shape)
         return value
 
     def matmul(self, a: Value, b: Value) -> Value:
@@ -231,13 +240,10 @@ class Scope:
         if dtype not in (F64, C128, np.float32, np.complex64, np.dtype(np.int64)):
             raise UntranslatableError(f"a product of arrays of {dtype.name}")
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
+        self.facts.folds = True
+        self.facts.count(*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
         if x.ndim == y.ndim == 1:
-            self.facts.arrays = True
             return Value(f"dot({left}, {right})", Number(dtype))
-        self.facts.arrays = True
-        sizes = [n for n in (*x.shape, *(y.shape[1:] if y.ndim == 2 else ())) if n is not None]
-        if np.prod(sizes) >= MANY_PRODUCTS:
-            self.facts.many = True
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
         return Value(f"dot_{x.ndim}{y.ndim}({left}, {right})", Array(dtype, shape))
 

@@ -42,6 +42,8 @@ from .types import (
     weak_int,
 )
 
+FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
+
 
 @dataclass(eq=False)
 class Translated:
@@ -216,7 +218,8 @@ class _Builder:
         )  # fmt: skip
         scalar_only = not facts.arrays and not facts.elements
         # Slices that change their length would be written out, one by one.
-        prefer = facts.partial or (facts.elements or scalar_only) and not facts.many
+        small = facts.folds and facts.largest <= FEW_ELEMENTS
+        prefer = facts.partial or small or (facts.elements or scalar_only) and not facts.many
         return Translated(program, inputs, written, outputs, prefer, not facts.arrays)
 
     def _reason(self) -> str:
@@ -225,6 +228,8 @@ class _Builder:
             return "it computes one element at a time"
         if facts.partial:
             return "its slices change their length from one iteration to the next"
+        if facts.arrays and facts.largest <= FEW_ELEMENTS:
+            return "its arrays are so small that calling kernels would take most of the time"
         if facts.arrays:
             return "tracing cannot express it"
         return "it computes with single numbers"
