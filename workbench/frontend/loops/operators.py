@@ -87,6 +87,8 @@ def stored(value: Value, dtype: np.dtype) -> str:
     """A number as it is written into an array: any real number is cut to the array's dtype, as NumPy does."""
     kind = value.type
     assert isinstance(kind, Number)
+    if kind.unsure and dtype.kind in "iu" and kind.dtype != dtype:
+        raise UntranslatableError("a number that may be Python's, written into integers")
     if kind.weak and kind.kind == "i" and dtype.kind in "iu":
         return operand(value, dtype)
     if kind.weak and kind.kind == "f" and dtype.kind in "iu":
@@ -130,6 +132,15 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     if dtype.char not in "?bhilqBHILQfdFD":
         raise UntranslatableError(f"arithmetic in {dtype}")
     left, right = operand(a, dtype), operand(b, dtype)
+    unsure = x.python and y.python
+    if unsure:  # as Python's numbers, as far as these agree with NumPy's; what they do not share raises
+        if dtype.kind in "iu" and symbol in ("+", "-", "*", "<<") and dtype == I64:
+            name = {"+": "checked_add", "-": "checked_sub", "*": "checked_mul", "<<": "checked_shift"}[symbol]
+            return Value(f"{name}({left}, {right})", Number(dtype, unsure=True))
+        if symbol in ("/", "//", "%") and not (b.literal is not None and b.literal != 0):
+            right = f"nonzero({right})"
+        if symbol == "**" and not (b.literal is not None and b.literal == 2 and dtype.kind == "f"):
+            raise UntranslatableError("a power of numbers that may be Python's")
     if dtype == BOOL:
         if symbol not in "+*&|^":
             raise UntranslatableError(f"{symbol} between booleans")
@@ -150,7 +161,7 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
         text = f"({left} {symbol} {right})"
     else:
         text = call(_NAMES[symbol], dtype, left, right)
-    return Value(text, Number(dtype))
+    return Value(text, Number(dtype, unsure=unsure))
 
 
 def _binary_of_pythons(symbol: str, a: Value, b: Value) -> Value:
@@ -264,7 +275,7 @@ def negative(value: Value) -> Value:
     if kind.weak and kind.kind == "i":
         return _binary_of_ints("-", Value("0", weak_int(0, 0), 0, 0), value)
     text = f"(-{value.text})" if kind.kind == "f" else call("neg", kind.dtype, value.text)
-    return Value(text, Number(kind.dtype, kind.weak, single=kind.single))
+    return Value(text, Number(kind.dtype, kind.weak, single=kind.single, unsure=kind.unsure))
 
 
 def invert(value: Value) -> Value:

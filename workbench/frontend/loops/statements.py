@@ -17,6 +17,8 @@ from .calls import Calls
 from .expressions import Module, local
 from .operators import SYMBOLS, binary, broadcast, index, stored
 from .types import (
+    F64,
+    I64,
     LEAST,
     MOST,
     SMALL,
@@ -45,7 +47,7 @@ class Translator(Calls):
         self.results: list[Type] | None = None  # of a function's return statements
         self.result: Type | None = None
         self.flagged: frozenset[str] = frozenset()  # variables that note whether they were set
-        self.stop: str | None = None
+        self.assigned: dict[str, set[np.dtype]] = {}  # the dtypes that a variable is given
 
     def settle(self, body: Callable[[], None]) -> None:
         """Run `body`, which writes the lines, until the types of the variables stay."""
@@ -88,6 +90,10 @@ class Translator(Calls):
             raise UntranslatableError(f"`{name}`, which is no number or array")
         if name not in self.bound:
             raise UntranslatableError(f"the global `{name}`")
+        if isinstance(value.type, Number):
+            self.assigned.setdefault(name, set()).add(value.type.dtype)
+            if value.type.mixed:
+                self.assigned[name] |= {I64, F64}
         known = self.types.get(name)
         kind = _plain(value.type) if known is None else join(known, _plain(value.type))
         self.types[name] = kind

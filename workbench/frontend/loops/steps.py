@@ -201,6 +201,10 @@ class _Builder:
     def build(self) -> Translated:
         scope, facts = self.scope, self.module.facts
         scope.settle(lambda: scope.statement(self.node))
+        changed = frozenset(name for name in self.carried if self._changes_dtype(name))
+        if changed:
+            scope.flagged |= changed
+            scope.settle(lambda: scope.statement(self.node))
         if not self.touches:
             raise UntranslatableError("nothing that is traced")
         outputs = self._outputs()
@@ -221,6 +225,17 @@ class _Builder:
         small = facts.folds and facts.largest <= FEW_ELEMENTS
         prefer = facts.partial or small or (facts.elements or scalar_only) and not facts.many
         return Translated(program, inputs, written, outputs, prefer, not facts.arrays)
+
+    def _changes_dtype(self, name: str) -> bool:
+        """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""
+        assigned = self.scope.assigned.get(name, set())
+        if len(assigned) > 1:
+            raise UntranslatableError(f"`{name}`, whose last assignment decides its type")
+        kind = self.scope.types.get(name)
+        if isinstance(kind, Number) and assigned - {kind.dtype}:
+            raise UntranslatableError(f"`{name}`, which has another type before the loop")
+        before = self.parameters.get(name, (None, None))[1]
+        return isinstance(before, Number) and name not in self.unset and bool(assigned - {before.dtype})
 
     def _reason(self) -> str:
         facts = self.module.facts

@@ -26,12 +26,20 @@ class UntranslatableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A scalar. interval: of a weak integer; single: a weak float that float32 holds exactly."""
+    """A scalar. interval: of a weak integer; single: a weak float that float32 holds exactly; unsure: it may also be a
+    Python number (of this value), which an operation must not depend on."""
 
     dtype: np.dtype
     weak: bool = False
     interval: tuple[int, int] = WIDE
     single: bool = False
+    unsure: bool = False
+    mixed: bool = False  # the value is right, but its dtype may be another one
+
+    @property
+    def python(self) -> bool:
+        """Whether it is, or may be, a Python number."""
+        return self.weak or self.unsure
 
     @property
     def kind(self) -> str:
@@ -124,6 +132,20 @@ def literal(value: Any) -> Value:
 
 def promote(a: Number, b: Number) -> np.dtype:
     """NumPy's result dtype of an operation on two scalars, one of which at least is no Python number."""
+    results = {
+        _promote(replace(a, weak=x), replace(b, weak=y))
+        for x in ({True, False} if a.unsure else {a.weak})
+        for y in ({True, False} if b.unsure else {b.weak})
+        if not (x and y)
+    }
+    if a.python and b.python:
+        results.add(np.result_type(a.dtype, b.dtype))
+    if len(results) > 1:
+        raise UntranslatableError("an operation whose precision depends on whether a number is Python's")
+    return results.pop()
+
+
+def _promote(a: Number, b: Number) -> np.dtype:
     examples = {"b": True, "i": 1, "f": 1.0, "c": 1j}
     left = examples[a.kind] if a.weak else a.dtype
     right = examples[b.kind] if b.weak else b.dtype
@@ -151,10 +173,11 @@ def join(a: Type, b: Type) -> Type:
 
 def _join_numbers(a: Number, b: Number) -> Number:
     if a.dtype == b.dtype:
+        mixed = a.mixed or b.mixed
         if a.weak and b.weak:
             interval = (min(a.interval[0], b.interval[0]), max(a.interval[1], b.interval[1]))
-            return replace(a, interval=interval, single=a.single and b.single)
-        return Number(a.dtype)
+            return replace(a, interval=interval, single=a.single and b.single, mixed=mixed)
+        return Number(a.dtype, unsure=a.python or b.python, mixed=mixed)
     if not a.weak and not b.weak or "b" in (a.kind, b.kind):
         raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
     if a.weak and b.weak:
@@ -165,7 +188,7 @@ def _join_numbers(a: Number, b: Number) -> Number:
     weak, strong = (a, b) if a.weak else (b, a)
     if not fits(weak, strong.dtype):
         raise UntranslatableError(f"a variable that is {weak} in one place and {strong} in another")
-    return Number(strong.dtype)
+    return Number(strong.dtype, unsure=True)
 
 
 def fits(weak: Number, dtype: np.dtype) -> bool:
