@@ -1,6 +1,6 @@
 """The table: the workbench beside its peers, on single kernels, straight-line programs, loops and first calls.
 
-    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--sweep] [--notes FILE]
+    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--sweep] [--without torch.compile]
 
 Without `--only` it takes a quarter of an hour, most of it the peers' compilers. A ratio above 1 says how many times
 faster than the best peer (NumPy included) the workbench is.
@@ -12,6 +12,7 @@ import argparse
 import math
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from . import calls, compiling, elementwise, learning, reductions, simulations
@@ -51,6 +52,7 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     parser.add_argument("--only", default="", help="only subjects or cases whose name holds this word")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--sweep", action="store_true", help="the second table: sizes 1e2 to 1e7")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave a contestant out")
     parser.add_argument("--no-compiling", action="store_true", help="leave out the first calls")
     args = parser.parse_args(arguments)
     about = machine()
@@ -63,7 +65,9 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     for subject, cases in subjects.items():
         for case in cases():
             if args.only in subject or args.only in case.name:
-                rows.append(run_case(case, args.rounds))
+                present = {name: call for name, call in case.contestants.items() if name not in args.without}
+                rows.append(run_case(replace(case, contestants=present), args.rounds))
+                write_json(rows, args.json)  # what has been measured survives an interrupt
                 print(f"  measured {case.name}, {case.detail}", flush=True)
     if not args.sweep and not args.no_compiling and args.only in "compiling first call":
         rows += compiling.first_calls()

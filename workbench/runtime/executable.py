@@ -33,6 +33,7 @@ from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.contractions import dot_general_p
 from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
+from ..primitives.movement import transpose_p
 from . import control
 from .buffers import LARGE_BYTES, allocate
 from .control import in_order
@@ -266,6 +267,12 @@ class _Driver:
             return f"allocate({aval.shape}, {dtype}, {aval.nbytes})"
         return f"empty({aval.shape}, {dtype})"
 
+    def _is_only_multiplied(self, var: Var) -> bool:
+        """Whether nobody but matrix products reads `var`: these take any strides, and keep nothing."""
+        readers = [step for step in self.plan.steps if var in step_inputs(step)]
+        multiplied = all(isinstance(step, LibraryStep) and step.eqn.primitive is dot_general_p for step in readers)
+        return multiplied and var not in self.plan.outvars
+
     def _write_call(self, name: str, eqn: Equation, *, contiguous: bool = True) -> None:
         operands = ", ".join(map(self._operand, eqn.invars))
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
@@ -279,6 +286,8 @@ class _Driver:
         params = dict(eqn.params)
         if eqn.primitive is dot_general_p:
             params["matmul"] = matmul_on(self.n_threads)
+        elif eqn.primitive is transpose_p and self._is_only_multiplied(eqn.outvars[0]):
+            function = _transposed_view
         call = self._bind(f"{name}_call", _with_params(function, params))
         results = [self._name(out) for out in eqn.outvars]
         targets = f"{', '.join(results)}," if eqn.primitive.multiple_results else results[0]
@@ -381,6 +390,10 @@ def _overwritten(body: Plan, placement: Placement, n_consts: int) -> set[int]:
 def _in_place(eqn: Equation) -> Callable[..., Any]:
     """An update as a NumPy assignment to the array itself."""
     return _with_params(eqn.primitive.lowering.in_place, dict(eqn.params))
+
+
+def _transposed_view(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarray:
+    return np.transpose(x, permutation)
 
 
 def _with_params(function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:
