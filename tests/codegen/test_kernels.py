@@ -127,3 +127,11 @@ def test_what_leaves_a_branch_is_computed_in_front_of_it():
 
     x, widths = np.random.default_rng(0).random((5, 7)), np.arange(1.0, 8.0)
     np.testing.assert_array_equal(wb.jit(scaled_differences)(x, widths), scaled_differences(x, widths))
+
+
+def test_a_kernel_without_arrays_knows_its_size():
+    import workbench as wb
+    from tests.programs import random_program
+
+    program = random_program(7038)  # the maximum of zeros beside other values
+    program.check(wb.jit(program.function())(*program.make_inputs().values()))

@@ -249,12 +249,17 @@ class _Writer:
             lines = [(f"    {name} = flat({name})", ()) for name in dict.fromkeys(arrays)]
         for axis, name in self.nest.bounds.items():
             if self.flat:
-                size = next(n for v, n in self.arrays.items() if v.aval.ndim) + ".size"
+                size = f"{arrays[0]}.size" if arrays else self._total_size(name)
             else:
                 size = self._axis_size(axis, name)
             if size != name:
                 lines.append((f"    {name} = {size}", ()))
         return lines
+
+    def _total_size(self, name: str) -> str:
+        """Of a kernel without arrays, which folds what it computes from nothing."""
+        self.values.sizes[name] = math.prod(self.cluster.space.shape)
+        return name
 
     def _axis_size(self, axis: int, name: str) -> str:
         for var, array in self.outputs.items():
