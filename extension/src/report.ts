@@ -111,6 +111,7 @@ export const KernelRow = record({
   bound: withDefault(text, ''),
   compile_ms: withDefault(num, 0),
   cached: withDefault(bool, false),
+  launch: withDefault(text, ''),
   llvm: maybe(Text),
   asm: maybe(Text)
 });
@@ -166,6 +167,14 @@ export const Machine = record({
 });
 export type Machine = Infer<typeof Machine>;
 
+export const Crossing = record({
+  name: text,
+  direction: text,
+  bytes: num,
+  why: text
+});
+export type Crossing = Infer<typeof Crossing>;
+
 export const Summary = record({
   n_kernels: num,
   n_ops: num,
@@ -193,6 +202,7 @@ export const CompileReport = record({
   timings: withDefault(Timings, { runs_ms: [], numpy_ms: [], phases: [], timeline: [] }),
   fallbacks: withDefault(list(Fallback), []),
   kept: withDefault(list(Kept), []),
+  crossings: withDefault(list(Crossing), []),
   verification: maybe(Verification),
   changed: withDefault(text, ''),
   reason: withDefault(text, ''),

@@ -256,6 +256,7 @@ export function photoReport(): CompileReport {
     bound: 'memory',
     compile_ms: 96,
     cached: false,
+    launch: '',
     line_equations: [] as string[][],
     source: '@nb.njit(nogil=True)\ndef kernel(start, stop, gray, blur, n1):\n    pass\n',
     llvm: null,
@@ -426,6 +427,7 @@ export function photoReport(): CompileReport {
       ]
     },
     fallbacks: [],
+    crossings: [],
     kept: [
       { name: 'gray', ...avalOf(GRAY), cost_ms: null },
       { name: 'blur', ...avalOf(BLUR), cost_ms: 0.2 },
@@ -619,6 +621,7 @@ export function fallbackReport(): CompileReport {
     kernels: [],
     timings: { runs_ms: [], numpy_ms: [], phases: [], timeline: [] },
     kept: [],
+    crossings: [],
     verification: null,
     reason: 'WB101 Line 2 must choose a branch, but `err` is only known when the kernel runs.',
     fallbacks: [
