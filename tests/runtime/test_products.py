@@ -20,7 +20,17 @@ CASES = [
 
 @pytest.fixture(params=[1, 2, 3])
 def matmul(request):
-    return products.matmul_on(request.param)
+    """Computes each product both ways: the first call of a shape is BLAS's, the second ours."""
+    matmul = products.matmul_on(request.param)
+    products._choices.clear()
+
+    def both(x, y, **out):
+        first = np.array(matmul(x, y, **out))
+        second = matmul(x, y, **out)
+        np.testing.assert_array_equal(first, second)
+        return second
+
+    return both
 
 
 @pytest.mark.parametrize(("left", "right"), CASES)
@@ -75,3 +85,31 @@ def test_a_layer_of_a_network():
 
     for mine, expected in zip(wb.jit(layer)(x, w), layer(x, w), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-3 * np.abs(expected).max())
+
+
+def ways(choice, seconds, n):
+    """The ways taken in `n` products that take seconds[way]."""
+    taken = []
+    for _ in range(n):
+        way = choice.take()
+        choice.record(way, seconds[way])
+        taken.append(way)
+    return taken
+
+
+def test_the_faster_way_is_taken_and_the_other_tried_again():
+    choice = products._Choice()
+    assert ways(choice, (1.0, 3.0), 2) == [0, 1]
+    later = ways(choice, (1.0, 3.0), 4000)
+    assert 0 < sum(later) < 20  # tried, less and less often
+    crowded = ways(choice, (50.0, 3.0), 200)
+    assert sum(crowded) > 150  # a neighbour took a core
+    free = ways(choice, (1.0, 3.0), 4000)
+    assert sum(free[-2000:]) < 20
+
+
+def test_one_slow_run_changes_little():
+    choice = products._Choice()
+    ways(choice, (1.0, 2.0), 50)
+    choice.record(0, 30.0)
+    assert sum(ways(choice, (1.0, 2.0), 100)) < 30

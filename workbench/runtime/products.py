@@ -1,8 +1,10 @@
-"""Matrix products on our own threads: BLAS computes blocks of the result, one thread each.
+"""Matrix products: on the threads of BLAS, or on our own, whichever is faster at the time.
 
-A BLAS with threads of its own spins at barriers: where another program has a core, a product of 0.1 ms takes 12 ms. So
-BLAS is held to one thread while it works for us, and the blocks are taken as chunks of any other kernel are
-(`threads.launch`). Where the BLAS cannot be held (none that threadpoolctl knows), it is called as it is.
+On a free machine the threads of BLAS do best. But they spin at barriers: where another program has a core, a product of
+0.1 ms takes 12 ms. The other way is to hold BLAS to one thread and to let it compute blocks of the result, which are
+taken as chunks of any other kernel are (`threads.launch`). Both ways are timed for each shape; the faster one is used,
+and the other one tried again, less and less often while it loses. Where the BLAS cannot be held (none that
+threadpoolctl knows), it is called as it is.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,10 @@ SMALL = 1 << 18
 # (or columns) that packing the other operand for each block costs little.
 BLOCK_FLOPS = 8e5
 BLOCK_ROWS = 64
+# Products after which the slower way is tried again: at first, and at most.
+FIRST_TRIAL = 8
+RAREST_TRIAL = 1024
+MOST_CHOICES = 1024
 
 
 class _OneThread:
@@ -65,8 +72,53 @@ class _OneThread:
 _one_thread = _OneThread()
 
 
+class _Choice:
+    """Which of two ways computes products of one shape: the threads of BLAS (0) or ours (1)."""
+
+    __slots__ = ("seconds", "trial_in", "trial_interval")
+
+    def __init__(self) -> None:
+        self.seconds: list[float | None] = [None, None]  # of late: a faster run counts whole, a slower one half
+        self.trial_in = self.trial_interval = FIRST_TRIAL
+
+    def take(self) -> int:
+        theirs, ours = self.seconds
+        if theirs is None or ours is None:
+            return 0 if theirs is None else 1
+        better = int(ours < theirs)
+        self.trial_in -= 1
+        if self.trial_in > 0:
+            return better
+        self.trial_interval = self.trial_in = min(2 * self.trial_interval, RAREST_TRIAL)
+        return 1 - better
+
+    def record(self, way: int, elapsed_s: float) -> None:
+        before = self.seconds[way]
+        was_better = self._better()
+        self.seconds[way] = elapsed_s if before is None else min(elapsed_s, (before + elapsed_s) / 2)
+        if self._better() != was_better:
+            self.trial_in = self.trial_interval = FIRST_TRIAL
+
+    def _better(self) -> int | None:
+        theirs, ours = self.seconds
+        return None if theirs is None or ours is None else int(ours < theirs)
+
+
+_choices: dict[tuple, _Choice] = {}
+
+
+def _choice(left: np.ndarray, right: np.ndarray) -> _Choice:
+    key = (left.shape, left.strides, right.shape, right.strides, left.dtype)
+    found = _choices.get(key)
+    if found is None:
+        if len(_choices) >= MOST_CHOICES:
+            _choices.clear()
+        found = _choices[key] = _Choice()
+    return found
+
+
 def matmul_on(n_threads: int) -> Callable[..., np.ndarray]:
-    """`matmul(left, right, out=None)`, as NumPy's, in blocks on `n_threads` threads."""
+    """`matmul(left, right, out=None)`, as NumPy's, on at most `n_threads` threads of our own where that is faster."""
 
     def matmul(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         k = left.shape[-1]
@@ -74,6 +126,18 @@ def matmul_on(n_threads: int) -> Callable[..., np.ndarray]:
         work = k * math.prod(shape)
         if work <= SMALL or left.dtype.kind not in "fc" or not _one_thread.is_possible:
             return np.matmul(left, right) if out is None else np.matmul(left, right, out=out)
+        if n_threads > 1:
+            choice = _choice(left, right)
+            way = choice.take()
+            begin = perf_counter()
+            result = np.matmul(left, right, out=out) if way == 0 else in_blocks(left, right, out, shape, axis, work)
+            choice.record(way, perf_counter() - begin)
+            return result
+        return in_blocks(left, right, out, shape, axis, work)
+
+    def in_blocks(
+        left: np.ndarray, right: np.ndarray, out: np.ndarray | None, shape: tuple[int, ...], axis: int | None, work: int
+    ) -> np.ndarray:
         with _one_thread.held():
             if axis is None:
                 return np.matmul(left, right) if out is None else np.matmul(left, right, out=out)
