@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import random
 import statistics
 import sys
 import time
@@ -90,10 +91,10 @@ def run_case(case: Case, rounds: int = ROUNDS) -> Row:
         repeats[name] = max(1, int(MIN_SAMPLE_S / max(once, 1e-7)))
     measurements = {name: Measurement(name) for name in case.contestants}
     order = list(case.contestants)
-    for round_ in range(rounds):
-        # Another one begins each round: whoever follows a large array's writer finds the caches cold.
-        shift = round_ % len(order)
-        for name in order[shift:] + order[:shift]:
+    shuffle = random.Random(0).shuffle
+    for _ in range(rounds):
+        shuffle(order)  # whoever follows a writer of large temporaries finds the caches cold
+        for name in order:
             call, n = case.contestants[name], repeats[name]
             begin = time.perf_counter()
             for _ in range(n):

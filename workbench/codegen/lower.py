@@ -25,9 +25,9 @@ from .scalar_math import ScalarFunction, by_name, names_in
 from .strips import ColumnParts, StripMap, columns_of
 from .values import NotStrungError, Values
 
-# Waking a thread costs about 10 us, so that a range should take several times as long to be worth one. The estimate
+# Waking a thread costs 10 to 50 us, so that a range should take several times as long to be worth one. The estimate
 # counts what vectorised loops were measured to do in a core's caches: 60 GB/s and 25 Gflop/s.
-GRAIN_NS = 40_000.0
+GRAIN_NS = 70_000.0
 NS_PER_BYTE = 0.016
 NS_PER_FLOP = 0.04
 # A literal up to here may equal the length of some axis by chance.
