@@ -41,7 +41,8 @@ def verdicts(rows: list[Row]) -> list[str]:
         behind = [f"{row.case} {row.detail} ({row.to_best_peer(OURS):.2f}x)" for row in rows
                   if (row.to_best_peer(OURS) or 1) < 0.9]  # fmt: skip
         lines.append("below 0.9x of the best peer: " + (", ".join(behind) or "none"))
-        slower = [f"{row.case} {row.detail} ({row.ratio(OURS):.2f}x)" for row in rows if (row.ratio(OURS) or 1) < 1]
+        slower = [f"{row.case} {row.detail} ({row.ratio(OURS):.2f}x)" for row in rows
+                  if not row.compiles and (row.ratio(OURS) or 1) < 1]  # fmt: skip
         lines.append("slower than NumPy: " + (", ".join(slower) or "none"))
     return lines
 

@@ -58,6 +58,7 @@ class Row:
     case: str
     detail: str
     measurements: list[Measurement]
+    compiles: bool = False  # the time includes compilation, of which NumPy has none: it is no peer then
 
     def median_us(self, contestant: str) -> float | None:
         return next((m.median_us for m in self.measurements if m.contestant == contestant), None)
@@ -70,6 +71,8 @@ class Row:
     def to_best_peer(self, contestant: str) -> float | None:
         """How many times faster than the fastest of the others."""
         others = [m.median_us for m in self.measurements if m.contestant != contestant]
+        if self.compiles:
+            others = [m.median_us for m in self.measurements if m.contestant not in (contestant, BASELINE)]
         ours = self.median_us(contestant)
         return min(others) / ours if ours and others else None
 
