@@ -6,11 +6,15 @@ A test that takes `golden` compares a text with the file of the same name beside
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+# Which call runs where would depend on the clock; tests/runtime/test_trial.py turns it on.
+os.environ.setdefault("WORKBENCH_NUMPY_TRIALS", "0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,6 +12,10 @@ from ..frontend.diagnostics import EXPLANATIONS as TRACING
 EXPLANATIONS: dict[str, str] = {
     **TRACING,
     "WB000": "An error of the workbench that has no code of its own.",
+    "WB500": """NumPy is faster than the compiled program for arguments of these types and sizes: a loop of many small
+steps, say. Some first calls were timed both ways; calls of this kind now run in NumPy, others still compiled. Larger
+arrays, or the loop's body written over whole arrays, change that. `config.numpy_trials = False` keeps such programs
+compiled.""",
     "WB600": "There is no device of that name: there are numpy, cpu, cuda, cuda:1 ... and cuda-sim.",
     "WB601": """CUDA needs two more packages: numba-cuda, which compiles, and CuPy, which has the arrays.
   pip install "jit-workbench[cuda]"

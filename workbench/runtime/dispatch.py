@@ -33,6 +33,7 @@ from .fast_path import MISS, fast_call
 from .function_parts import FunctionParts
 from .log import logger
 from .loops import LoopAbortedError
+from .trial import Trial, needs_trial
 
 
 @dataclass(eq=False, slots=True)
@@ -45,10 +46,13 @@ class Specialisation:
     # Where the result is one new array and nothing else needs care, the position of that array; else None.
     direct: int | None = None
     fast: tuple[int, Callable[..., Any] | None] | None = None  # made at its second call: `fast_call`, for N arguments
+    trial: Trial | None = None  # while it is not known whether NumPy is faster
 
     def __post_init__(self) -> None:
         traced = self.traced
         plan = self.compilation.plan
+        if config.numpy_trials and self.compilation.device == "cpu" and needs_trial(plan):
+            self.trial = Trial()
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
         leaves = traced.out_leaves
@@ -68,6 +72,10 @@ class Specialisation:
             if input_key(capture.read()) != key:
                 return False
         return True
+
+    def is_usable(self, leaves: list[Any]) -> bool:
+        """Whether this version may run at once: it is no longer on trial, current, and NumPy is not needed."""
+        return self.trial is None and self.is_current() and not self.needs_numpy(leaves)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """The program's inputs: the traced leaves of the arguments, then what it captured."""
@@ -207,7 +215,7 @@ class CompiledFunction:
                 found = self._state.specialisations.get(tuple(key))
                 if found is not None:
                     entry = found[-1]
-                    if type(entry) is Specialisation and entry.is_current() and not entry.needs_numpy(leaves):
+                    if type(entry) is Specialisation and entry.is_usable(leaves):
                         self._remember(entry, args)
                         try:
                             if entry.direct is not None and only_arrays:
@@ -234,12 +242,20 @@ class CompiledFunction:
         if self.place == "cpu" and not self._settled and _on_device(args, kwargs):
             return self._on(available("cuda"))(*args, **kwargs)
         parts: FunctionParts | None = None
+        tried: Specialisation | None = None
         try:
             entry, leaves = self.specialise(args, kwargs)
             if isinstance(entry, Fallback):
                 parts = entry.parts
+            elif entry.trial is not None and entry.trial.wants_numpy and not self.is_strict:
+                tried = entry
             elif not entry.needs_numpy(leaves):
-                return entry.call(leaves)
+                begin = time.perf_counter()
+                result = entry.call(leaves)
+                if entry.trial is not None:
+                    entry.trial.record_compiled(time.perf_counter() - begin)
+                    self._settle(entry, args, kwargs)
+                return result
         except LoopAbortedError as error:
             logger.warning("%s runs in NumPy this time: %s", self.name, error)
             failure: Exception | None = None
@@ -257,11 +273,29 @@ class CompiledFunction:
         # written to the arguments yet: NumPy raises the user's errors, and leaves the arguments as it would have.
         if parts is not None:
             return parts(*args, **kwargs)
+        begin = time.perf_counter()
         with running_in_numpy():
             result = self.fn(*args, **kwargs)
         if failure is not None:
             self._blame(failure, args, kwargs)
+        if tried is not None and tried.trial is not None:
+            tried.trial.record_numpy(time.perf_counter() - begin)
+            self._settle(tried, args, kwargs)
         return result
+
+    def _settle(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
+        """End the trial of a version, if it is decided. Where NumPy is faster, calls of this kind stay there."""
+        found = entry.trial
+        if found is None or found.compiled_wins is None:
+            return
+        entry.trial = None
+        if not found.compiled_wins:
+            took = f"{min(found.numpy_s) * 1e3:.3g} ms in NumPy, {found.best_compiled_s * 1e3:.3g} ms compiled"
+            message = (
+                f"WB500  {self.name} runs in NumPy, which is faster for arguments of these types and sizes: {took}."
+            )
+            logger.info("%s", message)
+            self._fall_back(TracingError(message, code="WB500"), args, kwargs)
 
     def _blame(self, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
         """What raised in the compiler did not raise in NumPy: a bug of ours. Calls of this kind stay in NumPy."""
@@ -272,6 +306,9 @@ class CompiledFunction:
         logger.warning("%s", message)
         reason = TracingError(message, code="WB903")
         reason.__cause__ = failure
+        self._fall_back(reason, args, kwargs)
+
+    def _fall_back(self, reason: TracingError, args: tuple, kwargs: dict[str, Any]) -> None:
         key, _ = self._key(args, kwargs)
         with self._state.lock:
             found = self._state.specialisations.get(key, [])
