@@ -497,3 +497,12 @@ def test_what_the_compiler_cannot_do_numpy_does(monkeypatch):
     assert reason.code == "WB903" and "a bug of ours" in str(reason)
     with pytest.raises(BackendError):
         wb.jit(lambda x: x * 3, strict=True)(np.arange(3.0))
+
+
+def test_integer_powers_raise_where_an_exponent_is_negative():
+    power = wb.jit(lambda a, b: a**b)
+    a, b = np.arange(6).reshape(2, 3), np.arange(3)
+    np.testing.assert_array_equal(power(a, b), a**b)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        power(a, -b)
+    np.testing.assert_array_equal(power(a, b), a**b)

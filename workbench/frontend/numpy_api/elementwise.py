@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .library import numpy_call
 from .operands import bind, cast, constant_like, dtype_of, full_like_operand, is_tracer, unsupported
 from .promotion import BOOL
 
@@ -143,6 +144,8 @@ def divmod_rule(x: Any, y: Any, *, out: tuple[np.dtype, ...]) -> tuple[Any, Any]
 def power_rule(x: Any, y: Any, *, out: tuple[np.dtype, ...]) -> Any:
     if not is_tracer(y) and out[0].kind in "iu" and y < 0:
         raise ValueError("Integers to negative integer powers are not allowed.")
+    if is_tracer(y) and out[0].kind == "i":
+        return numpy_call("power", x, y)  # which raises where an exponent is negative
     return bind("pow", x, y)
 
 
