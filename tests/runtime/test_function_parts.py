@@ -164,3 +164,19 @@ def test_explain_shows_the_parts():
     assert report.summary.n_kernels >= 2 and report.summary.numpy_ms
     lines = report.cell.source.splitlines()
     assert any("np.unique" in lines[f.span.line - 1] for f in report.fallbacks)
+
+
+def test_what_has_written_is_not_run_again(monkeypatch):
+    parts = parts_of(mixed, np.zeros(10))
+    x = np.arange(10.0)
+
+    def write_and_fail(*args, **kwargs):
+        x[0] += 1
+        error = ValueError("late")
+        error.arguments_written = True
+        raise error
+
+    monkeypatch.setattr("workbench.runtime.parts.run_cell", write_and_fail)
+    with pytest.raises(ValueError, match="late"):
+        parts.run((x,), {}, timed=False)
+    np.testing.assert_array_equal(x, [1.0, *range(1, 10)])

@@ -22,6 +22,7 @@ from ..report.merge import parts_report
 from ..report.schema import Verification
 from ..runtime import cells as runtime_cells
 from ..runtime.compilation import Source
+from ..runtime.executable import has_written
 from ..runtime.limits import machine_limits
 from ..runtime.parts import PartedRun, can_be_split, statements_of
 from . import baseline
@@ -112,12 +113,14 @@ class _Job:
                 raise
             failure = error
         except WorkbenchError as error:
-            if not isinstance(error, BackendError):
+            if not isinstance(error, BackendError) or has_written(error):
                 raise
             failure = error
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
+            if has_written(error):
+                raise
             failure = error
         else:
             self.namespace.update(result.values)

@@ -62,7 +62,7 @@ def parts_report(parts: Sequence[Any], whole: Any, kept: Callable[[str], bool]) 
         elif part.compilation.plan.steps:
             rows.append(build_report(part.compilation))
     if any(isinstance(row, CompileReport) for row in rows):
-        return merge_reports(rows, Cell(whole.label, whole.text, whole.filename), kept)
+        return _Merge(rows, Cell(whole.label, whole.text, whole.filename), kept).report()
     in_numpy = [part for part in parts if isinstance(part, NumpyPart)]
     return numpy_report(whole, in_numpy[0].reason, [sum(part.time_ms for part in in_numpy)])
 
@@ -77,12 +77,9 @@ def _numpy_statements(part: NumpyPart, whole: Any) -> NumpyStatements:
     return NumpyStatements(title, fallback, part.reads, values, part.time_ms)
 
 
-def merge_reports(parts: Sequence[ReportPart], cell: Cell, kept: Callable[[str], bool]) -> CompileReport:
-    """The report of a cell whose `parts` ran one after the other. kept: whether a name outlives the cell."""
-    return _Merge(parts, cell, kept).report()
-
-
 class _Merge:
+    """The report of a cell whose `parts` ran one after the other."""
+
     def __init__(self, parts: Sequence[ReportPart], cell: Cell, kept: Callable[[str], bool]):
         self.cell = cell
         self.kept = kept

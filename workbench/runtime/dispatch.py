@@ -29,6 +29,7 @@ from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array,
 from .compilation import Compilation, Source, compile_traced
 from .cuda.executable import DeviceExecutable
 from .devices import accelerator, available, canonical, chosen
+from .executable import has_written
 from .fast_path import MISS, fast_call
 from .function_parts import FunctionParts
 from .log import logger
@@ -470,11 +471,6 @@ class CompiledFunction:
             return Source(self.name, "".join(lines), code.co_filename if code else "", max(first, 1))
         except (OSError, TypeError):
             return Source(self.name, "", code.co_filename if code else "")
-
-
-def has_written(error: BaseException) -> bool:
-    """Whether arguments had been written to when `error` was raised, so that the code must not run again."""
-    return getattr(error, "arguments_written", False)
 
 
 class _Identity:

@@ -50,6 +50,11 @@ GUARD = ("except BaseException as error:", "    error.arguments_written = True",
 TimelineEntry = tuple[str, float, float] | tuple[str, float, float, int]
 
 
+def has_written(error: BaseException) -> bool:
+    """Whether arguments had been written to when `error` was raised, so that the code must not run again."""
+    return getattr(error, "arguments_written", False)
+
+
 class Totals:
     """A timeline of steps that run again and again: what each took in all, from its first beginning, and how often it
     ran."""

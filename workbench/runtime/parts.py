@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BackendError, TracingError
+from ..errors import TracingError
 from ..frontend.cells import trace_cell
 from ..frontend.scopes import running_in_numpy
 from ..ir import Aval
 from .cells import CellPart, CellResult, Options, run_cell
 from .compilation import Source
+from .executable import has_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,12 @@ class PartedRun:
             except TracingError as error:
                 end, reason = self._refused(error, begin, end), error
                 continue
-            except BackendError as error:
-                self._in_numpy(begin, end, error)
-                return end, reason
+            except (MemoryError, RecursionError):
+                raise
             except Exception as error:
-                # The user's mistake, which NumPy reports best at its own statement.
+                if has_written(error):
+                    raise
+                # The user's mistake, which NumPy reports best at its own statement, or ours.
                 self._in_numpy(begin, end, error)
                 return end, reason
             self.namespace.update(result.values)
