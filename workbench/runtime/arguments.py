@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,14 +32,43 @@ def describe_key(key: tuple) -> str:
     return str(Aval(key[1], key[0])) if isinstance(key[0], np.dtype) else key[0].__name__
 
 
-def overlapping(inputs: Sequence[np.ndarray], written: Iterable[int]) -> tuple[int, int] | None:
+def overlapping(inputs: Sequence[Any], written: Iterable[int]) -> tuple[int, int] | None:
     """A written input and another one that may share its memory: a program that does not know would read old values."""
     for i in written:
         for k, other in enumerate(inputs):
-            both = isinstance(inputs[i], np.ndarray) and isinstance(other, np.ndarray)
-            if k != i and both and np.may_share_memory(inputs[i], other):
+            if k == i:
+                continue
+            if isinstance(inputs[i], np.ndarray) and isinstance(other, np.ndarray):
+                shared = np.may_share_memory(inputs[i], other)
+            else:
+                mine, others = _device_memory(inputs[i]), _device_memory(other)
+                shared = mine is not None and others is not None and mine[0] < others[1] and others[0] < mine[1]
+            if shared:
                 return i, k
     return None
+
+
+def _device_memory(value: Any) -> tuple[int, int] | None:
+    """The addresses from which to which an array of a GPU reaches; None of anything else."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None or isinstance(value, np.ndarray | np.generic):
+        return None
+    shape, itemsize = interface["shape"], np.dtype(interface["typestr"]).itemsize
+    strides, low = interface.get("strides"), interface["data"][0]
+    if 0 in shape:
+        return low, low
+    if strides is None:
+        return low, low + itemsize * math.prod(shape)
+    steps = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
+    return low + sum(s for s in steps if s < 0), low + sum(s for s in steps if s > 0) + itemsize
+
+
+def is_writeable(value: Any) -> bool:
+    """Whether the memory of an array, here or on a GPU, may be written."""
+    if isinstance(value, np.ndarray):
+        return value.flags.writeable
+    interface = getattr(value, "__cuda_array_interface__", None)
+    return interface is not None and not interface["data"][1]
 
 
 def layout_of(value: Any) -> str:

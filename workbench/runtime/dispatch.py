@@ -25,7 +25,17 @@ from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
 from ..fusion import ViewStep
 from ..ir import Aval
-from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key, as_array, input_key, layout_of, overlapping
+from .arguments import (
+    ALIGNED,
+    C_CONTIGUOUS,
+    STATIC_TYPES,
+    array_key,
+    as_array,
+    input_key,
+    is_writeable,
+    layout_of,
+    overlapping,
+)
 from .compilation import Compilation, Source, compile_traced
 from .cuda.executable import DeviceExecutable
 from .devices import accelerator, available, canonical, chosen
@@ -89,14 +99,18 @@ class Specialisation:
         if not written:
             return False
         inputs = self.inputs(leaves)
-        return overlapping(inputs, written) is not None or not all(inputs[i].flags.writeable for i in written)
+        return overlapping(inputs, written) is not None or not all(is_writeable(inputs[i]) for i in written)
 
     def call(self, leaves: list[Any], run: Callable[..., tuple[np.ndarray, ...]] | None = None) -> Any:
         """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
         inputs = self.inputs(leaves) if self.traced.captures else leaves
         executable = self.compilation.executable
-        convert = executable.as_input if isinstance(executable, DeviceExecutable) else as_array
-        results = (run or executable.run)(*[convert(x) for x in inputs])
+        if isinstance(executable, DeviceExecutable):
+            # What is written must be of the device's own kind of array, over the same memory.
+            given = inputs = [executable.as_input(x) for x in inputs]
+        else:
+            given = [as_array(x) for x in inputs]
+        results = (run or executable.run)(*given)
         return self.traced.rebuild(results, inputs)
 
 

@@ -20,6 +20,9 @@ from workbench.runtime.cuda.kernels import simulated_kernel
 LAUNCHES: list[str] = []
 KERNELS: dict[str, Kernel] = {}
 LIMIT_BYTES = [1 << 40]
+SHARED: list[int] = []  # the dynamic shared memory that kernels asked for
+# What NumPy's arrays have and CuPy's (14.2) have not.
+NOT_CUPYS = frozenset("ctypes getfield resize setfield setflags to_device __array_namespace__ __array_struct__".split())
 _capturing: list[list[Any]] = []
 _kept: list[Any] = []
 
@@ -34,7 +37,17 @@ class Array:
     def __init__(self, host: np.ndarray):
         self.host = host
 
+    @property
+    def flags(self) -> Any:
+        flags = self.host.flags
+        return SimpleNamespace(
+            c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=flags.owndata, fnc=flags.fnc,
+            forc=flags.forc,
+        )  # fmt: skip
+
     def __getattr__(self, name: str) -> Any:
+        if name in NOT_CUPYS:
+            raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
         found = getattr(self.host, name)
         return (lambda *args, **kwargs: wrapped(found(*args, **kwargs))) if callable(found) else wrapped(found)
 
@@ -156,14 +169,20 @@ class Function:
 
 
 class Event:
-    def record(self) -> None:
+    def __init__(self, block: bool = False, disable_timing: bool = False): ...
+
+    def record(self, stream: Stream | None = None) -> None:
         self.time = time.perf_counter()
 
     def synchronize(self) -> None: ...
 
 
 class Stream:
+    ptr = 0
+
     def __init__(self, non_blocking: bool = False): ...
+
+    def wait_event(self, event: Event) -> None: ...
 
     def __enter__(self) -> Stream:
         return self
@@ -213,7 +232,8 @@ def install(monkeypatch: Any) -> ModuleType:
             memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             runtime=SimpleNamespace(getDeviceProperties=lambda ordinal: {"name": b"Imagined GPU"}),
             driver=SimpleNamespace(
-                CU_FUNC_ATTRIBUTE_NUM_REGS=4, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES=1, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES=3,
+                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8, CU_FUNC_ATTRIBUTE_NUM_REGS=4, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES=1, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES=3,
+                funcSetAttribute=lambda function, attribute, value: SHARED.append(value),
                 funcGetAttribute=lambda attribute, function: attribute * 10,
                 occupancyMaxActiveBlocksPerMultiprocessor=lambda function, threads, shared: 7,
             ),

@@ -64,11 +64,64 @@ def test_views_are_read_where_they_are(cupy):
 
 
 def test_what_the_device_has_no_routine_for_crosses_to_the_host(cupy):
-    a = np.array([[2.0, 1.0], [1.0, 3.0]])
-    f = wb.jit(lambda a: np.linalg.eigh(a * 2.0)[0] + 1.0, device="cuda")
-    np.testing.assert_allclose(f(a), np.linalg.eigh(a * 2.0)[0] + 1.0)
+    a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+    f = wb.jit(lambda a, b: np.linalg.lstsq(a * 2.0, b)[0] + 1.0, device="cuda")
+    np.testing.assert_allclose(f(a, b), np.linalg.lstsq(a * 2.0, b)[0] + 1.0)
     whys = [(c.direction, c.why) for c in f.compilations[0].crossings]
     assert whys[0] == ("to device", "input") and whys[-1] == ("to host", "result") and len(whys) >= 4
+
+
+def test_what_a_routine_refuses_is_for_the_host_to_decide(cupy, monkeypatch):
+    def refuse(*args):
+        raise RuntimeError("cuSOLVER objects")
+
+    a = np.array([[2.0, 1.0], [1.0, 3.0]])
+    monkeypatch.setattr(cupy.linalg, "inv", refuse)
+    g = wb.jit(lambda a: np.linalg.inv(a * 2.0), device="cuda")
+    np.testing.assert_allclose(g(a), np.linalg.inv(a * 2.0))
+    assert {c.why for c in g.compilations[0].crossings} == {"input", "inv", "result"}
+    with pytest.raises(np.linalg.LinAlgError):
+        g(np.zeros((2, 2)))
+
+
+def test_results_have_memory_of_their_own(cupy):
+    def f(a):
+        return a.T.copy(), np.ones(3), a[::2].copy()
+
+    a = cupy.asarray(np.arange(12.0).reshape(4, 3))
+    compiled = wb.jit(f, device="cuda")
+    for result in (*compiled(a), *compiled(a)):
+        result[...] = -1.0
+    np.testing.assert_array_equal(cupy.asnumpy(a), np.arange(12.0).reshape(4, 3))
+    for mine, reference in zip(compiled(a), f(np.arange(12.0).reshape(4, 3)), strict=True):
+        np.testing.assert_array_equal(cupy.asnumpy(mine), reference)
+
+
+def test_arguments_that_overlap_on_the_device_are_left_to_its_own_numpy(cupy):
+    def shift(a, b):
+        a[...] = b + 1.0
+        a *= 2.0
+
+    compiled = wb.jit(shift, device="cuda")
+    whole, expected = cupy.asarray(np.arange(6.0)), np.arange(6.0)
+    from workbench.runtime.arguments import overlapping
+
+    assert overlapping([whole[1:], whole[:-1]], [0]) == (0, 1)
+    assert overlapping([whole[:3], whole[3:]], [0]) is None
+    compiled(whole[:3], whole[3:])
+    shift(expected[:3], expected[3:])
+    np.testing.assert_array_equal(cupy.asnumpy(whole), expected)
+
+
+def test_loops_of_a_known_length_are_recorded(cupy):
+    def steps(x):
+        return wb.lax.fori_loop(0, 6, lambda i, x: x - x.sum() * 0.01, x)
+
+    f = wb.jit(steps, device="cuda")
+    x = np.arange(20.0)
+    for number in range(4):
+        np.testing.assert_allclose(f(x), steps(x), rtol=1e-12)
+        assert (f.compilations[0].executable._replay is not None) == (number >= 2)
 
 
 def test_updates_reach_arrays_of_the_device(cupy):

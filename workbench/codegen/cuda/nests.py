@@ -31,6 +31,8 @@ WORDS = frozenset(
     "cuda math i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
 )
 
+MOST_SHARED_BYTES = 40 << 10  # of arrays of a fixed size: 48 KiB are all that a kernel may declare
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -159,6 +161,10 @@ class DeviceNest(Nest):
         is_columns = self.shape_kind == "columns"
         if is_columns:
             self.team = "thread" if n >= t.many_columns or length <= t.column_lanes else "columns"
+            # Lanes of columns meet in shared memory, with two states for each reduction at most.
+            dtypes = [eqn.invars[0].aval.dtype for folds, _ in self.rounds for eqn in folds]
+            if 2 * t.threads * sum(max(dtype.itemsize, 8) for dtype in dtypes) > MOST_SHARED_BYTES:
+                self.team = "thread"
             lanes = t.column_lanes if self.team == "columns" else 1
         else:
             self.team = "thread" if length <= t.short_row and self.outer else "rows"
@@ -296,10 +302,12 @@ class DeviceNest(Nest):
                 block.line(line, self._numbers(fold.eqn))
 
     def _shared_array(self, state: State) -> str:
-        """An array of the block's with an element for each thread. Lines at the top: shared memory has no scope."""
+        """An array of the block's with an element for each thread, or each warp where these meet by shuffles. Lines at
+        the top: shared memory has no scope."""
         name = self.namer.fresh(f"{state.name}_shared")
         kind = "boolean" if state.dtype.kind == "b" else state.dtype.name
-        self.root.items.insert(0, (f"{name} = cuda.shared.array({self.tuning.threads}, types.{kind})", ()))
+        n = self.tuning.threads // (self.tuning.warp if self.meets == "warp shuffles" else 1)
+        self.root.items.insert(0, (f"{name} = cuda.shared.array({n}, types.{kind})", ()))
         if self.root.open_loop is not None:
             self.root.open_loop += 1
         return name
@@ -323,7 +331,7 @@ class DeviceNest(Nest):
                     continue
                 n_bytes += -(-size // 16) * 16
             kept[var] = first
-        self.shared_bytes = n_bytes
+        self.shared_bytes = n_bytes  # beside the arrays in which lanes meet, which are few and small
         return kept
 
     def _allocate_cache(self, reused: dict[Var, int], length: str) -> dict[Var, str]:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
+import os
+import shutil
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -35,9 +39,30 @@ def numba_cuda() -> Any:
             code="WB601",
             fixes=('pip install "jit-workbench[cuda]"',),
         )
+    folder = toolkit_folder()
+    if folder and not (os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")):
+        # numba-cuda finds libnvvm and libdevice in NVIDIA's packages, or else through this variable alone.
+        os.environ["CUDA_HOME"] = folder
     from numba import cuda
 
     return cuda
+
+
+def toolkit_folder() -> str:
+    """The folder of an installed CUDA toolkit that has libnvvm, "" where there is none, or where NVIDIA's packages
+    have libnvvm themselves."""
+    found = importlib.util.find_spec("nvidia")
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        if any(Path(folder).glob("*/nvvm/lib*/libnvvm*")) or any(Path(folder).glob("*/lib*/libnvvm*")):
+            return ""
+        if any(Path(folder).glob("*/bin/**/nvvm*.dll")):
+            return ""
+    compiler = shutil.which("nvcc")
+    places = [Path(compiler).resolve().parents[1]] if compiler else []
+    for place in (*places, Path("/usr/local/cuda"), *sorted(Path("/usr/local").glob("cuda-*"), reverse=True)):
+        if any((place / "nvvm").glob("lib*/libnvvm*")):
+            return str(place)
+    return ""
 
 
 @cache
@@ -73,16 +98,18 @@ def compile_to_ptx(function: Callable[..., None], signature: tuple[Any, ...], ca
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the compiler's own, of no concern to the user
         try:
+            # Older versions know one calling convention only.
+            abi = {"abi": "numba"} if "abi" in inspect.signature(compiler.compile_cuda).parameters else {}
             result = compiler.compile_cuda(
                 function, None, signature, debug=False, lineinfo=False, fastmath=False, nvvm_options=options,
-                cc=capability, abi="numba",
+                cc=capability, **abi,
             )  # fmt: skip
             library = result.library
             entry = library.get_function(result.fndesc.llvm_func_name)
             library._entry_name = result.fndesc.llvm_func_name
             compiler.kernel_fixup(entry, False)
             nvvm.set_launch_bounds(entry, None)
-            (text,) = library.get_asm_strs(cc=capability)
+            text = library.get_asm_str(cc=capability)
         except Exception as error:
             message = f"kernel {function.__name__} does not compile to PTX: a bug of ours, not of your code\n{error}"
             raise BackendError(message) from error

@@ -20,12 +20,14 @@ from ...codegen.kernel import Kernel
 from ...errors import DeviceError
 from ...ir import Equation
 from .driver import why_not
-from .kernels import DeviceKernel, Packer, kernel_ptx
+from .kernels import DeviceKernel, Packer, assemble, kernel_ptx
 from .library import library_call
 
 COPY_BYTES = 1 << 30  # well past any cache
 MATRIX = 8192
 REPEATS = 7
+# Dynamic shared memory that a kernel gets without asking: 48 KiB, less what its arrays of a fixed size take.
+FREE_SHARED_BYTES = 32 << 10
 
 
 class CupyMemory:
@@ -101,18 +103,12 @@ class CupyMemory:
 
     def compile(self, kernel: Kernel) -> DeviceKernel:
         ptx, compile_ms, from_disk = kernel_ptx(kernel, self.capability)
-        module = self.cupy.cuda.Module()
-        try:
-            module.load(ptx.rstrip("\0").encode() + b"\0")
-        except Exception as error:
-            if "UNSUPPORTED_PTX_VERSION" in str(error).upper().replace(" ", "_"):
-                what = "the NVIDIA driver is too old for the PTX that the installed NVVM writes"
-                check = "nvidia-smi --query-gpu=driver_version --format=csv"
-                fix = "update the driver, or install an older nvidia-nvvm"
-                raise DeviceError(f"WB603  {what}.\n   Check  {check}\n   Fix    {fix}", code="WB603") from error
-            raise
-        function = module.get_function(entry_name(ptx))
+        function = self._load(ptx).get_function(entry_name(ptx))
         geometry = kernel.geometry
+        if geometry.shared_bytes > FREE_SHARED_BYTES:
+            driver = self.cupy.cuda.driver
+            attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            driver.funcSetAttribute(function.ptr, attribute, geometry.shared_bytes)
         pack = Packer(kernel)
 
         def run(grid: tuple[int, int], block: tuple[int, int], shared_bytes: int, *args: Any) -> None:
@@ -120,6 +116,24 @@ class CupyMemory:
 
         resources = self._resources(function, geometry.block[0] * geometry.block[1], geometry.shared_bytes)
         return DeviceKernel(kernel, run, ptx, compile_ms, from_disk, self.capability, resources)
+
+    def _load(self, ptx: str) -> Any:
+        """A module of the driver. A driver that is older than the PTX may still take what its assembler makes of it."""
+        module = self.cupy.cuda.Module()
+        try:
+            module.load(ptx.rstrip("\0").encode() + b"\0")
+        except Exception as error:
+            if "UNSUPPORTED_PTX_VERSION" not in str(error).upper().replace(" ", "_"):
+                raise
+            try:
+                module = self.cupy.cuda.Module()
+                module.load(assemble(ptx, self.capability)[0])
+            except Exception:  # noqa: BLE001  # no assembler, or one that is as new as the PTX: the first reason counts
+                what = "the NVIDIA driver is too old for the PTX that the installed NVVM writes"
+                check = "nvidia-smi --query-gpu=driver_version --format=csv"
+                fix = "update the driver, or install an older nvidia-nvvm"
+                raise DeviceError(f"WB603  {what}.\n   Check  {check}\n   Fix    {fix}", code="WB603") from error
+        return module
 
     def _resources(self, function: Any, n_threads: int, shared_bytes: int) -> dict[str, int]:
         """Registers and memory of a loaded kernel, and how many of its blocks one SM holds."""
@@ -178,16 +192,26 @@ class CupyMemory:
                 run(buffers)  # leaves in the pool what the capture takes from it: nothing may be allocated there
                 stream.synchronize()
                 stream.begin_capture()
-                results = run(buffers)
-                graph = stream.end_capture()
+                try:
+                    results = run(buffers)
+                finally:
+                    graph = stream.end_capture()
         lock = threading.Lock()
+        # The buffers are shared: a replay on another stream waits until the last one's results are copied out.
+        done, last = cupy.cuda.Event(disable_timing=True), [None]
 
         def replay(*given: Any) -> tuple[Any, ...]:
             with lock:
+                current = cupy.cuda.get_current_stream()
+                if last[0] is not None and last[0] != current.ptr:
+                    current.wait_event(done)
                 for buffer, array in zip(buffers, given, strict=True):
                     buffer[...] = array
                 graph.launch()
-                return tuple(result.copy() for result in results)
+                copies = tuple(result.copy() for result in results)
+                done.record(current)
+                last[0] = current.ptr
+                return copies
 
         replay.keeps = (pool, graph, stream)  # type: ignore[attr-defined]  # they must live as long as the graph
         return replay

@@ -40,9 +40,12 @@ from .memory import Crossing, Memory
 
 # A graph costs one launch and a copy of each input and result: from a few kernels on that is less.
 LEAST_LAUNCHES = 4
+MOST_LAUNCHES = 2000  # a graph of more nodes takes longer to build than its launches take
 MOST_RECORDED_BYTES = 16 << 20  # of inputs and results; beyond, kernels take longer than their launches
 # What runs once or twice is not worth a recording.
 RUNS_BEFORE_RECORDING = 2
+# A routine that refused so often is not asked again.
+MOST_REFUSALS = 5
 
 Values = dict[Var, Any]
 Action = Callable[[Values], None]
@@ -82,14 +85,33 @@ class DeviceExecutable:
                 name: self.memory.compile(kernel.finish) for name, kernel in self.kernels.items() if kernel.finish
             }
             self._program = _Program(self, self.plan)
+        self.shared = _shared_results(self.plan)
         self._n_runs = 0
         self._replay: Callable[..., tuple[Any, ...]] | None = None
-        # Library calls may allocate, and what the host decides cannot be recorded.
-        fixed = all(isinstance(step, Cluster | ViewStep) for step in self.plan.steps)
-        fixed = fixed and all(isinstance(atom, Var) for atom in self.plan.outvars)
         n_bytes = sum(v.aval.nbytes for v in (*self.plan.jaxpr.invars, *self.plan.outvars))
-        many = len(self.compiled) + len(self.finishers) >= LEAST_LAUNCHES
-        self.can_record = fixed and many and n_bytes <= MOST_RECORDED_BYTES
+        n_launches = self._launches(self.plan)
+        self.can_record = LEAST_LAUNCHES <= n_launches <= MOST_LAUNCHES and n_bytes <= MOST_RECORDED_BYTES
+
+    def _launches(self, plan: Plan) -> int:
+        """How often a run of `plan` launches something, or 0 if a run cannot be recorded: library calls may allocate,
+        constants are copied there, and what the host decides depends on values."""
+        atoms = (*plan.outvars, *(a for step in plan.steps if isinstance(step, ViewStep) for a in step.eqn.invars))
+        if not all(isinstance(atom, Var) for atom in atoms):
+            return 0
+        total = 0
+        for step in plan.steps:
+            if isinstance(step, Cluster):
+                total += 1 + (step.id in self.finishers)
+            elif isinstance(step, LoopStep) and step.condition is None:
+                inside = self._launches(step.body)
+                if not inside or not all(isinstance(atom, Var) for atom in step.eqn.invars):
+                    return 0
+                # A loop also copies a row of each operand that it goes through, and of each result that it stacks.
+                n_rows = len(step.eqn.outvars) - step.eqn.params["num_carry"]
+                total += step.eqn.params["length"] * (inside + n_rows)
+            elif not isinstance(step, ViewStep):
+                return 0
+        return total
 
     @property
     def source(self) -> str:
@@ -97,10 +119,12 @@ class DeviceExecutable:
         return "\n".join(f"{step.id}: {', '.join(map(str, step_outputs(step)))}" for step in self.plan.steps)
 
     def as_input(self, value: Any) -> Any:
-        """An argument as `run` takes it."""
-        if type(value) is np.ndarray or hasattr(value, "__cuda_array_interface__"):
-            return value
-        return np.asarray(value)
+        """An argument as `run` takes it: an ndarray, or an array of the device, without a copy where it is there."""
+        if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__cuda_array_interface__"):
+            return np.asarray(value)
+        with self.memory.working():
+            own = self.memory.adopt(value)
+        return value if own is None else own
 
     def run(self, *arrays: Any) -> tuple[Any, ...]:
         return self._run(arrays, None)
@@ -143,7 +167,10 @@ class DeviceExecutable:
                     stays = True
                 inputs.append(own)
             results = self._compute(inputs, crossed, timeline)
-            if not stays:
+            if stays:
+                # What shares memory with an argument, a constant or another result gets memory of its own.
+                results = tuple(r.copy() if k in self.shared else r for k, r in enumerate(results))
+            else:
                 for var, result in zip(self.plan.outvars, results, strict=True):
                     hint = var.hint if isinstance(var, Var) else ""
                     crossed.append(Crossing(hint, "to host", result.nbytes, "result"))
@@ -171,6 +198,24 @@ class DeviceExecutable:
         except Exception as error:  # noqa: BLE001  # whatever the driver refuses to record, launches one by one will do
             logger.info("%s: the launches were not recorded: %s", self.memory.device, error)
             return None
+
+
+def _shared_results(plan: Plan) -> frozenset[int]:
+    """The results that are views of a program's input or constant, or of an earlier result."""
+    base: dict[Var, Var] = {}
+    for step in plan.steps:
+        if isinstance(step, ViewStep) and isinstance(step.eqn.invars[0], Var):
+            base[step.eqn.outvars[0]] = base.get(step.eqn.invars[0], step.eqn.invars[0])
+    seen = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
+    shared = set()
+    for k, atom in enumerate(plan.outvars):
+        if isinstance(atom, Var):
+            memory = base.get(atom, atom)
+            # An input that is returned as it is was written, or is the caller's own: `Outputs.rebuild` sees to it.
+            if memory in seen and (memory is not atom or memory not in plan.jaxpr.invars):
+                shared.add(k)
+            seen.add(memory)
+    return frozenset(shared)
 
 
 def _size(n_bytes: float) -> str:
@@ -246,7 +291,7 @@ class _Program:
                 if isinstance(step, LibraryStep):
                     own = self.memory.library(eqn, function)
                     if own is not None:
-                        return self._call(eqn, own)
+                        return self._call_or_host(eqn, own, function)
                 return self._on_host(eqn, function)
             case BranchStep():
                 return self._branch(step)
@@ -282,6 +327,26 @@ class _Program:
             results = function(*(self._read(a, values) for a in eqn.invars), **params)
             for out, result in zip(eqn.outvars, results if eqn.primitive.multiple_results else (results,), strict=True):
                 values[out] = self.memory.in_order(result) if ordered else result
+
+        return action
+
+    def _call_or_host(self, eqn: Equation, own: Callable[..., Any], function: Callable[..., Any]) -> Action:
+        """The device's routine; where it refuses (a singular matrix, an index out of range, a size that it does not
+        take), the host's, which then raises what NumPy raises, or computes what NumPy computes."""
+        there, here = self._call(eqn, own), self._on_host(eqn, function)
+        refusals = 0
+
+        def action(values: Values) -> None:
+            nonlocal refusals
+            if refusals < MOST_REFUSALS:
+                try:
+                    return there(values)
+                except self.memory.memory_errors:
+                    raise
+                except Exception as error:  # noqa: BLE001  # whatever a library objects to
+                    refusals += 1
+                    logger.info("%s: %s runs on the host: %s", self.memory.device, eqn.primitive, error)
+            return here(values)
 
         return action
 
