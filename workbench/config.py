@@ -23,6 +23,8 @@ class Settings:
     dump_dir, dump_filter: write every stage of programs whose name matches the regex to this folder ("": nothing);
     cache_dir: where compiled kernels are kept ("": the user's cache folder, "off": nowhere);
     pool_mb: how much freed memory waits for the next large array, in MiB (-1: a sixteenth of the machine's);
+    tiers: the first calls run in NumPy, while a thread compiles; off, the first call waits for its kernels, so that
+    every call after it takes the same time and gives the same bits;
     numpy_trials: programs with loops may run in NumPy for a call or two, to see which is faster;
     device: where programs run ("": the GPU for functions with `auto_device`, if there is one, else the CPU).
     """
@@ -34,6 +36,7 @@ class Settings:
     dump_filter: str = ""
     cache_dir: str = ""
     pool_mb: int = -1
+    tiers: bool = False
     numpy_trials: bool = True
     device: str = ""
 
@@ -70,6 +73,7 @@ def _from_environment() -> Settings:
         dump_filter=os.environ.get("WORKBENCH_DUMP_FILTER", ""),
         cache_dir=os.environ.get("WORKBENCH_CACHE_DIR", ""),
         pool_mb=int(os.environ.get("WORKBENCH_POOL_MB") or -1),
+        tiers=os.environ.get("WORKBENCH_TIERS", "") not in ("", "0"),
         numpy_trials=os.environ.get("WORKBENCH_NUMPY_TRIALS", "1") not in ("", "0"),
         device=_checked("device", os.environ.get("WORKBENCH_DEVICE", "")),
     )

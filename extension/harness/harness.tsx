@@ -35,7 +35,7 @@ function show(report: unknown, tab: Tab | null): void {
 }
 
 if (sample === 'statuses') {
-  for (const status of ['compiled', 'cached', 'recompiled', 'partly', 'empty', 'failed']) {
+  for (const status of ['compiled', 'cached', 'recompiled', 'partly', 'compiling', 'empty', 'failed']) {
     show(withStatus(status), null);
   }
   show(fallbackReport(), null);

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import ast
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from ..config import config
 from ..errors import BackendError, TracingError, WorkbenchError
 from ..frontend.diagnostics import set_label
 from ..frontend.scopes import running_in_numpy
-from ..report import CompileReport, build_report, compare_with_numpy, numpy_report
+from ..report import CompileReport, build_report, compare_with_numpy, compiling_report, numpy_report
 from ..report.merge import parts_report
 from ..report.schema import Verification
 from ..runtime import cells as runtime_cells
+from ..runtime.background import Task
+from ..runtime.cells import CompilingCell
 from ..runtime.compilation import Source
 from ..runtime.executable import has_written
 from ..runtime.limits import machine_limits
@@ -35,22 +39,51 @@ _MISSING = object()
 class CellOptions:
     """The options of `%%jit`. out: the only names to keep (None: all without a leading underscore); strict: raise where
     the cell would run in NumPy; verify: raise nothing, but return NumPy's result where it differs; compare: time
-    NumPy too (None: where that is safe and short); device: where kernels run (None: the current device)."""
+    NumPy too (None: where that is safe and short); device: where kernels run (None: the current device); wait: for the
+    kernels, also with `config.tiers` (who asks for a comparison or for errors waits, too)."""
 
     out: tuple[str, ...] | None = None
     strict: bool = False
     verify: bool = False
     compare: bool | None = None
     device: str | None = None
+    wait: bool = False
+
+    @property
+    def has_tiers(self) -> bool:
+        return config.tiers and not (self.wait or self.strict or self.verify or self.compare)
 
 
 @dataclass(slots=True)
 class CellRun:
-    """What a cell did. `finish` measures the baseline and completes the report; call it once, when there is time."""
+    """What a cell did. `finish` measures the baseline and completes the report; call it once, when there is time.
+    compiling: the result is NumPy's, and kernels are on their way; `when_compiled` completes the report."""
 
     last_value: Any
     report: CompileReport
     pending: _Baseline | None = None
+    compiling: Task | None = None
+
+    def when_compiled(self, call: Callable[[], object]) -> None:
+        """Once the kernels are ready, complete the report (it stays the same object) and call this, both in the
+        background."""
+        task = self.compiling
+        assert task is not None
+
+        def completed() -> None:
+            report = self.report
+            if task.error is None:
+                whole = build_report(task.result)
+                whole.timings.numpy_ms, whole.summary.numpy_ms = report.timings.runs_ms, report.summary.time_ms
+            else:
+                whole = numpy_report(Source("", "", ""), task.error, report.timings.runs_ms)
+                whole.status = "failed"
+            whole.cell, whole.reason = report.cell, whole.reason or report.reason
+            for each in fields(whole):
+                setattr(report, each.name, getattr(whole, each.name))
+            call()
+
+        task.then(completed)
 
     @property
     def wait_s(self) -> float:
@@ -99,15 +132,13 @@ class _Job:
         before = {name: self.namespace[name] for name in names if name in self.namespace}
         inputs = baseline.snapshot(before, names) if baseline.may_write(self.tree, before) else {}
         failure: Exception
+        how = {"label": self.label, "filename": self.filename, "options": self.options, "flags": self.flags}
+        compiling, result = None, None
         try:
-            result = runtime_cells.run_cell(
-                self.source,
-                self.namespace,
-                label=self.label,
-                filename=self.filename,
-                options=self.options,
-                flags=self.flags,
-            )
+            if self.options.has_tiers:
+                compiling = runtime_cells.begin_cell(self.source, self.namespace, **how)
+            if compiling is None:
+                result = runtime_cells.run_cell(self.source, self.namespace, **how)
         except TracingError as error:
             if self.options.strict:
                 raise
@@ -123,6 +154,9 @@ class _Job:
                 raise
             failure = error
         else:
+            if compiling is not None:
+                return self.run_while_compiling(compiling, inputs)
+            assert result is not None
             self.namespace.update(result.values)
             for name in result.removed:
                 self.namespace.pop(name, None)
@@ -160,6 +194,20 @@ class _Job:
         """Run the cell as Python would. undo: copies of arrays to restore if it fails."""
         if self.options.strict and isinstance(reason, TracingError):
             raise reason
+        value, time_ms = self._in_numpy(undo)
+        return CellRun(value, self._numpy_report(reason, time_ms))
+
+    def run_while_compiling(self, cell: CompilingCell, undo: dict[str, Any] | None) -> CellRun:
+        """Run the cell as Python would, while its kernels are compiled. undo: as above."""
+        try:
+            value, time_ms = self._in_numpy(undo)
+        finally:
+            cell.task.may_begin.set()
+        report = compiling_report(Source(self.label, self.source, self.filename), cell.jaxpr, time_ms)
+        return CellRun(value, report, compiling=cell.task)
+
+    def _in_numpy(self, undo: dict[str, Any] | None) -> tuple[Any, float]:
+        """The value of the last expression, and the time in ms."""
         before = dict(self.namespace)
         begin = time.perf_counter()
         try:
@@ -171,7 +219,7 @@ class _Job:
             raise
         time_ms = (time.perf_counter() - begin) * 1e3
         self._drop_temporaries(before)
-        return CellRun(value, self._numpy_report(reason, time_ms))
+        return value, time_ms
 
     def _drop_temporaries(self, before: dict[str, Any]) -> None:
         """Arrays under names that a compiled cell would not have kept."""

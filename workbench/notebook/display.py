@@ -27,7 +27,9 @@ def show_value(shell: Any, value: Any, body: str) -> None:
 
 def show_report(shell: Any, run: CellRun, *, quiet: bool = False) -> None:
     """Show the report of a run, and complete it."""
-    if quiet:
+    if run.compiling is not None:
+        _show_while_compiling(shell, run, quiet=quiet)
+    elif quiet:
         _finish(run)
     elif run.pending is not None and run.wait_s > SHORT_WAIT_S and can_update(shell):
         display_id = uuid.uuid4().hex
@@ -37,6 +39,14 @@ def show_report(shell: Any, run: CellRun, *, quiet: bool = False) -> None:
     else:
         _finish(run)
         display(run.report)
+
+
+def _show_while_compiling(shell: Any, run: CellRun, *, quiet: bool) -> None:
+    display_id = uuid.uuid4().hex
+    if not quiet:
+        display(run.report, display_id=display_id)
+    updates = not quiet and can_update(shell)
+    run.when_compiled(lambda: update_display(run.report, display_id=display_id) if updates else None)
 
 
 def show_graph(compilation: Compilation) -> None:

@@ -33,6 +33,7 @@ class WorkbenchMagics(Magics):
     @argument("--compare", dest="compare", action="store_true", default=None, help="time NumPy however long it takes")
     @argument("--no-compare", dest="compare", action="store_false", default=None, help="do not time NumPy")
     @argument("--device", metavar="DEVICE", help="where the kernels run: cpu, numpy, cuda:0 ...")
+    @argument("--wait", action="store_true", help="wait for the kernels, where config.tiers would run NumPy first")
     @argument("--report", "-r", metavar="NAME", help="store the report under this name")
     @argument("--show", metavar="VIEW", help="print a view as text: source, ir, graph, kernels, timings, why")
     @argument("--quiet", "-q", action="store_true", help="show no report (`%%workbench report` does, later)")
@@ -52,7 +53,7 @@ class WorkbenchMagics(Magics):
         shown = f"%%jit {line}".rstrip() + "\n" + body
         number = shell.displayhook.prompt_count  # IPython 9 counts up before it runs the cell, 8 afterwards
         filename = shell.compile.cache(shown, number, raw_code=shown)
-        options = CellOptions(_names(args.out), args.strict, args.verify, args.compare, args.device)
+        options = CellOptions(_names(args.out), args.strict, args.verify, args.compare, args.device, args.wait)
         label = f"In[{number}]"
         try:
             run = run_cell(

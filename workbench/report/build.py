@@ -108,6 +108,20 @@ def numpy_report(source: Any, error: BaseException, numpy_ms: Sequence[float] = 
     )
 
 
+def compiling_report(source: Any, jaxpr: Jaxpr, numpy_ms: float) -> CompileReport:
+    """The report of a cell that ran in NumPy, in `numpy_ms`, because its kernels are still being compiled."""
+    return CompileReport(
+        status="compiling",
+        cell=Cell(source.label, source.text, source.filename),
+        summary=Summary(n_kernels=0, n_ops=n_operations(jaxpr), time_ms=numpy_ms, numpy_ms=numpy_ms),
+        machine=describe_machine("numpy"),
+        timings=Timings(runs_ms=[numpy_ms]),
+        reason="the first result came from NumPy, while kernels were compiled; the next run uses them",
+        id=f"r{next(_numbers)}",
+        created=_now(),
+    )
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 

@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex, TypeVar, overload
 
 SCHEMA = "workbench.report/1"
 MIME_TYPE = "application/vnd.workbench.report.v1+json"
-STATUSES = ("compiled", "cached", "recompiled", "partly", "numpy", "empty", "failed")
+STATUSES = ("compiled", "cached", "recompiled", "partly", "numpy", "compiling", "empty", "failed")
 
 T = TypeVar("T")
 

@@ -20,6 +20,7 @@ FACES = {
     "recompiled": ("↻", "recompiled"),
     "partly": ("◐", "partly compiled"),
     "numpy": ("○", "ran in NumPy"),
+    "compiling": ("◔", "first result from NumPy while kernels compile"),
     "empty": ("∅", "no array operation"),
     "failed": ("✘", "failed"),
 }

@@ -101,7 +101,8 @@ class _Card:
 
     def header(self) -> None:
         strip = strip_of(self.report)
-        tone = {"numpy": "ki", "empty": "ki", "partly": "k1", "failed": "kn"}.get(self.report.status, "k2")
+        tones = {"numpy": "ki", "compiling": "ki", "empty": "ki", "partly": "k1", "failed": "kn"}
+        tone = tones.get(self.report.status, "k2")
         status = f"{strip.icon} {strip.status}"
         pill = text_width(status, 13, bold=True) + 24
         label = fit(self.report.cell.label, self.width - 3 * PAD - pill - 90, 17, bold=True)
@@ -139,11 +140,12 @@ class _Card:
         return [PAD]
 
     def _reason(self) -> str:
-        return " ".join(self.report.reason.split()) if self.report.status in ("numpy", "failed", "partly") else ""
+        shown = self.report.status in ("numpy", "compiling", "failed", "partly")
+        return " ".join(self.report.reason.split()) if shown else ""
 
     def _tiles(self) -> Iterator[tuple[str, str]]:
         report, summary = self.report, self.report.summary
-        compiled = report.status not in ("numpy", "failed")
+        compiled = report.status not in ("numpy", "compiling", "failed")
         if summary.speedup is not None and compiled:
             sign, text = words.speedup(summary.speedup)
             big, _, rest = text.partition(" ")

@@ -13,9 +13,12 @@ import numpy as np
 
 from ..errors import UnsupportedOperationError
 from ..frontend.cells import TracedCell, trace_cell
+from ..ir import Jaxpr
 from .arguments import as_array, describe_key, input_key, layout_of, overlapping
+from .background import Task
 from .compilation import Compilation, Source, compile_traced
 from .devices import chosen
+from .tiers import compile_later, may_run_in_numpy
 
 MAX_CELLS = 256
 WARM_RUNS = 5
@@ -53,11 +56,33 @@ class CellResult:
     compilation: Compilation
 
 
+@dataclass(frozen=True, slots=True)
+class CompilingCell:
+    """A cell whose kernels are being compiled; the task's result is its `Compilation`."""
+
+    jaxpr: Jaxpr
+    task: Task
+
+
 @dataclass(eq=False, slots=True)
 class _Entry:
+    """A traced cell, and its compilation or the task that makes it."""
+
     cell: TracedCell
     keys: tuple[tuple, ...]
-    compilation: Compilation
+    made: Compilation | Task
+    is_new: bool = True
+
+    @property
+    def compilation(self) -> Compilation:
+        """Waits for it. Raises what compiling it raised."""
+        if isinstance(self.made, Task):
+            self.made.wait()
+            if self.made.error is not None:
+                raise self.made.error
+            self.made = self.made.result
+        assert isinstance(self.made, Compilation)
+        return self.made
 
     def inputs(self) -> list[Any]:
         return [capture.read() for capture in self.cell.captures]
@@ -83,14 +108,16 @@ def run_cell(
 
     Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
     """
-    out = None if options.out is None or part is not None else tuple(options.out)
-    device = chosen(options.device)
-    key = (id(namespace), source, out, options.strict, flags, part is not None, device)
-    entry = next((e for e in reversed(_entries.get(key, ())) if e.is_current()), None)
-    if entry is None:
-        entry = _compile(source, namespace, label, filename, options, flags, device, key, out, part)
-    else:
-        entry.compilation.status = "cached"
+    key = _key(source, namespace, options, flags, part)
+    entry = _find(key) or _trace(key, source, namespace, label, filename, options, flags, part, later=False)
+    try:
+        compilation = entry.compilation
+    except BaseException:
+        _forget(key, entry)
+        raise
+    if not entry.is_new:
+        compilation.status = "cached"
+    entry.is_new = False
     inputs = entry.inputs()
     shared = overlapping(inputs, [i for i, _ in entry.cell.writes])
     if shared is not None:
@@ -105,13 +132,28 @@ def run_cell(
             raise ValueError("assignment destination is read-only")
     arrays = [as_array(x) for x in inputs]
     if part is not None and not part.timed:
-        values, last = entry.cell.rebuild(entry.compilation.executable.run(*arrays), inputs)
-        return CellResult(values, entry.cell.removed, last, entry.compilation)
-    results = entry.compilation.run_timed(*arrays)
-    if len(entry.compilation.runs_ms) == 1:
-        _warm_up(entry.compilation, arrays, {i for i, _ in entry.cell.writes})
+        values, last = entry.cell.rebuild(compilation.executable.run(*arrays), inputs)
+        return CellResult(values, entry.cell.removed, last, compilation)
+    results = compilation.run_timed(*arrays)
+    if len(compilation.runs_ms) == 1:
+        _warm_up(compilation, arrays, {i for i, _ in entry.cell.writes})
     values, last = entry.cell.rebuild(results, inputs)
-    return CellResult(values, entry.cell.removed, last, entry.compilation)
+    return CellResult(values, entry.cell.removed, last, compilation)
+
+
+def begin_cell(
+    source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0
+) -> CompilingCell | None:
+    """Begin to compile a cell in the background, if that was not done yet. None if its kernels are ready, or if it
+    should wait for them. Whoever runs it in NumPy meanwhile says when that is over: `task.may_begin.set()`.
+
+    Raises what tracing raises, before anything has happened.
+    """
+    key = _key(source, namespace, options, flags, None)
+    entry = _find(key) or _trace(key, source, namespace, label, filename, options, flags, None, later=True)
+    if isinstance(entry.made, Task) and not entry.made.is_done:
+        return CompilingCell(entry.cell.jaxpr, entry.made)
+    return None
 
 
 def _warm_up(compilation: Compilation, arrays: list[np.ndarray], written: Collection[int]) -> None:
@@ -127,18 +169,36 @@ def _warm_up(compilation: Compilation, arrays: list[np.ndarray], written: Collec
         compilation.run_timed(*arrays)
 
 
-def _compile(
+def _key(
+    source: str, namespace: MutableMapping[str, Any], options: Options, flags: int, part: CellPart | None
+) -> tuple:
+    out = None if options.out is None or part is not None else tuple(options.out)
+    return (id(namespace), source, out, options.strict, flags, part is not None, chosen(options.device))
+
+
+def _find(key: tuple) -> _Entry | None:
+    return next((entry for entry in reversed(_entries.get(key, ())) if entry.is_current()), None)
+
+
+def _forget(key: tuple, entry: _Entry) -> None:
+    with _lock:
+        _entries[key] = [other for other in _entries.get(key, ()) if other is not entry]
+
+
+def _trace(
+    key: tuple,
     source: str,
     namespace: MutableMapping[str, Any],
     label: str,
     filename: str,
     options: Options,
     flags: int,
-    device: str,
-    key: tuple,
-    out: tuple[str, ...] | None,
     part: CellPart | None,
+    *,
+    later: bool,
 ) -> _Entry:
+    """Trace a cell, and compile it now or, where NumPy can run it meanwhile, `later`."""
+    _, _, out, *_, device = key
     begin = time.perf_counter()
     cell = trace_cell(
         source if part is None else part.tree, namespace, filename=filename, out=out, strict=options.strict, name=label,
@@ -146,33 +206,38 @@ def _compile(
     )  # fmt: skip
     trace_ms = (time.perf_counter() - begin) * 1e3
     inputs = [capture.read() for capture in cell.captures]
-    compilation = compile_traced(
-        cell.traced,
-        [layout_of(x) for x in inputs],
-        Source(label, source, filename) if part is None else part.whole,
-        output_names=cell.outputs if len(cell.outputs) == len(cell.jaxpr.outvars) else cell.output_names,
-        trace_ms=trace_ms,
-        device=device,
-    )
-    entry = _Entry(cell, tuple(map(input_key, inputs)), compilation)
-    with _lock:
-        earlier = _entries.get(key, [])
+    layouts = [layout_of(x) for x in inputs]
+    whole = Source(label, source, filename) if part is None else part.whole
+    names = cell.outputs if len(cell.outputs) == len(cell.jaxpr.outvars) else cell.output_names
+    keys = tuple(map(input_key, inputs))
+    earlier = _entries.get(key, [])
+    changed = _changes(earlier[-1], cell, keys) if earlier else ""
+
+    def compiled() -> Compilation:
+        compilation = compile_traced(
+            cell.traced, layouts, whole, output_names=names, trace_ms=trace_ms, device=device
+        )  # fmt: skip
         if earlier:
             compilation.status = "recompiled"
-            compilation.changed = _changes(earlier[-1], entry)
+            compilation.changed = changed
         elif compilation.kernel_infos and all(info.cached for info in compilation.kernel_infos.values()):
             compilation.status = "cached"
+        return compilation
+
+    is_later = later and may_run_in_numpy(cell.jaxpr, device)
+    entry = _Entry(cell, keys, compile_later(compiled) if is_later else compiled())
+    with _lock:
         if len(_entries) >= MAX_CELLS:
             _entries.pop(next(iter(_entries)))
-        _entries[key] = [*earlier[-3:], entry]
+        _entries[key] = [*_entries.get(key, [])[-3:], entry]
     return entry
 
 
-def _changes(before: _Entry, after: _Entry) -> str:
+def _changes(before: _Entry, cell: TracedCell, keys: tuple[tuple, ...]) -> str:
     """What made an earlier version unfit: `x f64[1000] -> f32[1000]`."""
     old = dict(zip(before.cell.traced.input_names, before.keys, strict=True))
     texts = []
-    for name, key in zip(after.cell.traced.input_names, after.keys, strict=True):
+    for name, key in zip(cell.traced.input_names, keys, strict=True):
         if name in old and old[name] != key:
             was, now = describe_key(old[name]), describe_key(key)
             texts.append(f"{name} {was} → {now}" if was != now else f"{name}: its memory layout")

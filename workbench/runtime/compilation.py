@@ -16,6 +16,7 @@ from ..config import config
 from ..fusion import Plan, form_plan
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
+from .background import checkpoint
 from .cuda.executable import DeviceExecutable, device_kernels
 from .cuda.kernels import is_written
 from .cuda.memory import Crossing, memory_of
@@ -133,6 +134,7 @@ def compile_traced(
 
     def on_pass(name: str, before: Jaxpr, after: Jaxpr) -> None:
         nonlocal last
+        checkpoint()
         now = time.perf_counter()
         stages.append((name, after, (now - last) * 1e3))
         phases.append((name, (now - last) * 1e3))

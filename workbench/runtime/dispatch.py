@@ -2,7 +2,7 @@
 
 A call is keyed on what its machine code depends on: dtype, shape and contiguity of arrays, values of static arguments.
 The first call with a key traces and compiles; later ones look it up, check that captured values are what they were, and
-run. Code that cannot be traced runs in NumPy, with the reason kept.
+run. NumPy runs what cannot be traced, with the reason kept, and, with `config.tiers`, what is being compiled.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from .fast_path import MISS, fast_call
 from .function_parts import FunctionParts
 from .log import logger
 from .loops import LoopAbortedError
+from .tiers import Pending, captures_hold, compile_later, may_run_in_numpy
 from .trial import Trial, needs_trial
 
 
@@ -76,13 +77,7 @@ class Specialisation:
 
     def is_current(self) -> bool:
         """Whether the values that the trace captured are what they were (arrays: their types)."""
-        for guard in self.traced.guards:
-            if not guard.holds():
-                return False
-        for capture, key in zip(self.traced.captures, self.capture_keys, strict=True):
-            if input_key(capture.read()) != key:
-                return False
-        return True
+        return captures_hold(self.traced, self.capture_keys)
 
     def is_usable(self, leaves: list[Any]) -> bool:
         """Whether this version may run at once: it is no longer on trial, current, and NumPy is not needed."""
@@ -122,9 +117,12 @@ class Fallback:
     parts: FunctionParts | None = None
 
 
+Entry = Specialisation | Fallback | Pending
+
+
 @dataclass(slots=True)
 class _State:
-    specialisations: dict[Any, list[Specialisation | Fallback]] = field(default_factory=dict)
+    specialisations: dict[Any, list[Entry]] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -178,7 +176,7 @@ class CompiledFunction:
         with self._state.lock:
             entries = [e for found in self._state.specialisations.values() for e in found]
             others = list(self._elsewhere.values())
-        found = [e.compilation for e in entries if isinstance(e, Specialisation)]
+        found = [e.compilation for e in entries if not isinstance(e, Fallback) and e.compilation is not None]
         return found + [compilation for other in others for compilation in other.compilations]
 
     @property
@@ -228,7 +226,7 @@ class CompiledFunction:
                     break
             else:
                 found = self._state.specialisations.get(tuple(key))
-                if found is not None:
+                if found:
                     entry = found[-1]
                     if type(entry) is Specialisation and entry.is_usable(leaves):
                         self._remember(entry, args)
@@ -258,10 +256,13 @@ class CompiledFunction:
             return self._on(available("cuda"))(*args, **kwargs)
         parts: FunctionParts | None = None
         tried: Specialisation | None = None
+        compiling: Pending | None = None
         try:
-            entry, leaves = self.specialise(args, kwargs)
+            entry, leaves = self._version(args, kwargs)
             if isinstance(entry, Fallback):
                 parts = entry.parts
+            elif isinstance(entry, Pending):
+                compiling = entry
             elif entry.trial is not None and entry.trial.wants_numpy and not self.is_strict:
                 tried = entry
             elif not entry.needs_numpy(leaves):
@@ -289,8 +290,12 @@ class CompiledFunction:
         if parts is not None:
             return parts(*args, **kwargs)
         begin = time.perf_counter()
-        with running_in_numpy():
-            result = self.fn(*args, **kwargs)
+        try:
+            with running_in_numpy():
+                result = self.fn(*args, **kwargs)
+        finally:
+            if compiling is not None:
+                compiling.task.may_begin.set()
         if failure is not None:
             self._blame(failure, args, kwargs)
         if tried is not None and tried.trial is not None:
@@ -390,22 +395,45 @@ class CompiledFunction:
 
     def specialise(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Specialisation | Fallback, list[Any]]:
         """The version for these arguments, made now if there is none, and the traced leaves to call it with."""
+        with config(tiers=False):
+            entry, leaves = self._version(args, kwargs)
+        while isinstance(entry, Pending):
+            entry.task.wait()
+            entry, leaves = self._version(args, kwargs)
+        return entry, leaves
+
+    def _version(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         key, leaves = self._key(args, kwargs)
         entry = self._find(key)
         if entry is None:
             with self._state.lock:
                 entry = self._find(key) or self._make(key, args, kwargs, leaves)
+        if isinstance(entry, Pending) and entry.task.is_done:
+            entry = self._compiled(key, entry)
         return entry, leaves
 
-    def _find(self, key: Any) -> Specialisation | Fallback | None:
+    def _compiled(self, key: Any, pending: Pending) -> Entry:
+        """Put a version in the place of what is compiled now. Raises what compiling it raised, once."""
+        with self._state.lock:
+            found = self._state.specialisations.get(key, [])
+            if pending not in found:  # another thread was faster
+                return self._find(key) or pending
+            if pending.task.error is not None:
+                self._state.specialisations[key] = [other for other in found if other is not pending]
+                raise pending.task.error
+            entry = Specialisation(pending.traced, pending.task.result, pending.capture_keys)
+            self._state.specialisations[key] = [entry if other is pending else other for other in found]
+        return entry
+
+    def _find(self, key: Any) -> Entry | None:
         for entry in reversed(self._state.specialisations.get(key, ())):
             if isinstance(entry, Fallback) or entry.is_current():
                 return entry
         return None
 
-    def _make(self, key: Any, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Specialisation | Fallback:
+    def _make(self, key: Any, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Entry:
         begin = time.perf_counter()
-        entry: Specialisation | Fallback
+        entry: Entry
         try:
             traced = self.trace(args, kwargs)
         except TracingError as error:
@@ -418,14 +446,18 @@ class CompiledFunction:
             trace_ms = (time.perf_counter() - begin) * 1e3
             captured = [capture.read() for capture in traced.captures]
             layouts = [layout_of(leaf) for leaf in (*leaves, *captured)]
-            compilation = compile_traced(
-                traced, layouts, self.source(), output_names=traced.output_names, trace_ms=trace_ms, device=self.place
-            )
-            entry = Specialisation(traced, compilation, tuple(map(input_key, captured)))
-            if self.show_graph:
-                from .hooks import show_graph
+            what = (traced, layouts, self.source())
+            how = {"output_names": traced.output_names, "trace_ms": trace_ms, "device": self.place}
+            capture_keys = tuple(map(input_key, captured))
+            waits = self.is_strict or self.show_graph  # side effects may have happened; the graph is wanted now
+            if not waits and may_run_in_numpy(traced.jaxpr, self.place):
+                entry = Pending(traced, capture_keys, compile_later(compile_traced, *what, **how))
+            else:
+                entry = Specialisation(traced, compile_traced(*what, **how), capture_keys)
+                if self.show_graph:
+                    from .hooks import show_graph
 
-                show_graph(compilation)
+                    show_graph(entry.compilation)
         # The newest last: the fast path looks there first. A stale one may become current again.
         found = self._state.specialisations.get(key, [])
         self._state.specialisations[key] = [*found[-3:], entry]

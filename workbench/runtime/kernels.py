@@ -39,6 +39,7 @@ from ..codegen.kernel import Kernel
 from ..codegen.scalar_math import definitions, names_in, namespace
 from ..config import config
 from ..errors import BackendError
+from .background import checkpoint
 from .log import logger
 
 N_COMPILED = 0  # kernels that numba compiled in this process (not loaded from the disk)
@@ -84,6 +85,7 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel:
     found = _memory.get(key)
     if found is not None:
         return found
+    checkpoint()
     with _guard:
         lock = _locks.setdefault(key, threading.Lock())
     with lock:

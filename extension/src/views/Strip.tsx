@@ -18,6 +18,7 @@ const FACES: Readonly<Record<string, StatusFace>> = {
   recompiled: { word: 'recompiled', icon: 'again', tone: 'good' },
   partly: { word: 'partly compiled', icon: 'partly', tone: 'partly' },
   numpy: { word: 'ran in NumPy', icon: 'circle', tone: 'plain' },
+  compiling: { word: 'first result from NumPy while kernels compile', icon: 'clock', tone: 'plain' },
   empty: { word: 'no array operation', icon: 'empty', tone: 'plain' },
   failed: { word: 'failed', icon: 'cross', tone: 'bad' }
 };

@@ -7,6 +7,7 @@ const PATHS = {
   again: 'M13 8a5 5 0 1 1-1.6-3.7M13 1.8v3h-3',
   partly: 'M8 2.5a5.5 5.5 0 1 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11',
   circle: 'M8 2.5a5.5 5.5 0 1 0 .01 0z',
+  clock: 'M8 2.5a5.5 5.5 0 1 0 .01 0zM8 5v3.2l2.2 1.6',
   empty: 'M3.5 8h9',
   cross: 'M4 4l8 8M12 4l-8 8',
   warning: 'M8 2 14.5 13.5H1.5zM8 6.5v3.2M8 11.4v.4',
