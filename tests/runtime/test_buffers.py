@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -111,6 +114,65 @@ def test_blocks_of_several_threads_never_overlap(pool):
     assert not failures
 
 
+def test_results_that_replace_one_another_alternate_between_two_blocks(pool):
+    allocate = buffers.allocator((N,), np.dtype(np.float64), BYTES)
+    seen = set()
+    x = allocate()
+    for _ in range(20):
+        x = allocate()
+        seen.add(address(x))
+    assert len(seen) == 2
+
+
+def test_more_results_than_a_shelf_holds_have_their_own_memory(pool):
+    kept = [buffers.allocate((N,), np.dtype(np.float64), BYTES) for _ in range(3 * buffers.SHELF_LENGTH)]
+    for i, x in enumerate(kept):
+        x[:] = i
+    assert len({address(x) for x in kept}) == len(kept)
+    assert all(np.all(x == i) for i, x in enumerate(kept))
+    del kept, x
+    assert pool.kept_bytes <= buffers.SHELF_LENGTH * BYTES
+
+
+def test_shelves_take_their_share_of_the_pool_and_no_more(pool):
+    kept = []
+    for k in range(1, 60):
+        n_bytes = BYTES + k * 4096
+        kept.append(buffers.allocate((n_bytes,), np.dtype(np.uint8), n_bytes))
+        kept[-1][:] = k
+    assert all(np.all(x == k) for k, x in enumerate(kept, start=1))
+    del kept
+    assert pool.kept_bytes <= pool.limit_bytes
+    with wb.config(pool_mb=0):
+        x = buffers.allocate((N + 1024,), np.dtype(np.float64), BYTES + 8192)
+        del x
+        assert pool.kept_bytes <= pool.most_bytes
+    assert pool.clear() <= pool.most_bytes and pool.kept_bytes == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
+@pytest.mark.parametrize("n", [N, 4 << 20], ids=["shelf", "lease"])
+def test_a_child_does_not_write_into_its_parents_arrays(n):
+    f = wb.jit(lambda x: x + 1)
+    x, y = f(np.zeros(n)), f(np.ones(n))
+    del y  # its block is free, in both processes
+    child = os.fork()
+    if child == 0:
+        x += 5
+        f(np.full(n, 7.0))[:] = 9
+        os._exit(0)
+    z = f(np.full(n, 2.0))
+    assert os.waitpid(child, 0)[1] == 0
+    assert np.all(x == 1) and np.all(z == 3)
+
+
+def test_a_process_that_ends_says_nothing():
+    program = "import numpy as np, workbench as wb\nf = wb.jit(lambda x: x + 1)\ny = f(np.ones(1 << 21))\nprint(y[0])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2.0\n", "")
+
+
 def results_stay(f, make_args, n=12):
     """Call again and again, keep every result, and check that none changes."""
     kept = []
@@ -195,11 +257,11 @@ def test_without_memory_kept_blocks_are_given_back_and_then_it_is_a_memory_error
     asked = []
     real = buffers.mmap.mmap
 
-    def refusing(fd, n_bytes):
+    def refusing(fd, n_bytes, **how):
         asked.append(pool.kept_bytes)
         if len(asked) != 2:
             raise OSError(12, "Cannot allocate memory")
-        return real(fd, n_bytes)
+        return real(fd, n_bytes, **how)
 
     monkeypatch.setattr(buffers.mmap, "mmap", refusing)
     assert pool.take(2 * BYTES) is not None and asked == [BYTES, 0]

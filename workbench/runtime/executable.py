@@ -35,7 +35,7 @@ from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
 from ..primitives.movement import transpose_p
 from . import control
-from .buffers import LARGE_BYTES, allocate
+from .buffers import LARGE_BYTES, allocator
 from .control import in_order
 from .kernels import CompiledKernel, compile_kernel
 from .loops import compile_loop
@@ -110,7 +110,7 @@ def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
     """Compile the kernels of `plan` and tie them together."""
     compiled = {name: compile_kernel(kernel) for name, kernel in kernels.items()}
     finishers = {name: compile_kernel(k.finish) for name, k in kernels.items() if k.finish is not None}
-    scope: dict[str, Any] = {"np": np, "empty": np.empty, "allocate": allocate, "launch": launch}
+    scope: dict[str, Any] = {"np": np, "empty": np.empty, "launch": launch}
     scope["clock"] = time.perf_counter
     for name, kernel in compiled.items():
         scope[f"{name}_run"] = kernel.entry
@@ -267,10 +267,9 @@ class _Driver:
         return self.names[arg.var]
 
     def _allocation(self, aval: Aval) -> str:
-        dtype = self._bind("dtype", aval.dtype)
         if aval.nbytes >= LARGE_BYTES:
-            return f"allocate({aval.shape}, {dtype}, {aval.nbytes})"
-        return f"empty({aval.shape}, {dtype})"
+            return f"{self._bind('new', allocator(aval.shape, aval.dtype, aval.nbytes))}()"
+        return f"empty({aval.shape}, {self._bind('dtype', aval.dtype)})"
 
     def _is_only_multiplied(self, var: Var) -> bool:
         """Whether nobody but matrix products reads `var`: these take any strides, and keep nothing."""
