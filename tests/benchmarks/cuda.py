@@ -1,226 +1,76 @@
 """CUDA on a real device, in one call: check every kernel family, time them, print a table beside the alternatives.
 
-    python tests/benchmarks/cuda.py                    # on cuda:0, at most 8 minutes, no network
-    python tests/benchmarks/cuda.py --device cuda-sim  # the checks alone, at tiny sizes, without a GPU
+    python tests/benchmarks/cuda.py                        # on cuda:0, at most 8 minutes, no network
+    python tests/benchmarks/cuda.py --notes notes.md       # and append a dated block there (or JSON to notes.json)
+    python tests/benchmarks/cuda.py --wheels folder        # take packages that are missing from wheels in a folder
+    python tests/benchmarks/cuda.py --device cuda-sim      # the checks alone, at tiny sizes, without a GPU
 
-Results are compared with NumPy's in float64. Times are medians of runs on arrays that are on the device already: ours by
-CUDA events, everybody's by the clock with a wait for the device at the end. JAX, PyTorch and hand-written numba.cuda take
-part where they are installed. `--notes FILE` writes everything as JSON, with the machine's description.
+Results are compared with NumPy's in float64, and at full size with CuPy's in float64. Times are medians of runs on
+arrays that are on the device already: ours by CUDA events, everybody's by the clock with a wait for the device at the
+end. JAX, PyTorch and hand-written numba.cuda take part where they are installed. Each task runs in a process that may
+crash or hang without stopping the others.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
+import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 # Run from a source tree. This file's folder must not be on the path: its name would hide NVIDIA's package `cuda`.
 sys.path[:] = [str(HERE.parents[1]), *(p for p in sys.path if p and Path(p).resolve() != HERE)]
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of the memory for itself
 
-import numpy as np  # noqa: E402  (after the path is set)
-
-import workbench as wb  # noqa: E402
-from workbench.errors import DeviceError  # noqa: E402
-
-SECONDS = 420.0
+NEEDED = ("numpy", "numba", "optree", "platformdirs", "psutil")
+ON_A_GPU = ("numba_cuda", "cupy")
+PEERS = ("jax", "torch")
+DISTRIBUTIONS = {"numba_cuda": "numba-cuda", "cupy": "cupy-cuda13x"}
+SECONDS = 430.0
+TASK_S = 100.0
 ROUNDS = 15
 SAMPLE_S = 0.02
+BROKEN = 3  # the exit code of a worker whose device is unusable
 
 
-@dataclass(frozen=True)
-class Family:
-    """A kernel family. function: in the names of NumPy, over a module that has them; inputs: of a scale of elements and
-    a random generator; torch: the same in PyTorch's names; numba: makes a call of a hand-written kernel; n_bytes: what
-    a run must read and write, of its inputs and results."""
-
-    name: str
-    function: Callable[..., Any]
-    inputs: Callable[[int, np.random.Generator], tuple[np.ndarray, ...]]
-    n_bytes: Callable[..., int] = lambda *arrays: sum(a.nbytes for a in arrays)
-    torch: Callable[..., Any] | None = None
-    numba: Callable[..., Callable[[], Any]] | None = None
-    rtol: float = 2e-5
+def missing(names: Sequence[str]) -> list[str]:
+    return [name for name in names if importlib.util.find_spec(name) is None]
 
 
-@dataclass
-class Result:
-    family: str
-    dtype: str
-    shape: str
-    error: float = 0.0
-    path: str = ""
-    times_us: dict[str, list[float]] = field(default_factory=dict)
-    failed: str = ""
-    gb_per_s: float = 0.0
+def unpack(wheels: Path, folder: Path) -> None:
+    """Put the packages of all wheels of a folder on the path, before what is installed."""
+    for wheel in sorted(wheels.glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+    sys.path.insert(1, str(folder))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))
+    importlib.invalidate_caches()
 
 
-def matrix(n: int, rng: np.random.Generator, columns: int = 4096) -> np.ndarray:
-    columns = min(columns, max(1, int(n**0.5)))
-    return rng.normal(size=(max(1, n // columns), columns))
-
-
-# ---- the families ----
-
-
-def softmax(xp: Any, x: Any) -> Any:
-    e = xp.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def layernorm(xp: Any, x: Any, scale: Any, shift: Any) -> Any:
-    d = x - x.mean(axis=1, keepdims=True)
-    return d / xp.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * scale + shift
-
-
-def black_scholes(xp: Any, price: Any, strike: Any, years: Any) -> Any:
-    rate, volatility = 0.02, 0.3
-    root = volatility * xp.sqrt(years)
-    d1 = (xp.log(price / strike) + (rate + 0.5 * volatility * volatility) * years) / root
-    d2 = d1 - root
-
-    def normal(d: Any) -> Any:  # Abramowitz and Stegun, 26.2.17
-        k = 1.0 / (1.0 + 0.2316419 * xp.abs(d))
-        tail = k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))))
-        p = 0.3989422804 * xp.exp(-0.5 * d * d) * tail
-        return xp.where(d > 0, 1.0 - p, p)
-
-    return price * normal(d1) - strike * xp.exp(-rate * years) * normal(d2)
-
-
-def jacobi(xp: Any, u: Any) -> Any:
-    return 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
-
-
-def forces(xp: Any, p: Any) -> Any:
-    d = p[None, :, :] - p[:, None, :]
-    r2 = (d * d).sum(axis=2) + 0.01
-    return (d / (r2 * xp.sqrt(r2))[:, :, None]).sum(axis=1)
-
-
-def mandelbrot(xp: Any, x: Any, y: Any) -> Any:
-    a, b, n = x * 0.0, y * 0.0, x * 0.0
-    for _ in range(30):
-        a, b = a * a - b * b + x, 2.0 * a * b + y
-        inside = a * a + b * b < 4.0
-        a, b, n = xp.where(inside, a, 2.0), xp.where(inside, b, 2.0), n + xp.where(inside, 1.0, 0.0)
-    return n
-
-
-def numba_chain(x: Any, out: Any) -> Callable[[], Any]:
-    import math
-
-    from numba import cuda
-
-    @cuda.jit
-    def kernel(x, out):
-        for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-            out[i] = math.tanh(x[i]) * x[i] + x[i]
-
-    blocks = max(1, min(-(-x.size // 256), 4096))
-    return lambda: kernel[blocks, 256](x, out)
-
-
-def numba_jacobi(u: Any, out: Any) -> Callable[[], Any]:
-    from numba import cuda, float32
-
-    quarter = float32(0.25)
-
-    @cuda.jit
-    def kernel(u, out):
-        j, i = cuda.grid(2)
-        if i < out.shape[0] and j < out.shape[1]:
-            out[i, j] = quarter * (u[i, j + 1] + u[i + 2, j + 1] + u[i + 1, j] + u[i + 1, j + 2])
-
-    n, m = out.shape
-    return lambda: kernel[(-(-m // 32), -(-n // 8)), (32, 8)](u, out)
-
-
-FAMILIES = (
-    Family("chain", lambda xp, x: xp.tanh(x) * x + x, lambda n, rng: (rng.normal(size=n),),
-           torch=lambda t, x: t.tanh(x) * x + x, numba=numba_chain),
-    Family("sum", lambda xp, x: x.sum(), lambda n, rng: (rng.normal(size=n) + 1.0,), torch=lambda t, x: x.sum()),
-    Family("squared error", lambda xp, a, b: ((a - b) ** 2).sum(),
-           lambda n, rng: (rng.normal(size=n // 2 + 1), rng.normal(size=n // 2 + 1)),
-           torch=lambda t, a, b: ((a - b) ** 2).sum()),
-    Family("softmax", softmax, lambda n, rng: (matrix(n, rng),), torch=lambda t, x: t.softmax(x, 1)),
-    Family("layernorm", layernorm,
-           lambda n, rng: (matrix(n, rng), rng.normal(size=matrix(n, rng).shape[1]),
-                           rng.normal(size=matrix(n, rng).shape[1])),
-           torch=lambda t, x, scale, shift: t.nn.functional.layer_norm(x, x.shape[1:], scale, shift), rtol=2e-4),
-    Family("row argmax", lambda xp, x: x.argmax(axis=1), lambda n, rng: (matrix(n, rng),), torch=lambda t, x: x.argmax(1)),
-    Family("column deviation", lambda xp, x: x.std(axis=0), lambda n, rng: (matrix(n, rng) + 2.0,), rtol=2e-4),
-    Family("broadcast", lambda xp, x, y: x * 2.0 + y, lambda n, rng: (matrix(n, rng), rng.normal(size=matrix(n, rng).shape[1])),
-           torch=lambda t, x, y: x * 2.0 + y),
-    Family("transpose", lambda xp, x: x.T * 2.0, lambda n, rng: (matrix(n, rng),),
-           torch=lambda t, x: (x.T * 2.0).contiguous()),
-    Family("jacobi", jacobi, lambda n, rng: (matrix(n, rng, 1 << 14),), numba=numba_jacobi,
-           torch=lambda t, u: 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])),
-    Family("black-scholes", black_scholes,
-           lambda n, rng: tuple(rng.uniform(low, high, n // 3 + 1) for low, high in ((10, 50), (10, 50), (0.1, 3))), rtol=2e-3),
-    Family("n-body", forces, lambda n, rng: (rng.normal(size=(min(8192, max(4, int(n**0.5) // 2)), 3)),), rtol=5e-3),
-    Family("mandelbrot", mandelbrot,
-           lambda n, rng: (rng.uniform(-2, 1, n // 8 + 1), rng.uniform(-1, 1, n // 8 + 1)), rtol=0.05),
-    Family("cumulative sum", lambda xp, x: xp.cumsum(x * 2.0), lambda n, rng: (rng.normal(size=n) + 3.0,), rtol=1e-3),
-    Family("matrix product", lambda xp, x, y: xp.tanh(x @ y),
-           lambda n, rng: tuple(rng.normal(size=(min(4096, int(n**0.5)),) * 2) / 50.0 for _ in range(2)),
-           torch=lambda t, x, y: t.tanh(x @ y), rtol=1e-3),
-    Family("sort", lambda xp, x: xp.sort(x * 2.0, axis=-1), lambda n, rng: (matrix(n // 4 + 4, rng),)),
-)  # fmt: skip
-
-
-# ---- checking ----
-
-
-def check(family: Family, device: str, dtype: type, n: int, rng: np.random.Generator) -> tuple[Result, Any, tuple]:
-    """Run a family on the device and compare with NumPy's float64."""
-    inputs = tuple(np.asarray(a, dtype) for a in family.inputs(n, rng))
-    with np.errstate(all="ignore"):
-        expected = np.asarray(family.function(np, *(a.astype(np.float64) for a in inputs)))
-    compiled = wb.jit(lambda *arrays: family.function(np, *arrays), device=device, strict=True)
-    found = compiled(*inputs)
-    result = Result(family.name, np.dtype(dtype).name, "x".join(map(str, inputs[0].shape)))
-    result.path = ", ".join(
-        dict.fromkeys(k.geometry.meets or "no meeting" for k in compiled.compilations[0].kernels.values())
-    )
-    rtol = family.rtol if dtype is np.float32 else min(family.rtol, 1e-9)
-    if expected.dtype.kind in "iu":
-        # Where two numbers of a row round to the same float32, either place is right.
-        result.error = float(np.mean(found != expected))
-        assert result.error < 1e-3, f"{result.error:.1%} of the places differ"
-    else:
-        scale = np.abs(expected).max(initial=0) or 1.0
-        result.error = float(np.abs(found - expected).max(initial=0) / scale)
-        assert result.error <= rtol, f"largest error {result.error:.2g} of the largest magnitude, allowed {rtol:.2g}"
-    return result, compiled, inputs
-
-
-def check_random(device: str) -> None:
-    """Threefry's bits are the same on every device."""
-
-    def draw() -> Any:
-        return wb.random.bits(wb.random.key(7), (1000,)), wb.random.normal(wb.random.key(7), (1000,))
-
-    bits, normal = wb.jit(draw, device=device)()
-    expected_bits, expected_normal = wb.jit(draw, device="cpu")()
-    np.testing.assert_array_equal(bits, expected_bits)
-    np.testing.assert_allclose(normal, expected_normal, rtol=1e-5)
-
-
-def check_control(device: str) -> None:
-    def halve(x: Any) -> Any:
-        return wb.lax.while_loop(lambda v: v.max() > 1.0, lambda v: v * 0.5, x)
-
-    x = np.linspace(0.0, 100.0, 1000)
-    np.testing.assert_allclose(wb.jit(halve, device=device)(x), wb.jit(halve, device="cpu")(x), rtol=1e-13)
+def sibling(name: str) -> Any:
+    """A module beside this file, whatever packages called `tests` there are."""
+    if f"workbench_{name}" in sys.modules:
+        return sys.modules[f"workbench_{name}"]
+    spec = importlib.util.spec_from_file_location(f"workbench_{name}", HERE / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 # ---- timing, where there is a GPU ----
@@ -247,56 +97,70 @@ def measure(contestants: dict[str, tuple[Callable[[], Any], Callable[[], Any]]])
     return times
 
 
-def contestants(family: Family, compiled: Any, inputs: Sequence[np.ndarray]) -> dict[str, tuple[Callable, Callable]]:
-    """Everybody who is installed, on arrays that are on the device."""
+def _jax_call(family: Any, there: Sequence[Any]) -> tuple[Callable, Callable]:
+    import jax
+    import numpy as np
+
+    if jax.default_backend() not in ("gpu", "cuda"):
+        raise RuntimeError("it sees no GPU")
+    if there[0].dtype == np.float64:
+        jax.config.update("jax_enable_x64", True)
+    theirs = [jax.device_put(a.get()) for a in there]
+    function = jax.jit(lambda *arrays: family.function(jax.numpy, *arrays))
+    last: list[Any] = []
+
+    def call() -> None:
+        last[:] = [function(*theirs)]
+
+    return call, lambda: last[0].block_until_ready()
+
+
+def _torch_call(family: Any, there: Sequence[Any]) -> tuple[Callable, Callable]:
+    import torch
+
+    torch._dynamo.reset()  # it compiles only so many versions of one function
+    tensors = [torch.as_tensor(a.get(), device="cuda") for a in there]
+    made = torch.compile(lambda *arrays: family.torch(torch, *arrays), dynamic=False)
+    return (lambda: made(*tensors)), torch.cuda.synchronize
+
+
+def _numba_call(family: Any, there: Sequence[Any], result: Any) -> tuple[Callable, Callable]:
+    import cupy
+    from numba import cuda
+
+    # They launch on the default stream, as CuPy does.
+    arrays = [cuda.as_cuda_array(a) for a in (*there, cupy.empty_like(result))]
+    return family.numba(*arrays), cupy.cuda.get_current_stream().synchronize
+
+
+def contestants(family: Any, compiled: Any, there: Sequence[Any], notes: list[str]) -> dict[str, tuple]:
+    """Everybody who is installed and runs, on arrays that are on the device; in `notes`, who does not, and why."""
     import cupy
 
-    there = [cupy.asarray(a) for a in inputs]
     wait = cupy.cuda.get_current_stream().synchronize
     found: dict[str, tuple[Callable, Callable]] = {"workbench": (lambda: compiled(*there), wait)}
-    try:
-        import jax
-
-        if jax.default_backend() == "gpu":
-            if inputs[0].dtype == np.float64:
-                jax.config.update("jax_enable_x64", True)
-            theirs = [jax.device_put(a) for a in inputs]
-            function = jax.jit(lambda *arrays: family.function(jax.numpy, *arrays))
-            last: list[Any] = []
-
-            def call() -> None:
-                last[:] = [function(*theirs)]
-
-            found["JAX"] = (call, lambda: last[0].block_until_ready())
-    except ImportError:
-        pass
-    try:
-        import torch
-
-        if family.torch is not None and torch.cuda.is_available():
-            tensors = [torch.from_numpy(a).cuda() for a in inputs]
-            made = torch.compile(lambda *arrays: family.torch(torch, *arrays))
-            found["torch.compile"] = (lambda: made(*tensors), torch.cuda.synchronize)
-    except ImportError:
-        pass
+    peers: dict[str, Callable[[], tuple]] = {}
+    if not missing(["jax"]):
+        peers["JAX"] = lambda: _jax_call(family, there)
+    if family.torch is not None and not missing(["torch"]):
+        peers["torch.compile"] = lambda: _torch_call(family, there)
     if family.numba is not None:
-        result = compiled(*there)
-        found["numba.cuda"] = (family.numba(*there, cupy.empty_like(result)), wait)
-    for name in list(found)[1:]:  # a peer that does not run here is left out, and said so
+        peers["numba.cuda"] = lambda: _numba_call(family, there, compiled(*there))
+    for name, make in peers.items():
         try:
-            found[name][0]()
-            found[name][1]()
-        except Exception as error:  # noqa: BLE001
-            print(f"  {family.name}: {name} does not run: {str(error).strip().splitlines()[0][:100]}")
-            del found[name]
+            call, wait_for = make()
+            call()
+            wait_for()
+            found[name] = call, wait_for
+        except Exception as error:  # noqa: BLE001  # a peer that does not run here is left out, and said so
+            text = str(error).strip().splitlines() or [""]
+            notes.append(f"{name} does not run: {type(error).__name__}: {text[0][:100]}")
     return found
 
 
-def event_times(compiled: Any, inputs: Sequence[np.ndarray]) -> list[float]:
+def event_times(compiled: Any, there: Sequence[Any]) -> list[float]:
     """Microseconds of all our kernels together, by CUDA events."""
-    import cupy
-
-    compilation, there = compiled.compilations[-1], [cupy.asarray(a) for a in inputs]
+    compilation = compiled.compilations[-1]
     times = []
     for _ in range(ROUNDS):
         compilation.run_timed(*there)
@@ -304,48 +168,92 @@ def event_times(compiled: Any, inputs: Sequence[np.ndarray]) -> list[float]:
     return times
 
 
-def launch_overhead() -> float:
-    """Microseconds of a plan of 20 small kernels."""
+def enlarged(arrays: Sequence[Any], n: int, scale: int) -> list[Any]:
+    """Arrays of the device, those that grow with the scale repeated along their first axis: made in no time."""
     import cupy
 
+    times = max(1, n // scale)
+    longest = max(a.size for a in arrays)
+    return [cupy.concatenate([cupy.asarray(a)] * times) if 2 * a.size > longest else cupy.asarray(a) for a in arrays]
+
+
+def timed(family: Any, device: str, dtype: type, n: int) -> Any:
+    """A family at full size: compared with CuPy's float64, then timed beside the others."""
+    import cupy
+    import numpy as np
+
+    import workbench as wb
+
+    checks = sibling("cuda_checks")
+    grows = family.name not in ("n-body", "matrix product")
+    scale = min(n, 1 << 24) if grows else n
+    inputs = [np.asarray(a, dtype) for a in family.inputs(scale, np.random.default_rng(1))]
+    there = enlarged(inputs, n, scale) if grows else [cupy.asarray(a) for a in inputs]
+    compiled = wb.jit(lambda *arrays: family.function(np, *arrays), device=device, strict=True)
+    found = compiled(*there)
+    result = checks.Result(family.name, np.dtype(dtype).name, "x".join(map(str, there[0].shape)))
+    result.path = ", ".join(
+        dict.fromkeys(k.geometry.meets or "no meeting" for k in compiled.compilations[0].kernels.values())
+    )
+    expected = family.function(cupy, *(a.astype(np.float64) for a in there))
+    checks.compare(result, cupy, found.astype(expected.dtype, copy=False), expected, family, dtype)
+    moved = family.n_bytes(*there, found)
+    del expected
+    cupy.get_default_memory_pool().free_all_blocks()
+    result.times_us = measure(contestants(family, compiled, there, result.notes))
+    result.times_us["kernels by events"] = event_times(compiled, there)
+    result.gb_per_s = moved / statistics.median(result.times_us["workbench"]) / 1e3
+    return result
+
+
+def launch_overhead(device: str, n: int = 1000) -> dict[str, float]:
+    """Microseconds of a plan of about 20 small kernels, recorded as a graph."""
+    import cupy
+    import numpy as np
+
+    import workbench as wb
+
     def steps(x: Any) -> Any:
-        for _ in range(10):
+        for _ in (0,) * 10:  # written out, where a range would be a loop
             x = x - x.sum() * 1e-3
         return x
 
-    f, x = wb.jit(steps, device="cuda"), cupy.ones(1000)
+    f, x = wb.jit(steps, device=device), cupy.linspace(0.0, 1.0, n)
     times = measure({"workbench": (lambda: f(x), cupy.cuda.get_current_stream().synchronize)})
-    n = len(f.compilations[0].kernels)
-    median = statistics.median(times["workbench"])
-    print(
-        f"\na plan of {n} kernels: {median:.1f} us a run, graph recorded: {f.compilations[0].executable._replay is not None}"
-    )
-    return median
+    np.testing.assert_allclose(cupy.asnumpy(f(x)), steps(np.linspace(0.0, 1.0, n)), rtol=1e-12)
+    executable = f.compilations[0].executable
+    return {
+        "kernels": len(f.compilations[0].kernels),
+        "us": statistics.median(times["workbench"]),
+        "recorded": float(executable._replay is not None),
+    }
 
 
-def first_call() -> dict[str, float]:
+def first_call(device: str, n: int = 1 << 16) -> dict[str, float]:
     """Seconds of the first call of a program of 100 equations, nothing cached."""
+    import numpy as np
+
+    import workbench as wb
 
     def long(xp: Any, x: Any) -> Any:
-        for k in range(25):
+        for k in tuple(range(25)):
             x = xp.sin(x) * 0.5 + xp.cos(x * (0.1 * k)) - x.mean()
         return x
 
-    found, x = {}, np.linspace(0.0, 1.0, 1 << 16, dtype=np.float32)
+    found, x = {}, np.linspace(0.0, 1.0, n, dtype=np.float32)
     with wb.config(cache_dir="off"):
+        wb.jit(lambda x: np.tanh(x) * 2.0, device=device)(x)  # the compiler and the device are started
         begin = time.perf_counter()
-        wb.jit(lambda x: long(np, x), device="cuda")(x)
+        wb.jit(lambda x: long(np, x), device=device)(x)
         found["workbench"] = time.perf_counter() - begin
-    try:
+    if not missing(["jax"]):
         import jax
 
-        if jax.default_backend() == "gpu":
+        if jax.default_backend() in ("gpu", "cuda"):
+            jax.jit(lambda x: jax.numpy.tanh(x) * 2.0)(x).block_until_ready()
             begin = time.perf_counter()
             jax.jit(lambda x: long(jax.numpy, x))(x).block_until_ready()
             found["JAX"] = time.perf_counter() - begin
-    except ImportError:
-        pass
-    print("first call of 100 equations: " + ", ".join(f"{name} {s:.2f} s" for name, s in found.items()))
     return found
 
 
@@ -359,100 +267,255 @@ def describe(device: str) -> dict[str, Any]:
         machine["nvidia-smi"] = subprocess.run(command, capture_output=True, text=True).stdout.strip()
     except OSError:
         machine["nvidia-smi"] = ""
-    for name in ("cupy", "jax", "torch", "numba"):
-        module = sys.modules.get(name)
-        if module is not None:
-            machine["versions"][name] = str(getattr(module, "__version__", "?"))
+    for name in ("jax", "jaxlib", "torch", "triton", "nvidia-cuda-nvcc", "nvidia-nvvm"):
+        try:
+            machine["versions"][name] = version(name)
+        except PackageNotFoundError:
+            continue
     return machine
 
 
-def table(results: Sequence[Result], copy_gb_per_s: float) -> str:
+# ---- tasks ----
+
+
+def tasks_of(device: str) -> list[str]:
+    """The tasks in order: what must hold first, then what tells most."""
+    names = [family.name for family in sibling("cuda_families").FAMILIES]
+    checks = [f"check/{name}/{dtype}" for dtype in ("float32", "float64") for name in names]
+    if device == "cuda-sim":
+        return [*checks, "check/random numbers/", "check/control flow/"]
+    checks += [f"check/{name}/" for name in sibling("cuda_checks").CHECKS]
+    times = [f"time/{name}/float32" for name in names]
+    return ["extra/limits/", *checks, *times, "extra/20 kernels us/", "extra/first call s/",
+            *(f"time/{name}/float64" for name in names[:4])]  # fmt: skip
+
+
+def perform(task: str, device: str, n: int) -> dict[str, Any]:
+    """One task: {"result": ...} of a family or check, {"extra": ...} of a measurement; "failed" says what went wrong."""
+    import numpy as np
+
+    checks = sibling("cuda_checks")
+    kind, name, dtype_name = task.split("/")
+    dtype = {"float32": np.float32, "float64": np.float64}.get(dtype_name, np.float32)
+    result = checks.Result(name, dtype_name, "")
+    try:
+        if kind == "extra":
+            if name == "limits":
+                from workbench.runtime.limits import machine_limits
+
+                return {"extra": asdict(machine_limits(device) or sys.exit("no limits")), "machine": describe(device)}
+            return {"extra": (launch_overhead if name == "20 kernels us" else first_call)(device)}
+        if name in checks.CHECKS:
+            checks.CHECKS[name](device)
+        else:
+            family = next(f for f in sibling("cuda_families").FAMILIES if f.name == name)
+            if kind == "time":
+                result = timed(family, device, dtype, n if dtype is np.float32 else n // 2)
+            else:
+                # Several sizes: below a chunk of vector loads, past one, and past a block's worth.
+                for size in (n,) if device == "cuda-sim" else (37, 3001, min(n, 1 << 20)):
+                    result = checks.check(family, device, dtype, size, np.random.default_rng(0))[0]
+    except Exception as error:  # noqa: BLE001  # one family must not hide the others
+        lines = str(error).strip().splitlines() or [""]
+        result.failed = f"{type(error).__name__}: {lines[0][:300]}"
+        traceback.print_exc()
+        return {"failed": result.failed, "result": asdict(result)}
+    return {"result": asdict(result)}
+
+
+def work(device: str, n: int, numbers: Sequence[int], path: Path) -> int:
+    """A worker: perform tasks, and write what came of them."""
+    tasks = tasks_of(device)
+    with path.open("a", encoding="utf-8") as file:
+
+        def write(record: dict[str, Any]) -> None:
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+
+        for number in numbers:
+            write({"begin": number})
+            record = perform(tasks[number], device, n)
+            write({"end": number, **record})
+            if device != "cuda-sim" and not _is_usable():
+                return BROKEN
+    return 0
+
+
+def _is_usable() -> bool:
+    """Whether the device still answers; what was left on it is freed."""
+    import gc
+
+    gc.collect()
+    try:
+        import cupy
+
+        cupy.cuda.Device().synchronize()
+        cupy.get_default_memory_pool().free_all_blocks()
+        if "torch" in sys.modules:
+            sys.modules["torch"].cuda.empty_cache()
+    except Exception as error:  # noqa: BLE001
+        print(f"the device does not answer any more: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+# ---- the summary ----
+
+
+def table(results: Sequence[Any], copy_gb_per_s: float) -> list[list[str]]:
     names = list(dict.fromkeys(name for r in results for name in r.times_us))
     rows = [["family", "dtype", "shape", "error", "lanes meet by", *(f"{n} us" for n in names), "GB/s", "of copy"]]
     for r in results:
         medians = [f"{statistics.median(r.times_us[n]):.1f}" if r.times_us.get(n) else "-" for n in names]
         share = f"{r.gb_per_s / copy_gb_per_s:.0%}" if copy_gb_per_s and r.gb_per_s else "-"
         speed = f"{r.gb_per_s:.0f}" if r.gb_per_s else "-"
-        error = r.failed[:60] if r.failed else f"{r.error:.1e}"
+        error = "FAILED" if r.failed else f"{r.error:.1e}"
         rows.append([r.family, r.dtype, r.shape, error, r.path, *medians, speed, share])
+    return rows
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def run(device: str, n: int, seconds: float = SECONDS, families: Sequence[Family] = FAMILIES) -> list[Result]:
-    """Check all families, and time them on a GPU while there is time."""
-    start = time.perf_counter()
-    timed = device.startswith("cuda:")
-    results: list[Result] = []
-    for dtype in (np.float32, np.float64):
-        for family in families:
-            rng = np.random.default_rng(0)
-            result = Result(family.name, np.dtype(dtype).name, "")
-            try:
-                small = check(family, device, dtype, min(n, 1 << 16), rng)[0]
-                results.append(small)
-                left = seconds - (time.perf_counter() - start)
-                if timed and left > 30:
-                    result, compiled, inputs = check(family, device, dtype, n, rng)
-                    result.times_us = measure(contestants(family, compiled, inputs))
-                    result.times_us["kernels by events"] = event_times(compiled, inputs)
-                    output = compiled(*inputs)
-                    moved = family.n_bytes(*inputs, np.asarray(output))
-                    result.gb_per_s = moved / statistics.median(result.times_us["workbench"]) / 1e3
-                    results[-1] = result
-            except Exception as error:  # noqa: BLE001  # one family must not hide the others
-                result.failed = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
-                results.append(result)
-                print(f"FAILED {family.name} {result.dtype}: {error}", file=sys.stderr)
-    for name, what in (("random numbers", check_random), ("control flow", check_control)):
-        result = Result(name, "", "")
-        try:
-            what(device)
-        except Exception as error:  # noqa: BLE001
-            result.failed = f"{type(error).__name__}: {error}"
-        results.append(result)
-    return results
+def markdown(notes: dict[str, Any], rows: Sequence[Sequence[str]], lines: Sequence[str]) -> str:
+    """The dated block for the benchmark notes."""
+    machine = notes["machine"]
+    versions = ", ".join(f"{name} {v}" for name, v in machine.get("versions", {}).items())
+    head = [
+        f"## {notes['date'][:10]}, {machine.get('nvidia-smi') or machine.get('description') or notes['device']}",
+        "",
+    ]
+    head += [f"`python tests/benchmarks/cuda.py`. {versions}.", ""]
+    body = [" | ".join(("", *row, "")).strip() for row in rows]
+    rule = " | ".join(("", *("---" for _ in rows[0]), "")).strip()
+    return "\n".join([*head, body[0], rule, *body[1:], "", *(f"- {line}" for line in lines), ""])
+
+
+def summarise(device: str, tasks: Sequence[str], found: dict[int, dict[str, Any]], notes_path: Path | None) -> int:
+    """Print everything, keep it where asked, and say with the exit code whether all went well."""
+    make = sibling("cuda_checks").Result
+    results, extras, machine, lines = [], {}, {}, []
+    skipped = []
+    for number, task in enumerate(tasks):
+        record = found.get(number, {"skipped": "it did not run"})
+        kind, name, dtype = task.split("/")
+        if "skipped" in record:
+            skipped.append(task.strip("/"))
+        elif kind == "extra" and "failed" not in record:
+            extras[name] = record["extra"]
+            machine = record.get("machine", machine)
+        else:
+            result = make(**record["result"]) if "result" in record else make(name, dtype, "")
+            result.failed = result.failed or record.get("failed", "")
+            results.append(result)
+            lines += [f"{name} {dtype}: {note}" for note in result.notes]
+            if result.failed:
+                lines.append(f"FAILED {task.strip('/')}: {result.failed}")
+    failed = [r for r in results if r.failed]
+    limits = extras.get("limits") or {}
+    copy = limits.get("copy_gb_per_s", 0.0)
+    timings = [r for r in results if r.times_us]
+    checks = [r for r in results if not r.times_us]
+    if limits:
+        lines.append(f"copy {copy:.0f} GB/s, float32 matrix product {limits['peak_gflops'] / 1e3:.1f} Tflop/s")
+    if "20 kernels us" in extras:
+        found20 = extras["20 kernels us"]
+        lines.append(
+            f"a plan of {found20['kernels']:.0f} kernels: {found20['us']:.1f} us a run, "
+            f"{'recorded' if found20['recorded'] else 'NOT recorded'} (target: 20 in 40 us)"
+        )
+    if "first call s" in extras:
+        lines.append(
+            "first call of 100 equations: " + ", ".join(f"{k} {s:.2f} s" for k, s in extras["first call s"].items())
+        )
+    absent = missing(PEERS) if device != "cuda-sim" else []
+    if absent:
+        lines.append(f"not installed, so not compared: {', '.join(absent)}")
+    if skipped:
+        lines.append(f"{len(skipped)} tasks for which no time was left: {', '.join(skipped)}")
+    lines.append(f"{len(results) - len(failed)} checks passed, {len(failed)} failed")
+    rows = table(timings or checks, copy)
+    print()
+    if timings:
+        print(aligned(table(checks, 0.0)), end="\n\n")
+    print(aligned(rows), *lines, sep="\n")
+    notes = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"), "device": device,
+        "machine": machine or describe(device), "limits": limits or None,
+        "results": [asdict(r) for r in results], "skipped": skipped, **extras,
+    }  # fmt: skip
+    if notes_path is not None:
+        notes_path.parent.mkdir(parents=True, exist_ok=True)
+        if notes_path.suffix == ".md":
+            before = notes_path.read_text(encoding="utf-8") if notes_path.exists() else ""
+            notes_path.write_text(f"{before}\n{markdown(notes, rows, lines)}".lstrip(), encoding="utf-8")
+        else:
+            notes_path.write_text(json.dumps(notes, indent=1) + "\n", encoding="utf-8")
+    elif timings:
+        print("\nFor the notes:\n", markdown(notes, rows, lines), sep="\n")
+    return 1 if failed or not results else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument(
-        "--elements", type=int, default=0, help="of the largest arrays; by default 2**26, simulated 300"
+        "--elements", type=int, default=0, help="of the largest arrays; by default 2**28, simulated 300"
     )
     parser.add_argument("--seconds", type=float, default=SECONDS)
-    parser.add_argument("--notes", type=Path, help="write everything to this JSON file")
+    parser.add_argument("--notes", type=Path, help="write everything to this .json file, or append to this .md file")
+    parser.add_argument("--wheels", type=Path, help="a folder with wheels of packages that are not installed here")
+    parser.add_argument("--work", help=argparse.SUPPRESS)  # a worker's tasks and the file that it writes to
     options = parser.parse_args(arguments)
-    try:
-        device = wb.device(options.device).name
-    except DeviceError as error:
-        print(error)
-        return 2
-    simulated = device == "cuda-sim"
-    results = run(device, options.elements or (300 if simulated else 1 << 26), options.seconds)
-    extras: dict[str, Any] = {}
-    limits = None
-    if not simulated:
-        from workbench.runtime.limits import machine_limits
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        if options.wheels is not None:
+            unpack(options.wheels, Path(folder) / "packages")
+        simulated = options.device == "cuda-sim"
+        absent = missing((*NEEDED, *(() if simulated else ON_A_GPU)))
+        if absent:
+            names = " ".join(DISTRIBUTIONS.get(name, name) for name in absent)
+            print(
+                f"not installed here: {', '.join(absent)}\n   Check  python -m pip list\n   Fix    pip install {names}\n"
+                f"          or, for a machine without network, elsewhere: pip download --only-binary=:all: --no-deps "
+                f"-d wheels {names}\n          and here: python tests/benchmarks/cuda.py --wheels wheels"
+            )
+            if "numpy" in absent or set(absent) & set(NEEDED):
+                return 2
+        import workbench as wb
+        from workbench.errors import DeviceError
 
-        limits = machine_limits(device)
-        extras = {"20 kernels us": launch_overhead(), "first call s": first_call()}
-    print(table(results, limits.copy_gb_per_s if limits else 0.0))
-    if limits:
-        print(f"copy bandwidth {limits.copy_gb_per_s:.0f} GB/s, matrix product {limits.peak_gflops / 1e3:.1f} Tflop/s")
-    failed = [r for r in results if r.failed]
-    print(f"{len(results) - len(failed)} checks passed, {len(failed)} failed")
-    if options.notes:
-        notes = {
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "machine": describe(device),
-            "limits": asdict(limits) if limits else None,
-            "results": [asdict(r) for r in results],
-            **extras,
-        }
-        options.notes.parent.mkdir(parents=True, exist_ok=True)
-        options.notes.write_text(json.dumps(notes, indent=1) + "\n", encoding="utf-8")
-    return 1 if failed else 0
+        try:
+            device = wb.device(options.device).name
+        except DeviceError as error:
+            print(error)
+            return 2
+        n = options.elements or (300 if simulated else 1 << 28)
+        if options.work:
+            numbers, _, path = options.work.partition(":")
+            return work(device, n, [int(number) for number in numbers.split(",")], Path(path))
+        tasks = tasks_of(device)
+        if simulated:
+            found = {number: perform(task, device, n) for number, task in enumerate(tasks)}
+        else:
+            found = supervised(device, n, tasks, Path(folder), start + options.seconds)
+        return summarise(device, tasks, found, options.notes)
+
+
+def supervised(device: str, n: int, tasks: Sequence[str], folder: Path, deadline: float) -> dict[int, dict[str, Any]]:
+    def command(numbers: list[int], path: Path) -> list[str]:
+        what = f"{','.join(map(str, numbers))}:{path}"
+        return [sys.executable, str(Path(__file__).resolve()), "--device", device, "--elements", str(n), "--work", what]
+
+    def show(number: int, record: dict[str, Any]) -> None:
+        state = record.get("skipped") or record.get("failed") or "ok"
+        print(f"{tasks[number].strip('/')}: {state}", flush=True)
+
+    return sibling("cuda_supervisor").supervise(
+        tasks, command, folder, deadline=deadline, task_s=TASK_S, on_end=show
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

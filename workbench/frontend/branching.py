@@ -338,7 +338,7 @@ def while_(
     variables = Variables(test, body, scope)
     trace = current_trace()
     step = _as_step(source, variables, live) if trace is not None else None
-    if step is not None and step.prefer:
+    if step is not None and _prefers(step):
         emit_loop(step, variables, "while")
         return
     if step is not None:
@@ -363,6 +363,12 @@ def _as_step(source: str, variables: Variables, live: tuple[str, ...]) -> Transl
     except UntranslatableError as reason:
         logger.debug("a loop is no step of its own: %s", reason)
         return None
+
+
+def _prefers(step: Translated) -> bool:
+    """Whether a loop is better one step, which the host runs, than traced. On a GPU only one over single numbers is."""
+    trace = current_trace()
+    return step.prefer and (step.only_elements or trace is None or not trace.on_gpu)
 
 
 def _traced_while(
@@ -398,7 +404,7 @@ def for_(
     n = _length(iterable)
     step = _as_step(source, variables, live) if trace is not None and n > 1 else None
     # A few operations on arrays are better written out, where they fuse with what stands around them.
-    if step is not None and step.prefer and (n > MAX_UNROLL or step.only_elements):
+    if step is not None and _prefers(step) and (n > MAX_UNROLL or step.only_elements):
         emit_loop(step, variables, "for")
         return
     if step is not None:

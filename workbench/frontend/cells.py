@@ -86,6 +86,7 @@ class TracedCell:
 def trace_cell(
     source: str | ast.Module, namespace: MutableMapping[str, Any], *, filename: str, out: Collection[str] | None = None,
     strict: bool = False, name: str = "cell", flags: int = 0, temporaries: bool = False,
+    on_gpu: bool = False,
 ) -> TracedCell:  # fmt: skip
     """Trace a cell's source (without magics), or its syntax, in `namespace`, which is not changed.
 
@@ -94,6 +95,7 @@ def trace_cell(
     out : the names to keep; by default all that the cell assigns and that do not begin with `_`.
     flags : of `compile`, for `__future__` statements of earlier cells.
     temporaries : keep the names that begin with `_` too, as for a part of a cell.
+    on_gpu : as for `trace`.
 
     Raises
     ------
@@ -114,7 +116,7 @@ def trace_cell(
 
         converted = converted_module(tree)
         code = code if converted is tree else compile_cell(converted, code, filename, flags)
-    record = Trace(name, strict=strict)
+    record = Trace(name, strict=strict, on_gpu=on_gpu)
     lifter = record.lifter = Lifter(record, trace_floats=True)
     with recording(record):
         from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)

@@ -30,8 +30,9 @@ class Region:
         """
         parent = require_trace()
         self.record = record = Trace(
-            parent.name, strict=parent.strict, keep_python_scalars=parent.keep_python_scalars, converts=parent.converts
-        )
+            parent.name, strict=parent.strict, keep_python_scalars=parent.keep_python_scalars, converts=parent.converts,
+            on_gpu=parent.on_gpu,
+        )  # fmt: skip
         record.region, record.lifter, record.scopes = True, parent.lifter, parent.scopes
         record.entry = parent.entry
         self.forget = record.forget = forget

@@ -78,7 +78,7 @@ def trace(
     fn: Callable, args: tuple, kwargs: dict[str, Any], *,
     static_argnums: int | Collection[int] = (), static_argnames: str | Collection[str] = (),
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
-    converts: bool | None = None,
+    converts: bool | None = None, on_gpu: bool = False,
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -89,6 +89,7 @@ def trace(
     keep_python_scalars : Python floats are constants, too.
     strict : side effects happen while tracing instead of raising, as in JAX.
     name : of the program; by default the function's.
+    on_gpu : the program is for a GPU, so that loops over arrays are traced rather than handed to numba on the host.
     converts : whether Python's control flow over traced values becomes branches and loops; by default, unless strict.
 
     Raises
@@ -101,7 +102,7 @@ def trace(
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
     numbers = {n + len(args) if n < 0 else n for n in numbers}
     parameters = _parameter_names(fn, len(args))
-    record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts)
+    record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu)
     lifter = record.lifter = Lifter(record)
     with recording(record):
         _enter(record)

@@ -47,7 +47,7 @@ def _versions(with_cuda: bool) -> tuple[tuple[str, str], ...]:
     from .. import __version__
 
     found = [("workbench", __version__), ("python", platform.python_version())]
-    for name in ("numpy", "numba", *(("numba-cuda", "cupy-cuda12x") if with_cuda else ())):
+    for name in ("numpy", "numba", *(("numba-cuda", "cupy-cuda12x", "cupy-cuda13x") if with_cuda else ())):
         try:
             found.append((name, version(name)))
         except PackageNotFoundError:

@@ -202,7 +202,7 @@ def _trace(
     begin = time.perf_counter()
     cell = trace_cell(
         source if part is None else part.tree, namespace, filename=filename, out=out, strict=options.strict, name=label,
-        flags=flags, temporaries=part is not None,
+        flags=flags, temporaries=part is not None, on_gpu=device.startswith("cuda"),
     )  # fmt: skip
     trace_ms = (time.perf_counter() - begin) * 1e3
     inputs = [capture.read() for capture in cell.captures]

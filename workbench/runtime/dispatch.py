@@ -387,6 +387,7 @@ class CompiledFunction:
         return trace(
             self.fn, args, kwargs, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
+            on_gpu=self.place.startswith("cuda"),
         )  # fmt: skip
 
     @property

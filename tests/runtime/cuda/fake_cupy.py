@@ -23,6 +23,11 @@ LIMIT_BYTES = [1 << 40]
 SHARED: list[int] = []  # the dynamic shared memory that kernels asked for
 # What NumPy's arrays have and CuPy's (14.2) have not.
 NOT_CUPYS = frozenset("ctypes getfield resize setfield setflags to_device __array_namespace__ __array_struct__".split())
+# Functions that both have.
+NAMES = (
+    "abs argsort broadcast_to concatenate copyto cumprod cumsum empty_like exp flip linspace log matmul moveaxis ones "
+    "searchsorted sort sqrt tanh where zeros"
+).split()
 _capturing: list[list[Any]] = []
 _kept: list[Any] = []
 
@@ -31,7 +36,7 @@ class OutOfMemoryError(MemoryError):
     pass
 
 
-class Array:
+class Array(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of the device. As CuPy's, it is none of NumPy's, and does not become one by itself."""
 
     def __init__(self, host: np.ndarray):
@@ -51,11 +56,17 @@ class Array:
         found = getattr(self.host, name)
         return (lambda *args, **kwargs: wrapped(found(*args, **kwargs))) if callable(found) else wrapped(found)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return over_arrays(getattr(ufunc, method))(*inputs, **kwargs)
+
+    def get(self) -> np.ndarray:
+        return self.host.copy()
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
     def __getitem__(self, index: Any) -> Any:
-        return wrapped(self.host[index])
+        return wrapped(self.host[getattr(index, "host", index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.host[index] = value.host if isinstance(value, Array) else value
@@ -83,9 +94,14 @@ def wrapped(value: Any) -> Any:
 def over_arrays(function: Any) -> Any:
     """A function of NumPy's as CuPy's of the same name."""
 
+    def host(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(map(host, value))
+        return value.host if isinstance(value, Array) else value
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(a.host if isinstance(a, Array) else a for a in args)
-        kwargs = {k: v.host if isinstance(v, Array) else v for k, v in kwargs.items()}
+        args = host(args)
+        kwargs = {k: host(v) for k, v in kwargs.items()}
         return wrapped(function(*args, **kwargs))
 
     return call
@@ -216,7 +232,7 @@ def install(monkeypatch: Any) -> ModuleType:
     from workbench.runtime.cuda import cupy_memory, driver, executable
 
     module = ModuleType("cupy")
-    for name in "broadcast_to concatenate copyto cumprod cumsum empty_like flip matmul ones sort zeros".split():
+    for name in NAMES:
         setattr(module, name, over_arrays(getattr(np, name)))
     for part in ("fft", "linalg"):
         functions = {n: over_arrays(f) for n, f in vars(getattr(np, part)).items() if callable(f)}
@@ -224,7 +240,7 @@ def install(monkeypatch: Any) -> ModuleType:
     module.__dict__.update(
         ndarray=Array, empty=empty, asarray=asarray, array=lambda x: Array(np.array(getattr(x, "host", x))),
         asnumpy=lambda x, order="C": np.array(x.host, order=order),
-        get_default_memory_pool=lambda: SimpleNamespace(free_bytes=lambda: 500),
+        get_default_memory_pool=lambda: SimpleNamespace(free_bytes=lambda: 500, free_all_blocks=lambda: None),
         cuda=SimpleNamespace(
             Device=Device, Module=Module, Event=Event, Stream=Stream, using_allocator=using_allocator,
             MemoryPool=lambda: SimpleNamespace(malloc=len), get_current_stream=Stream,

@@ -113,6 +113,17 @@ def test_arguments_that_overlap_on_the_device_are_left_to_its_own_numpy(cupy):
     np.testing.assert_array_equal(cupy.asnumpy(whole), expected)
 
 
+def test_loops_over_small_arrays_stay_on_the_device(cupy):
+    def steps(x):
+        for _ in range(6):
+            x = x - x.sum() * 0.01
+        return x
+
+    f, x = wb.jit(steps, device="cuda"), np.arange(20.0)
+    np.testing.assert_allclose(f(x), steps(x), rtol=1e-12)
+    assert {c.why for c in f.compilations[0].crossings} == {"input", "result"}
+
+
 def test_loops_of_a_known_length_are_recorded(cupy):
     def steps(x):
         return wb.lax.fori_loop(0, 6, lambda i, x: x - x.sum() * 0.01, x)

@@ -41,7 +41,9 @@ _VIEWS: dict[str, Callable[..., Any]] = {
 
 def library_call(xp: Any, eqn: Equation) -> Callable[..., Any] | None:
     """The routine of `xp` that computes `eqn`, or None where it has none for these operands."""
-    name, kinds, params = eqn.primitive.name, {a.aval.dtype.kind for a in eqn.invars}, eqn.params
+    name, params = eqn.primitive.name, eqn.params
+    dtypes = [a.aval.dtype for a in eqn.invars]
+    kinds = {dtype.kind for dtype in dtypes}
     if any(0 in a.aval.shape for a in (*eqn.invars, *eqn.outvars)):
         return None  # nothing to compute there, and libraries differ in what they make of it
     if name in ("sort", "argsort", "searchsorted") and "c" in kinds:
@@ -52,7 +54,7 @@ def library_call(xp: Any, eqn: Equation) -> Callable[..., Any] | None:
         return None
     if name == "svd" and params.get("hermitian"):
         return None
-    if name == "scatter" and not takes_scatter(eqn.invars[0].aval.dtype, eqn.invars[-1].aval.dtype, params["op"]):
+    if name == "scatter" and not takes_scatter(dtypes[0], dtypes[-1], params["op"]):
         return None
     return _calls(xp).get(name)
 

@@ -1,0 +1,166 @@
+"""What must hold on a device: every kernel family's values, and what a real device may do otherwise than the simulator
+(streams, alignment, libraries, errors). Run by tests/benchmarks/cuda.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+
+
+@dataclass
+class Result:
+    family: str
+    dtype: str
+    shape: str
+    error: float = 0.0
+    path: str = ""
+    times_us: dict[str, list[float]] = field(default_factory=dict)
+    failed: str = ""
+    gb_per_s: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+
+# ---- checking ----
+
+
+def check(family: Any, device: str, dtype: type, n: int, rng: Any) -> tuple[Result, Any, tuple]:
+    """Run a family on the device and compare with NumPy's float64."""
+    inputs = tuple(np.asarray(a, dtype) for a in family.inputs(n, rng))
+    with np.errstate(all="ignore"):
+        expected = np.asarray(family.function(np, *(a.astype(np.float64) for a in inputs)))
+    compiled = wb.jit(lambda *arrays: family.function(np, *arrays), device=device, strict=True)
+    found = compiled(*inputs)
+    result = Result(family.name, np.dtype(dtype).name, "x".join(map(str, inputs[0].shape)))
+    result.path = ", ".join(
+        dict.fromkeys(k.geometry.meets or "no meeting" for k in compiled.compilations[0].kernels.values())
+    )
+    compare(result, np, found, expected, family, dtype)
+    return result, compiled, inputs
+
+
+def compare(result: Result, xp: Any, found: Any, expected: Any, family: Any, dtype: type) -> None:
+    rtol = family.rtol if dtype is np.float32 else min(family.rtol, 1e-9)
+    assert found.shape == expected.shape, f"shape {found.shape}, expected {expected.shape}"
+    if expected.dtype.kind in "iu":
+        # Where two numbers of a row round to the same float32, either place is right.
+        result.error = float((found != expected).mean())
+        assert result.error < 1e-3, f"{result.error:.1%} of the places differ"
+        return
+    if not expected.size:
+        return
+    errors = xp.abs(found - expected) / (float(xp.abs(expected).max()) or 1.0)
+    result.error = float(errors.max())
+    share = float((~(errors <= rtol)).mean())
+    assert share <= family.share, f"error {result.error:.2g} of the largest magnitude, allowed {rtol:.2g} ({share:.2%})"
+
+
+def check_random(device: str) -> None:
+    """Threefry's bits are the same on every device."""
+
+    def draw() -> Any:
+        return wb.random.bits(wb.random.key(7), (1000,)), wb.random.normal(wb.random.key(7), (1000,))
+
+    bits, normal = wb.jit(draw, device=device)()
+    expected_bits, expected_normal = wb.jit(draw, device="cpu")()
+    np.testing.assert_array_equal(bits, expected_bits)
+    np.testing.assert_allclose(normal, expected_normal, rtol=1e-5)
+
+
+def check_control(device: str) -> None:
+    def halve(x: Any) -> Any:
+        return wb.lax.while_loop(lambda v: v.max() > 1.0, lambda v: v * 0.5, x)
+
+    def steps(x: Any) -> Any:
+        return wb.lax.fori_loop(0, 6, lambda i, v: v - v.sum() * 1e-3, x)
+
+    for function in (halve, steps):
+        f, x = wb.jit(function, device=device), np.linspace(0.0, 100.0, 4099 if device != "cuda-sim" else 99)
+        for _ in range(4):  # from the third run on a graph is replayed
+            np.testing.assert_allclose(f(x), wb.jit(function, device="cpu")(x), rtol=1e-12)
+
+
+def check_library(device: str) -> None:
+    """The device's routines, singular matrices, colliding indices, indices out of range."""
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(12, 12)) + 12 * np.eye(12)
+    x, b, c = rng.normal(size=(6, 8)), rng.normal(size=12), rng.normal(size=(5, 7)) + 1j * rng.normal(size=(5, 7))
+
+    def near(function: Callable[..., Any], *arrays: Any) -> None:
+        for mine, theirs in zip(wb.jit(function, device=device)(*arrays), function(*arrays), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
+
+    near(lambda a, b: (np.linalg.solve(a * 2, b), np.linalg.inv(a * 2), np.linalg.det(a) * 1.0), a, b)
+    near(lambda a: (np.linalg.cholesky(a @ a.T), np.linalg.eigh(a + a.T)[0], np.linalg.svd(a)[1]), a)
+    near(lambda x: (abs(np.linalg.qr(x.T)[1]), np.sort(x, axis=0), np.argsort(x, axis=1), np.cumsum(x, axis=0)), x)
+    near(lambda c: (np.fft.fft2(c), np.fft.ifft(c), np.fft.irfft2(c), np.fft.irfft(c, 9), np.fft.rfft(c.real)), c)
+
+    def collide(v: Any, i: Any) -> Any:
+        out = np.zeros(5)
+        out[i] = v  # the last one stays
+        total = np.zeros(5)
+        np.add.at(total, i, v)
+        return out, total
+
+    near(collide, rng.normal(size=100), rng.integers(-5, 5, 100))
+    for function, arrays, error in (
+        (lambda a: np.linalg.inv(a), (np.zeros((3, 3)),), np.linalg.LinAlgError),
+        (lambda x, i: x[i] * 2.0, (b, np.array([99])), IndexError),
+    ):
+        try:
+            wb.jit(function, device=device)(*arrays)
+        except error:
+            continue
+        raise AssertionError(f"{error.__name__} was not raised")
+
+
+def check_device_arrays(device: str, n: int = 100_003) -> None:
+    """Arrays that are on the device already: updates in place, views that are not aligned, several streams."""
+    import cupy
+
+    def update(a: Any, b: Any) -> Any:
+        a[1:] += b[:-1] * 2.0
+        return a.sum()
+
+    host = [np.arange(1001, dtype=np.float32), np.ones(1001, np.float32)]
+    there = [cupy.asarray(h) for h in host]
+    total = wb.jit(update, device=device)(*there)
+    np.testing.assert_allclose(float(total), update(*host), rtol=1e-6)
+    np.testing.assert_array_equal(cupy.asnumpy(there[0]), host[0])
+
+    def chain(x: Any, y: Any) -> Any:
+        return np.sqrt(x * x + 1.0) * y, (x * y).sum()
+
+    big = np.random.default_rng(0).normal(size=n).astype(np.float32)
+    f, base = wb.jit(chain, device=device), cupy.asarray(big)
+    for start in range(5):  # 4 bytes further each time: only one of four is aligned for vector loads
+        x, y = base[start:-8], base[8 - start : n - 2 * start]
+        mine, theirs = f(x, y), chain(big[start:-8], big[8 - start : n - 2 * start])
+        np.testing.assert_allclose(cupy.asnumpy(mine[0]), theirs[0], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(float(mine[1]), float(theirs[1]), rtol=1e-3, atol=1.0)
+
+    def many(x: Any) -> Any:
+        for _ in (0,) * 5:
+            x = x - x.sum() * 1e-4
+        return x
+
+    g, small = wb.jit(many, device=device), np.linspace(0.0, 1.0, min(n, 1000))
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
+    for round_number in range(4):
+        results = []
+        for k, stream in enumerate(streams):
+            with stream:
+                results.append(g(cupy.asarray(small * (k + round_number))))
+        for k, (stream, result) in enumerate(zip(streams, results, strict=True)):
+            stream.synchronize()
+            np.testing.assert_allclose(cupy.asnumpy(result), many(small * (k + round_number)), rtol=1e-12)
+
+
+CHECKS = {
+    "random numbers": check_random, "control flow": check_control, "library calls": check_library,
+    "device arrays": check_device_arrays,
+}  # fmt: skip
