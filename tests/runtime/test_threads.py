@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.runtime import threads
+from workbench.runtime import cores, threads
 
 N_CALLERS = 8
 
@@ -175,34 +177,24 @@ def test_launches_that_lose_by_their_workers_do_without_for_longer_each_time():
     assert pace.wakes_workers(), "a launch that gained is followed by another one"
 
 
+def test_a_small_loss_among_gains_keeps_the_workers():
+    pace = threads._Pace()
+    for _ in range(50):
+        for elapsed_s in (0.6, 0.6, 1.4, 0.6):
+            assert pace.wakes_workers()
+            pace.record(elapsed_s, 1.0)
+
+
 def test_chunks_are_the_same_with_and_without_workers(monkeypatch):
     def ranges():
         seen = []
         threads.launch(lambda start, stop: seen.append((start, stop)), 1000, 10, 3, ())
         return sorted(seen)
 
-    monkeypatch.setattr(threads._Crowd, "is_there", lambda self: False)
     monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: True)
     parallel = ranges()
     monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: False)
     assert ranges() == parallel and len(parallel) == 3 * threads.CHUNKS_PER_THREAD
-
-
-def test_on_a_crowded_machine_short_kernels_stay_with_the_caller(monkeypatch):
-    callers = []
-
-    def kernel(start, stop):
-        callers.append(threading.get_ident())
-
-    crowd = threads._Crowd()
-    monkeypatch.setattr(threads, "_crowd", crowd)
-    monkeypatch.setattr(os, "getloadavg", lambda: (1e9, 0, 0), raising=False)
-    threads.launch(kernel, threads.LONG_GRAINS - 1, 1, 4, ())
-    assert set(callers) == {threading.get_ident()}
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0, 0), raising=False)
-    assert crowd.is_there(), "not looked up again at once"
-    crowd.until = 0.0
-    assert not crowd.is_there()
 
 
 def test_a_finished_launch_keeps_no_arrays():
@@ -211,3 +203,62 @@ def test_a_finished_launch_keeps_no_arrays():
     for _ in range(20):
         threads.launch(lambda start, stop, x: None, 1000, 10, 4, (x,))
     assert sys.getrefcount(x) == before
+
+
+needs_cores = pytest.mark.skipif(
+    cores.current_core is None or len(cores.usable_cores()) < 2, reason="the system does not say which core runs what"
+)
+
+
+@needs_cores
+def test_workers_keep_off_the_core_of_the_caller():
+    homes = cores.usable_cores()
+    seen = []
+
+    def kernel(start, stop):
+        seen.append((threading.get_ident(), os.sched_getaffinity(0)))
+        time.sleep(0.001)  # long enough for a worker to come
+
+    def call(core):
+        os.sched_setaffinity(0, {core})
+        seen.clear()
+        with_workers(kernel)
+        others = [where for thread, where in seen if thread != threading.get_ident()]
+        assert others and all(where and core not in where and where <= homes for where in others)
+
+    while not threads._workers.homes:  # the first worker starts, and says who it is
+        with_workers(kernel)
+    with ThreadPoolExecutor(1) as pool:  # whose thread may stay on one core
+        for core in sorted(homes):
+            pool.submit(call, core).result()
+
+
+@needs_cores
+def test_a_caller_may_do_without_affinity(monkeypatch):
+    """As on systems that have none."""
+    monkeypatch.setattr(threads, "current_core", None)
+    monkeypatch.setattr(threads, "_workers", threads._Workers())
+    seen = []
+    with_workers(lambda start, stop: seen.append(stop - start))
+    assert sum(seen) == 64
+
+
+def with_workers(kernel):
+    before = threads._pace.alone
+    threads._pace.alone = 0
+    threads.launch(kernel, 64, 1, 2, ())
+    threads._pace.alone = before
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() not in cores._SETATTR_CALLS, reason="Linux only")
+def test_a_thread_may_ask_for_short_slices():
+    with ThreadPoolExecutor(1) as pool:
+        nice = os.getpriority(os.PRIO_PROCESS, 0)
+        assert pool.submit(cores.ask_for_short_slices).result()
+        assert pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == nice
+
+
+def test_restricting_a_thread_that_has_ended_is_no_error():
+    with ThreadPoolExecutor(1) as pool:
+        gone = pool.submit(threading.get_native_id).result()
+    cores.restrict(gone, {0})

@@ -4,7 +4,8 @@ The caller and the workers take chunks from one counter, so that a busy core slo
 free takes the next, and the caller does everything itself if nobody comes. What remains is the wait for a worker that
 another program's thread has pushed off its core in the middle of a chunk, for milliseconds: where launches took longer
 than the caller alone would have, the next ones leave the workers asleep, for longer each time, and then try again.
-Kernels release the GIL. Workers sleep between kernels; after a fork the child starts its own.
+Kernels release the GIL. Workers sleep between kernels, and keep off the core of the thread that wakes them; after a
+fork the child starts its own.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from time import perf_counter
 
 import psutil
 
+from .cores import ask_for_short_slices, current_core, restrict, usable_cores
+
 # Chunks per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
 CHUNKS_PER_THREAD = 6
 # After so many launches alone, at most, the workers are tried again.
 MOST_ALONE = 256
-# On a crowded machine a thread that has lost its core may wait for it as long as a kernel of so many grains takes.
-LONG_GRAINS = 128
-LOAD_CHECK_S = 0.5
+# Launches over which gains and losses are weighed, and a mean loss that may be noise.
+REMEMBERED = 8
+TOLERATED_LOSS = 0.02
 
 
 def available_threads() -> int:
@@ -72,13 +75,15 @@ class _Work:
 
 
 class _Pace:
-    """Whether the workers are worth waking: for each launch that lost time by them, twice as many go without."""
+    """Whether the workers are worth waking, judged by what the last launches gained or lost by them: where it was a
+    loss, the next ones go without, twice as many each time."""
 
-    __slots__ = ("alone", "lost")
+    __slots__ = ("alone", "gain", "lost")
 
     def __init__(self) -> None:
         self.alone = 0  # launches to come that go without
         self.lost = 1
+        self.gain = 0.0  # a moving mean, in parts of the time that the caller alone would have taken
 
     def wakes_workers(self) -> bool:
         if self.alone:
@@ -88,32 +93,12 @@ class _Pace:
 
     def record(self, elapsed_s: float, alone_s: float) -> None:
         """A launch took `elapsed_s`; the caller alone would have taken `alone_s`, judged by its own chunks."""
-        if elapsed_s > alone_s:
+        self.gain += (1.0 - elapsed_s / alone_s - self.gain) / REMEMBERED
+        if self.gain < -TOLERATED_LOSS:
             self.lost = min(2 * self.lost, MOST_ALONE)
-            self.alone = self.lost
-        elif elapsed_s < 0.8 * alone_s:
+            self.alone, self.gain = self.lost, 0.0
+        elif self.gain > TOLERATED_LOSS:
             self.lost = max(1, self.lost // 2)
-
-
-class _Crowd:
-    """Whether more threads want to run on this machine than it has cores, looked up now and then."""
-
-    __slots__ = ("found", "until")
-
-    def __init__(self) -> None:
-        self.found = False
-        self.until = 0.0
-
-    def is_there(self) -> bool:
-        now = perf_counter()
-        if now >= self.until:
-            self.until = now + LOAD_CHECK_S
-            try:
-                # Our own threads count, too; in a container both numbers are the whole machine's.
-                self.found = os.getloadavg()[0] > (os.cpu_count() or 1) + 1
-            except (AttributeError, OSError):  # Windows
-                self.found = False
-        return self.found
 
 
 class _Workers:
@@ -122,22 +107,44 @@ class _Workers:
         self.lock = threading.Lock()
         self.n_started = 0
         self.local = threading.local()
+        self.homes: dict[int, frozenset[int]] = {}  # the cores that each worker might run on, by its native id
+        self.avoided_core = -1
 
-    def ensure(self, n: int) -> None:
+    def wake(self, n: int, work: _Work) -> None:
+        """Let `n` workers take part in `work`."""
+        if self.n_started < n:
+            self._start(n)
+        if current_core is not None and (core := current_core()) != self.avoided_core:
+            self._avoid(core)
+        for _ in range(n):
+            self.queue.put(work)
+
+    def _start(self, n: int) -> None:
         with self.lock:
             while self.n_started < n:
                 self.n_started += 1
                 threading.Thread(target=self._loop, name=f"workbench-{self.n_started}", daemon=True).start()
 
+    def _avoid(self, core: int) -> None:
+        with self.lock:
+            self.avoided_core = core
+            for worker, home in self.homes.items():
+                restrict(worker, home - {core} or home)
+
     def _loop(self) -> None:
         self.local.is_worker = True
+        ask_for_short_slices()
+        home = usable_cores()
+        if len(home) > 1:
+            with self.lock:
+                self.homes[threading.get_native_id()] = home
+                self.avoided_core = -1
         while True:
             self.queue.get().run()
 
 
 _workers = _Workers()
 _pace = _Pace()
-_crowd = _Crowd()
 
 
 def _forget_workers() -> None:
@@ -157,13 +164,11 @@ def launch(kernel: Callable[..., object], extent: int, grain: int, n_threads: in
         return
     n_chunks = min(n_threads * CHUNKS_PER_THREAD, extent // grain)
     work = _Work(kernel, [extent * i // n_chunks for i in range(n_chunks + 1)], args)
-    if (extent // grain < LONG_GRAINS and _crowd.is_there()) or not _pace.wakes_workers():
+    if not _pace.wakes_workers():
         work.run()
     else:
-        _workers.ensure(n_threads - 1)
         begin = perf_counter()
-        for _ in range(n_threads - 1):
-            _workers.queue.put(work)
+        _workers.wake(n_threads - 1, work)
         own = work.run()
         own_s = perf_counter() - begin
         work.done.acquire()
