@@ -465,16 +465,19 @@ class Builder:
         if all(self.exact.get(n, True) for n in self.variables):
             self.tolerances = {}
             return True
-        self.tolerances = dict.fromkeys((n for n in self.variables if not self.exact.get(n, True)), 0.0)
+        tolerances = dict.fromkeys((n for n in self.variables if not self.exact.get(n, True)), 0.0)
         for seed in range(3):
             space = self.run_perturbed(seed)
             for name in self.variables:
                 deviation = _deviation(self.space[name], space[name])
-                if name in self.tolerances:
-                    self.tolerances[name] = max(self.tolerances[name], 4 * deviation)
+                if name in tolerances:
+                    tolerances[name] = max(tolerances[name], 4 * deviation)
                 elif deviation != 0:
                     return False
-        return all(t < 1e-2 * (1 + _largest(self.space[n])) for n, t in self.tolerances.items())
+        if any(t >= 1e-2 * (1 + _largest(self.space[n])) for n, t in tolerances.items()):
+            return False
+        self.tolerances = tolerances
+        return True
 
     def run_perturbed(self, seed: int) -> dict[str, Any]:
         rng = np.random.default_rng(seed)

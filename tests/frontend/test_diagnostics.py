@@ -5,6 +5,7 @@ import linecache
 import numpy as np
 import pytest
 
+import workbench as wb
 from workbench.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -70,6 +71,10 @@ def test_cells_are_called_by_their_label():
         (lambda x: float(x.sum()), TracerArrayConversionError, "WB103"),
         (lambda x: complex(x.sum()), TracerArrayConversionError, "WB103"),
         (lambda x: f"{x.sum():.3f}", TracerArrayConversionError, "WB103"),
+        (lambda x: f"{x}", TracerArrayConversionError, "WB103"),
+        (lambda x: [str(v) for v in x], TracerArrayConversionError, "WB103"),
+        (lambda x: repr({"total": [x.sum()]}), TracerArrayConversionError, "WB103"),
+        (lambda x: "{}".format(x.sum()), TracerArrayConversionError, "WB103"),  # noqa: UP032
         (lambda x: memoryview(np.asarray(np.frompyfunc(lambda v: v, 1, 1)(x))), UnsupportedOperationError, "WB120"),
         (lambda x: {x.sum(): 1}, ConcretizationTypeError, "WB100"),
         (lambda x: x.sum() > 0 or 1, TracerBoolConversionError, "WB101"),
@@ -83,6 +88,23 @@ def test_python_asking_for_a_value(use, error, code):
     assert caught.value.code == code
     assert caught.value.fixes
     assert f"{error.__name__} {code} at test_diagnostics.py:" in str(caught.value).splitlines()[-1]
+
+
+def test_text_of_what_is_known_is_numpys():
+    def f(x):
+        a = np.arange(3) * 2.0
+        return f"{a} {a[1]} {a[1]:.2f} {a.sum()!r} {a!r} {np.float32(1) + np.ones(2, 'f')}", x + 1
+
+    assert wb.jit(f, strict=True)(X)[0] == f(X)[0]
+    compiled = wb.jit(f)
+    assert compiled(X)[0] == f(X)[0] and not compiled.fallbacks
+
+
+def test_text_of_a_traced_array_is_never_that_of_the_tracer():
+    def f(x):
+        return [str(v) for v in x], repr(x.mean()), {str(x.max()): x}, x + 1
+
+    assert repr(wb.jit(f)(X)) == repr(f(X))
 
 
 @pytest.mark.parity("J9")

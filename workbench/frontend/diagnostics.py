@@ -228,7 +228,6 @@ _CONVERSIONS: dict[str, tuple[Callable, type[TracingError], str]] = {
     "round": (round, TracerIntegerConversionError, "round() of"),
     "float": (float, TracerArrayConversionError, "float() of"),
     "complex": (complex, TracerArrayConversionError, "complex() of"),
-    "format": (lambda v: v, TracerArrayConversionError, "text of"),
     "item": (lambda v: v, TracerArrayConversionError, "item() of"),
 }
 # Operations that take sizes: an integer asked for inside them is a shape (PARITY J9).
@@ -283,6 +282,22 @@ def traced_shape(x: Tracer) -> TracingError:
             "an argument of yours: pass it as a Python int, or name it in static_argnames",
         ),
     )
+
+
+def printed_value(x: Tracer) -> Any:
+    """What `str(x)` prints, where it is known while tracing: a Python number, a NumPy scalar or an array."""
+    value = known_value(x)
+    if value is None:
+        raise build(
+            TracerArrayConversionError,
+            "{line} needs the text of {name} while tracing, but it is only known when the kernel runs.",
+            "the text of a traced value",
+            value=x,
+            fixes=("make the text from what the compiled code returns",),
+        )
+    if not x.scalar:
+        return value
+    return value.item() if x.__class__ in (bool, int, float, complex) else value.reshape(())[()]
 
 
 def array_value(x: Tracer) -> np.ndarray:

@@ -269,16 +269,32 @@ class Tracer:
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
-    def __repr__(self) -> str:
+    def describe(self) -> str:
+        """What it is, for the messages of JAX's strict mode and of leaked tracers."""
         hint = getattr(self._atom if self.parent is not None else self.buffer.value, "hint", "")
         return f"Tracer<{hint + ':' if hint else ''}{self.aval}>"
+
+    def __repr__(self) -> str:
+        return self._text(repr)
+
+    def __str__(self) -> str:
+        return self._text(str)
+
+    def _text(self, form: Callable[[Any], str]) -> str:
+        """Text that the user's code asks for may end in a result: only the numbers' own will do."""
+        trace = current_trace()
+        if trace is None or (trace.strict and known_value(self) is None):
+            return self.describe()
+        from .diagnostics import printed_value
+
+        return form(printed_value(self))
 
     def __format__(self, spec: str) -> str:
         if not spec:
             return str(self)
-        from .diagnostics import scalar_value
+        from .diagnostics import printed_value
 
-        return format(scalar_value(self, "format"), spec)
+        return format(printed_value(self), spec)
 
     def __copy__(self) -> Tracer:
         return self.copy()
