@@ -7,9 +7,13 @@ right one. Sums are pairwise, as NumPy's.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.core.cgutils import get_item_pointer
+from numba.extending import intrinsic
+from numba.np.arrayobj import load_item, store_item
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _PAIRWISE = 128  # elements that are added in order
@@ -99,6 +103,115 @@ def length(x):
 def same_length(a, b):
     if a != b:
         raise ValueError
+
+
+# ---- elements of arrays; indices are known to lie inside ----
+
+
+@njit(error_model="numpy", forceinline=True)
+def wrapped(i, n):
+    if i < 0:
+        i += n
+    if i < 0 or i >= n:
+        raise IndexError
+    return i
+
+
+@njit(error_model="numpy", forceinline=True)
+def first_of(i, n):
+    """The first index of a slice `i:`."""
+    if i < 0:
+        i += n
+    return 0 if i < 0 else n if i > n else i
+
+
+@njit(error_model="numpy", forceinline=True)
+def count_between(first, i, n):
+    """The length of a slice `first:i`."""
+    if i < 0:
+        i += n
+    if i > n:
+        i = n
+    return i - first if i > first else 0
+
+
+@njit(error_model="numpy", forceinline=True)
+def apart(i, j):
+    if i == j:
+        raise ValueError
+
+
+@njit(error_model="numpy", forceinline=True)
+def rolled(shift, n):
+    """Where the first element of an array that is rolled by `shift` comes from."""
+    return (-shift) % n if n > 0 else 0
+
+
+@njit(error_model="numpy", forceinline=True)
+def around(i, n):
+    return i if i < n else i - n
+
+
+@njit(error_model="numpy", forceinline=True)
+def chosen(test, a, b):
+    """A selection that computes both."""
+    return a if test else b
+
+
+@njit(error_model="numpy", forceinline=True)
+def lost(a, x, total):
+    """What rounding takes from `total = a + x` (D. E. Knuth, The Art of Computer Programming 2, 4.2.2)."""
+    b = total - a
+    return (a - (total - b)) + (x - b)
+
+
+@njit(error_model="numpy", forceinline=True)
+def with_lost(total, low):
+    return total + low if math.isfinite(low) else total
+
+
+def _reader(ndim: int) -> Any:
+    def typed(typing_context: Any, *types_: Any) -> Any:
+        array = types_[0]
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _pointer(context, builder, signature, arguments)
+            return load_item(context, builder, array, pointer)
+
+        return array.dtype(array, *[types.intp] * ndim), generate
+
+    return _intrinsic(typed, f"at_{ndim}", ndim, ())
+
+
+def _writer(ndim: int) -> Any:
+    def typed(typing_context: Any, *types_: Any) -> Any:
+        array, value = types_[0], types_[-1]
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _pointer(context, builder, signature, arguments[:-1])
+            item = context.cast(builder, arguments[-1], value, array.dtype)
+            store_item(context, builder, array, item, pointer)
+
+        return types.void(array, *[types.intp] * ndim, value), generate
+
+    return _intrinsic(typed, f"put_{ndim}", ndim, ("value",))
+
+
+def _intrinsic(typed: Any, name: str, ndim: int, more: tuple[str, ...]) -> Any:
+    """An intrinsic of numba's wants parameters with names."""
+    parameters = ", ".join(["array", *(f"i{k}" for k in range(ndim)), *more])
+    scope = {"typed": typed}
+    exec(f"def {name}(context, {parameters}):\n    return typed(context, {parameters})\n", scope)
+    return intrinsic(scope[name])
+
+
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = signature.args[0]
+    found = context.make_array(array)(context, builder, arguments[0])
+    return get_item_pointer(context, builder, array, found, list(arguments[1:]), wraparound=False, boundscheck=False)
+
+
+MAX_AXES = 8
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -313,3 +426,5 @@ def dot_22(a, b):
 
 
 FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}
+FUNCTIONS |= {f"at_{n}": _reader(n) for n in range(1, MAX_AXES + 1)}
+FUNCTIONS |= {f"put_{n}": _writer(n) for n in range(1, MAX_AXES + 1)}

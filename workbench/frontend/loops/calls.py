@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from ..captures import CONSTANT_TYPES
 from ..proxies import unwrap
+from .arrays import Compute, reduced_dtype, scalar_name, tuple_of
 from .expressions import Scope
 from .operators import binary, call, cast, compare, index, operand, truth
 from .types import (
@@ -21,12 +23,14 @@ from .types import (
     C128,
     F64,
     I64,
+    LAZY,
     LEAST,
     MOST,
     SMALL,
     SUPPORTED,
     Array,
     Items,
+    Lazy,
     Number,
     Static,
     Type,
@@ -80,7 +84,9 @@ CREATIONS = {np.zeros: "zeros", np.ones: "ones", np.empty: "empty", np.full: "fu
 LIKES = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
 NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow")},
-    math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where",
+    math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
+    np.outer: "outer", np.roll: "roll", np.arange: "arange", np.clip: "clip",
+    np.transpose: "transpose",
 }  # fmt: skip
 
 
@@ -98,6 +104,9 @@ class Calls(Scope):
             base = self.value(node.func.value)
             if not isinstance(base.type, Static):
                 return self._method(base, node.func.attr, node)
+            if isinstance(base.type.value, np.ufunc) and node.func.attr == "outer" and len(node.args) == 2:
+                ufunc = base.type.value
+                return self._outer_of(lambda v: self._ufunc(ufunc, v), *(self.value(a) for a in node.args))
         function = self.static(node.func)
         if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
             return self.user_function(function, node)
@@ -114,6 +123,8 @@ class Calls(Scope):
             raise refusal from None
         if function in CREATIONS or function in LIKES or function in (np.array, np.asarray, np.copy):
             return self._created(function, args, keywords)
+        if function is np.roll and "axis" in keywords and len(args) == 2:
+            return self._call_roll(args[0], args[1], keywords["axis"])
         if function in REDUCTIONS:
             return self.reduction(REDUCTIONS[function], args, keywords)
         if keywords:
@@ -229,7 +240,7 @@ class Calls(Scope):
         return self._extreme("max", args)
 
     def _call_divmod(self, a: Value, b: Value) -> Value:
-        return self._tuple_of([binary("//", a, b), binary("%", a, b)])
+        return tuple_of([binary("//", a, b), binary("%", a, b)])
 
     def _call_pow(self, a: Value, b: Value) -> Value:
         return binary("**", a, b)
@@ -265,7 +276,9 @@ class Calls(Scope):
 
     # ---- NumPy on numbers ----
 
-    def _ufunc(self, function: np.ufunc, args: list[Value]) -> Value:
+    def _ufunc(self, function: np.ufunc, args: Sequence[Value]) -> Value:
+        if any(isinstance(a.type, Array) for a in args):
+            return self.elementwise(args, lambda v: self._ufunc(function, v))
         if function in OPERATORS and len(args) == 2:
             a, b = (_strong(v) if isinstance(v.type, Number) else v for v in args[:2])
             if (
@@ -274,11 +287,11 @@ class Calls(Scope):
                 and args[0].type.weak != args[1].type.weak
             ):
                 a, b = args
-            return self.note(binary(OPERATORS[function], a, b))
+            return binary(OPERATORS[function], a, b)
         if function in COMPARISONS and len(args) == 2:
-            return self.note(compare(COMPARISONS[function], *args))
+            return compare(COMPARISONS[function], *args)
         if any(not isinstance(a.type, Number) for a in args):
-            return self._ufunc_of_arrays(function, args)
+            raise UntranslatableError(f"{function.__name__}() of these arguments")
         if function in (np.logical_and, np.logical_or, np.logical_not):
             texts = [truth(a) for a in args]
             word = {np.logical_and: " & ", np.logical_or: " | "}.get(function)
@@ -300,28 +313,18 @@ class Calls(Scope):
             raise UntranslatableError(f"{function.__name__}()")
         return Value(call(name, given, *(operand(a, given) for a in args)), Number(result))
 
-    def _ufunc_of_arrays(self, function: np.ufunc, args: list[Value]) -> Value:
-        name = UNARY.get(function) or BINARY.get(function)
-        dtypes = [a.type.dtype for a in args if isinstance(a.type, Array)]
-        if name is None or any(d not in (F64, np.float32) for d in dtypes) or len(set(dtypes)) != 1:
-            raise UntranslatableError(f"{function.__name__}() of these arrays")
-        if any(isinstance(a.type, Number) and not a.type.weak and a.type.dtype != dtypes[0] for a in args):
-            raise UntranslatableError(f"{function.__name__}() of mixed types")
-        from .operators import array_operand, broadcast
-
-        shape: tuple[int | None, ...] = ()
-        for a in args:
-            shape = broadcast(shape, a.type.shape if isinstance(a.type, Array) else ())
-        texts = [array_operand(a, dtypes[0]) for a in args]
-        return self.note(Value(f"np.{function.__name__}({', '.join(texts)})", Array(dtypes[0], shape)))
-
     def _call_where(self, test: Value, then: Value, other: Value) -> Value:
-        if any(not isinstance(v.type, Number) for v in (test, then, other)):
-            raise UntranslatableError("np.where() of arrays")
-        dtype = promote(then.type, other.type)  # type: ignore[arg-type]  # numbers
-        return Value(
-            f"({operand(then, dtype)} if {truth(test)} else {operand(other, dtype)})", Number(dtype)
-        )  # fmt: skip
+        if any(isinstance(v.type, Array) for v in (test, then, other)):
+            return self.elementwise([test, then, other], lambda v: self._where(v, "chosen({1}, {0}, {2})"))
+        return self._where((test, then, other), "({0} if {1} else {2})")
+
+    @staticmethod
+    def _where(values: Sequence[Value], form: str) -> Value:
+        test, then, other = values
+        if not isinstance(then.type, Number) or not isinstance(other.type, Number):
+            raise UntranslatableError("np.where() of these arguments")
+        dtype = promote(then.type, other.type)
+        return Value(form.format(operand(then, dtype), truth(test), operand(other, dtype)), Number(dtype))
 
     # ---- arrays ----
 
@@ -335,12 +338,16 @@ class Calls(Scope):
             if not keywords:
                 match name, args:
                     case "copy", []:
-                        return self.note(Value(f"{base.text}.copy()", Array(kind.dtype, kind.shape)))
+                        return self.copy(base)
                     case "astype", [Value(type=Static(value=target))]:
                         dtype = np.dtype(target)
-                        if dtype.char not in SUPPORTED or kind.dtype.kind in "fc" and dtype.kind not in "fc":
+                        if dtype.char not in SUPPORTED:
                             raise UntranslatableError("astype()")
-                        return self.note(Value(f"{base.text}.astype(np.{dtype.name})", Array(dtype, kind.shape)))
+                        return self.elementwise([base], lambda v: Value(cast(v[0], dtype), Number(dtype)))
+                    case "conj" | "conjugate", []:
+                        return self.elementwise([base], lambda v: Value(call("conj", kind.dtype, v[0].text), v[0].type))
+                    case "transpose", []:
+                        return self.transposed(base)
                     case "item", [] if kind.ndim == 0:
                         return Value(f"{base.text}[()]", Number(kind.dtype, kind.dtype in (F64, C128)))
         if isinstance(kind, Number) and not args and not keywords:
@@ -357,31 +364,123 @@ class Calls(Scope):
             if all(isinstance(a.type, Number) for a in args):
                 return binary("*", *args)
             return self.matmul(*args)
-        if name in ("max", "min") and len(args) > 1 or keywords or len(args) != 1:
-            raise UntranslatableError(f"{name}() with these arguments")
+        axes, keepdims = self._axes(args[1:], dict(keywords), args[0])
         kind = args[0].type
         if not isinstance(kind, Array) or kind.ndim == 0:
             raise UntranslatableError(f"{name}() of {kind}")
-        if name == "norm" and (kind.ndim != 1 or kind.dtype.kind != "f"):
+        if name == "norm" and (kind.ndim != 1 or kind.dtype.kind != "f" or axes is not None):
             raise UntranslatableError("norm() of this array")
-        dtype = kind.dtype
-        if name in ("sum", "prod") and dtype.kind in "biu":
-            dtype = np.dtype(np.uint64) if dtype.kind == "u" else I64
-        elif name in ("mean", "var", "std") and dtype.kind in "biu":
-            dtype = F64
-        elif name in ("any", "all"):
-            dtype = BOOL
-        elif name in ("argmax", "argmin"):
-            dtype = I64
-        if dtype.kind == "c" and name not in ("sum", "mean", "prod"):
+        if kind.dtype.kind == "c" and name not in ("sum", "mean", "prod"):
             raise UntranslatableError(f"{name}() of complex numbers")
+        whole = tuple(range(kind.ndim))
+        if name in ("argmax", "argmin") and axes is not None and len(axes) > 1:
+            raise UntranslatableError(f"{name}() along several axes")
+        if keepdims or axes is not None and axes != whole:
+            return self.reduce(name, args[0], whole if axes is None else axes, keepdims)
+        dtype = reduced_dtype(name, kind.dtype)
         self.facts.count(*kind.shape)
-        self.facts.folds = True
-        text = args[0].text if kind.ndim == 1 else f"{args[0].text}.ravel()"
+        value = args[0]
         if name in ("mean", "var", "std") and kind.dtype.kind in "biu":
-            text = f"{text}.astype(np.float64)"
-        scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
+            value = self.elementwise([value], lambda v: Value(cast(v[0], F64), Number(F64)))
+        value = self.array(value)
+        text = value.text if kind.ndim == 1 else f"{value.text}.ravel()"
+        scalar = scalar_name(dtype)
         return Value(f"{scalar}(array_{name}({text}, {scalar}(0)))", Number(dtype))
+
+    @staticmethod
+    def _axes(args: Sequence[Value], keywords: dict[str, Value], value: Value) -> tuple[tuple[int, ...] | None, bool]:
+        """The axes of a reduction, None for all of them, and whether they stay with length 1."""
+        axis, keep = keywords.pop("axis", None), keywords.pop("keepdims", None)
+        if keywords or len(args) > 1 or args and axis is not None or not isinstance(value.type, Array):
+            raise UntranslatableError("a reduction with these arguments")
+        axis = args[0] if args else axis
+        if keep is not None and not isinstance(keep.literal, bool):
+            raise UntranslatableError("keepdims that is not written out")
+        keepdims = keep is not None and bool(keep.literal)
+        if axis is None or isinstance(axis.type, Static) and axis.type.value is None:
+            return None, keepdims
+        given = axis.literal if isinstance(axis.literal, tuple) else (axis,)
+        n = value.type.ndim
+        numbers = [v.literal for v in given]
+        if any(type(k) is not int or not -n <= k < n for k in numbers) or len({k % n for k in numbers}) < len(numbers):
+            raise UntranslatableError("an axis that is not written out")
+        return tuple(sorted(k % n for k in numbers)), keepdims
+
+    # ---- rearranged arrays ----
+
+    def copy(self, value: Value) -> Value:
+        return self.elementwise([value], lambda v: v[0])
+
+    def transposed(self, value: Value) -> Value:
+        kind = value.type
+        assert isinstance(kind, Array)
+        return Value(f"{self.array(value).text}.T", Array(kind.dtype, kind.shape[::-1], kind.origins))
+
+    def _call_transpose(self, value: Value) -> Value:
+        if not isinstance(value.type, Array):
+            raise UntranslatableError("transpose()")
+        return self.transposed(value)
+
+    def _call_flip(self, value: Value) -> Value:
+        kind = value.type
+        if not isinstance(kind, Array):
+            raise UntranslatableError("flip()")
+        text = f"{self.array(value).text}[{', '.join(['::-1'] * kind.ndim)}]"
+        return Value(text, Array(kind.dtype, kind.shape, kind.origins))
+
+    def _call_outer(self, a: Value, b: Value) -> Value:
+        return self._outer_of(lambda v: binary("*", v[0], v[1]), a, b)
+
+    def _outer_of(self, compute: Compute, a: Value, b: Value) -> Value:
+        x, y = a.type, b.type
+        if not isinstance(x, Array) or not isinstance(y, Array) or x.ndim != 1 or y.ndim != 1:
+            raise UntranslatableError("an outer product of these operands")
+        left, right = self.elements(self.array(a)), self.elements(self.array(b))
+        tall = Lazy((left.sizes[0], "1"), lambda i: left.at(i[:1]), left.reads, False)
+        wide = Lazy(("1", right.sizes[0]), lambda i: right.at(i[1:]), right.reads, False)
+        return self.elementwise(
+            [
+                Value(LAZY, Array(x.dtype, (x.shape[0], 1)), lazy=tall),
+                Value(LAZY, Array(y.dtype, (1, y.shape[0])), lazy=wide),
+            ],
+            compute,
+        )
+
+    def _call_roll(self, value: Value, shift: Value, axis: Value | None = None) -> Value:
+        kind = value.type
+        if (
+            not isinstance(kind, Array)
+            or not isinstance(shift.type, Number)
+            or not isinstance(shift.type.dtype, np.dtype)
+        ):
+            raise UntranslatableError("roll()")
+        k = 0 if axis is None and kind.ndim == 1 else None if axis is None else axis.literal
+        if type(k) is not int or not -kind.ndim <= k < kind.ndim:
+            raise UntranslatableError("roll() of several axes")
+        k %= kind.ndim
+        value = self.array(value)
+        sizes = self.elements(value).sizes
+        first = self.early(f"rolled({index(shift)}, {sizes[k]})")
+
+        def source(i: Sequence[str]) -> list[str]:
+            return [*i[:k], f"around({i[k]} + {first}, {sizes[k]})", *i[k + 1 :]]
+
+        return self.reindexed(value, kind.shape, sizes, source)
+
+    def _call_arange(self, *args: Value) -> Value:
+        if not 1 <= len(args) <= 2 or any(not isinstance(a.type, Number) or a.type.kind not in "bi" for a in args):
+            raise UntranslatableError("arange() of these arguments")
+        first, last = (literal(0), *args)[-2:]
+        low = index(first) if first.literal is not None else self.early(index(first))
+        size = self.early(f"max({index(last)} - {low}, 0)")
+        known = max(last.known - first.known, 0) if last.known is not None and first.known is not None else None
+        self.facts.count(known)
+        self.facts.partial = self.facts.partial or known is None
+        lazy = Lazy((size,), lambda i: Value(f"np.int64({low} + {i[0]})", Number(I64)), ())
+        return Value(LAZY, Array(I64, (known,)), lazy=lazy)
+
+    def _call_clip(self, value: Value, low: Value, high: Value) -> Value:
+        return self._ufunc(np.minimum, [self._ufunc(np.maximum, [value, low]), high])
 
     def _created(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
         dtype_given = keywords.pop("dtype", None)
@@ -393,7 +492,7 @@ class Calls(Scope):
         if function is np.copy:
             if rest or not isinstance(first.type, Array):
                 raise UntranslatableError("copy()")
-            return self.note(Value(f"{first.text}.copy()", Array(first.type.dtype, first.type.shape)))
+            return self.copy(first)
         fill = None
         if function in (np.full, np.full_like):
             if not rest or not isinstance(rest[0].type, Number):
@@ -406,7 +505,7 @@ class Calls(Scope):
         if function in LIKES:
             if not isinstance(first.type, Array):
                 raise UntranslatableError(f"{name_of(function)}()")
-            dtype, shape, text = first.type.dtype, first.type.shape, f"{first.text}.shape"
+            dtype, shape, text = first.type.dtype, first.type.shape, f"{self.array(first).text}.shape"
         else:
             sizes = (
                 list(first.literal) if isinstance(first.type, Items) and isinstance(first.literal, tuple) else [first]
@@ -437,22 +536,31 @@ class Calls(Scope):
         if isinstance(first.type, Array) and not rest and dtype_given is None:
             if function is np.asarray:
                 return first
-            return self.note(Value(f"{first.text}.copy()", Array(first.type.dtype, first.type.shape)))
+            return self.copy(first)
         if rest or not isinstance(first.literal, tuple) or not first.literal:
             raise UntranslatableError("np.array() of this")
-        items = first.literal
+        shape: tuple[int, ...] = ()
+        items = [first]
+        while isinstance(items[0].literal, tuple):
+            n = len(items[0].literal)
+            if not n or any(not isinstance(v.literal, tuple) or len(v.literal) != n for v in items):
+                raise UntranslatableError("np.array() of uneven lists")
+            shape = (*shape, n)
+            items = [part for v in items for part in v.literal]
         if any(not isinstance(v.type, Number) for v in items):
-            raise UntranslatableError("np.array() of nested lists")
+            raise UntranslatableError("np.array() of arrays")
         if dtype_given is not None:
             if not isinstance(dtype_given.type, Static):
                 raise UntranslatableError("a dtype")
             dtype = np.dtype(dtype_given.type.value)
         else:
-            dtype = np.result_type(*(v.type.dtype for v in items))
+            dtype = np.result_type(*(v.type.dtype for v in items))  # type: ignore[union-attr]  # numbers
         if dtype.char not in SUPPORTED:
             raise UntranslatableError(f"arrays of {dtype}")
-        texts = [operand(v, dtype) for v in items]
-        return self.note(Value(f"np.array([{', '.join(texts)}])", Array(dtype, (len(items),))))
+        name = self.empty([str(n) for n in shape], dtype)
+        for at, item in zip(np.ndindex(shape), items, strict=True):
+            self.put(name, [str(k) for k in at], operand(item, dtype))
+        return self.note(Value(name, Array(dtype, shape)))
 
     # ---- the user's functions ----
 
@@ -468,7 +576,8 @@ class Calls(Scope):
             raise UntranslatableError(f"{function.__name__}(), whose source is not at hand")
         try:
             given = inspect.signature(function).bind(
-                *(self.value(a) for a in node.args), **{k.arg: self.value(k.value) for k in node.keywords if k.arg}
+                *(self.array(self.value(a)) for a in node.args),
+                **{k.arg: self.array(self.value(k.value)) for k in node.keywords if k.arg},
             )
         except TypeError as error:
             raise UntranslatableError(f"{function.__name__}(): {error}") from None
@@ -480,6 +589,9 @@ class Calls(Scope):
                     raise UntranslatableError(f"the default of {name}")
                 value = literal(value) if isinstance(value, bool | int | float | complex) else Value("", Static(value))
             values[name] = value
+        writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
+        if writes or any(isinstance(n, ast.AugAssign | ast.Expr) for n in ast.walk(syntax)):
+            self.calls_writer = True
         return translate_function(self.module, function, syntax, values)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -17,15 +17,18 @@ import numpy as np
 from ..captures import same_constant
 from ..proxies import unwrap
 from ..tracer import Tracer
+from .arrays import Arrays, Compute, tuple_of
 from .operators import SYMBOLS, as_type, binary, call, compare, index, invert, negative, truth
 from .types import (
     BOOL,
     C128,
+    F32,
     F64,
     MOST,
     SMALL,
     SUPPORTED,
     Array,
+    Box,
     Items,
     Number,
     Static,
@@ -36,43 +39,10 @@ from .types import (
     literal,
     weak_int,
 )
-
-MANY_ELEMENTS = 65_536  # an array operation, or product, from here on is better off in kernels and BLAS
-
-
-@dataclass(eq=False)
-class Facts:
-    """What the translation came across: it decides whether the loop is better off traced."""
-
-    elements: bool = False  # reads or writes single elements
-    partial: bool = False  # takes slices whose length is known at run time alone
-    arrays: bool = False  # computes with arrays
-    folds: bool = False  # reduces or multiplies arrays, so that an iteration is several kernels
-    largest: float = 0  # elements of the largest array operation, infinity where a length is not known
-
-    @property
-    def many(self) -> bool:
-        """Whether kernels and BLAS, with threads, are worth what it costs to call them."""
-        return math.inf > self.largest >= MANY_ELEMENTS
-
-    def count(self, *sizes: int | None) -> None:
-        """An array operation over axes of these lengths."""
-        known = [n for n in sizes if n is not None]
-        self.arrays = True
-        self.largest = max(self.largest, math.prod(known) if len(known) == len(sizes) else math.inf)
+from .writing import Facts, Module
 
 
-@dataclass(eq=False)
-class Module:
-    """The text that is being written: one function for the loop, one for each function that it calls."""
-
-    functions: dict[Any, tuple[str, str, Type]] = field(default_factory=dict)  # key -> name, text, result
-    pending: set[Any] = field(default_factory=set)
-    written: set[str] = field(default_factory=set)  # arrays from outside that are written to
-    facts: Facts = field(default_factory=Facts)
-
-
-class Scope:
+class Scope(Arrays):
     """One function, or the loop itself. outer: the object that a name means outside, KeyError without; given: what a
     name is at first that the code also binds; bound: the names that it binds; parameter: makes one of an outer
     number or array."""
@@ -81,23 +51,12 @@ class Scope:
         self, module: Module, outer: Callable[[str], Any], bound: frozenset[str], given: dict[str, Type],
         parameter: Callable[[str, Any], Value] | None,
     ):  # fmt: skip
-        self.module = module
+        super().__init__(module)
         self.outer = outer
         self.bound = bound
         self.parameter = parameter
         self.given = given
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
-        self.lines: list[str] = []
-        self.indent = 1
-        self.n_temporaries = 0
-
-    @property
-    def facts(self) -> Facts:
-        return self.module.facts
-
-    def temporary(self) -> str:
-        self.n_temporaries += 1
-        return f"t{self.n_temporaries}_"
 
     # ---- names ----
 
@@ -137,7 +96,7 @@ class Scope:
         if isinstance(found, tuple | list) and self.parameter is not None:
             if isinstance(found, list) or len(found) > 16:
                 raise UntranslatableError(f"`{name}`, a {type(found).__name__}")
-            return self._tuple_of([self.outside(f"{name}_{k}", unwrap(v)) for k, v in enumerate(found)])
+            return tuple_of([self.outside(f"{name}_{k}", unwrap(v)) for k, v in enumerate(found)])
         return Value("", Static(found))
 
     def static(self, node: ast.expr) -> Any:
@@ -152,14 +111,9 @@ class Scope:
     def _tuple(self, node: ast.Tuple | ast.List) -> Value:
         if any(isinstance(e, ast.Starred) for e in node.elts):
             raise UntranslatableError("a starred expression")
-        return self._tuple_of([self.value(e) for e in node.elts])
+        return tuple_of([self.value(e) for e in node.elts])
 
     _list = _tuple
-
-    @staticmethod
-    def _tuple_of(values: list[Value]) -> Value:
-        text = f"({', '.join(v.text for v in values)}{',' if len(values) == 1 else ''})"
-        return Value(text, Items(tuple(v.type for v in values)), tuple(values))
 
     def _attribute(self, node: ast.Attribute) -> Value:
         base = self.value(node.value)
@@ -174,7 +128,10 @@ class Scope:
             if isinstance(found, int | float | complex) and not isinstance(found, np.generic):
                 return literal(found)
             return Value("", Static(found))
+        if isinstance(kind, Array) and name in ("real", "imag"):
+            return self.elementwise([base], lambda v: self.part(v[0], name))
         if isinstance(kind, Array):
+            base = self.array(base)
             match name:
                 case "shape":
                     sizes = [
@@ -192,11 +149,16 @@ class Scope:
         if name == "dtype" and isinstance(kind, Number):
             return Value("", Static(kind.dtype))
         if name in ("real", "imag") and isinstance(kind, Number):
-            if kind.kind == "c":
-                part = F64 if kind.dtype == C128 else np.dtype(np.float32)
-                return Value(f"{base.text}.{name}", Number(part, kind.weak))
-            return base if name == "real" else self.convert(literal(0), Number(kind.dtype, kind.weak))
+            return self.part(base, name)
         raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
+
+    def part(self, value: Value, name: str) -> Value:
+        """The real or imaginary part of a number."""
+        kind = value.type
+        assert isinstance(kind, Number)
+        if kind.kind == "c":
+            return Value(f"{value.text}.{name}", Number(F64 if kind.dtype == C128 else F32, kind.weak))
+        return value if name == "real" else self.convert(literal(0), Number(kind.dtype, kind.weak))
 
     @staticmethod
     def convert(value: Value, target: Type) -> Value:
@@ -224,7 +186,13 @@ class Scope:
             return self.matmul(left, right)
         if symbol == "+" and isinstance(left.type, Items) and isinstance(right.type, Items):
             raise UntranslatableError("a sum of tuples")
-        return self.note(binary(symbol, left, right))
+        return self.pointwise(lambda v: binary(symbol, *v), left, right)
+
+    def pointwise(self, compute: Compute, *operands: Value) -> Value:
+        """`compute` of numbers, or of the elements of arrays."""
+        if any(isinstance(v.type, Array) for v in operands):
+            return self.elementwise(operands, compute)
+        return compute(operands)
 
     def note(self, value: Value) -> Value:
         """Remember that an array was computed."""
@@ -239,9 +207,14 @@ class Scope:
         dtype = np.result_type(x.dtype, y.dtype)
         if dtype not in (F64, C128, np.float32, np.complex64, np.dtype(np.int64)):
             raise UntranslatableError(f"a product of arrays of {dtype.name}")
+        a, b = self.array(a), self.array(b)
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
-        self.facts.folds = True
-        self.facts.count(*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
+        self.facts.count(*x.shape)
+        self.facts.count(*y.shape)
+        sizes = (*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
+        self.facts.product = max(
+            self.facts.product, math.prod(n or 0 for n in sizes) if None not in sizes else math.inf
+        )
         if x.ndim == y.ndim == 1:
             return Value(f"dot({left}, {right})", Number(dtype))
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
@@ -254,14 +227,14 @@ class Scope:
         if isinstance(node.op, ast.USub):
             if value.literal is not None and not isinstance(value.literal, bool | tuple):
                 return literal(-value.literal)
-            return self.note(negative(value))
-        return invert(value) if isinstance(node.op, ast.Invert) else value
+            return self.pointwise(lambda v: negative(v[0]), value)
+        return self.pointwise(lambda v: invert(v[0]), value) if isinstance(node.op, ast.Invert) else value
 
     def _compare(self, node: ast.Compare) -> Value:
         parts: list[Value] = []
         left = self.value(node.left)
         for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.value(right_node)
+            right = self.value(right_node) if not position else self.later(right_node)
             if position + 1 < len(node.ops) and not isinstance(right_node, ast.Name | ast.Constant | ast.Attribute):
                 # It is computed twice, which only costs time where nothing is called.
                 if any(isinstance(n, ast.Call) for n in ast.walk(right_node)):
@@ -288,13 +261,29 @@ class Scope:
             equal = [compare("==", left, item).text for item in right.literal] or ["False"]
             text = f"({' or '.join(equal)})"
             return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
-        return self.note(compare(SYMBOLS[type(op)], left, right))
+        return self.pointwise(lambda v: compare(SYMBOLS[type(op)], *v), left, right)
+
+    def later(self, node: ast.expr) -> Value:
+        """An expression that is computed on a condition: nothing of it may stand in front of the statement."""
+        before = len(self.lines)
+        value = self.value(node)
+        self._none_since(before)
+        return value
+
+    def _none_since(self, before: int) -> None:
+        if len(self.lines) != before:
+            raise UntranslatableError("an array that is computed on a condition")
 
     def test(self, node: ast.expr) -> str:
         """The truth of an expression."""
         if isinstance(node, ast.BoolOp):
             word = " and " if isinstance(node.op, ast.And) else " or "
-            return f"({word.join(self.test(v) for v in node.values)})"
+            first, *rest = node.values
+            texts = [self.test(first)]
+            before = len(self.lines)
+            texts += [self.test(v) for v in rest]
+            self._none_since(before)
+            return f"({word.join(texts)})"
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"(not {self.test(node.operand)})"
         value = self.value(node)
@@ -303,7 +292,7 @@ class Scope:
         return truth(value)
 
     def _boolop(self, node: ast.BoolOp) -> Value:
-        values = [self.value(v) for v in node.values]
+        values = [self.later(v) if k else self.value(v) for k, v in enumerate(node.values)]
         if any(not isinstance(v.type, Number) or v.type.dtype != BOOL for v in values):
             raise UntranslatableError("`and` or `or` of numbers")
         weak = all(v.type.weak for v in values)  # type: ignore[union-attr]  # numbers
@@ -314,7 +303,7 @@ class Scope:
         test = self.test(node.test)
         if test in ("True", "False"):
             return self.value(node.body if test == "True" else node.orelse)
-        return self.choose(test, self.value(node.body), self.value(node.orelse))
+        return self.choose(test, self.later(node.body), self.later(node.orelse))
 
     def choose(self, test: str, then: Value, other: Value) -> Value:
         kind = join(then.type, other.type)
@@ -331,6 +320,7 @@ class Scope:
             return self._item(base, self.value(node.slice))
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
+        base = self.array(base)
         return self.element(base, *self.index(base, node.slice))
 
     @staticmethod
@@ -343,16 +333,23 @@ class Scope:
             return base.literal[k]
         return Value(f"{base.text}[{k}]", base.type.items[k])
 
-    def element(self, base: Value, text: str, shape: tuple[int | None, ...] | None, copies: bool) -> Value:
+    def element(
+        self, base: Value, text: str, shape: tuple[int | None, ...] | None, copies: bool,
+        parts: tuple[tuple[str, ...] | None, ...] | None = None,
+    ) -> Value:  # fmt: skip
         assert isinstance(base.type, Array)
         if shape is None:
             self.facts.elements = True
             return Value(f"{base.text}[{text}]", Number(base.type.dtype))
         origins = frozenset() if copies else base.type.origins
-        return Value(f"{base.text}[{text}]", Array(base.type.dtype, shape, origins))
+        box = Box(base.text, parts) if parts is not None and base.text.isidentifier() else None
+        return Value(f"{base.text}[{text}]", Array(base.type.dtype, shape, origins), box=box)
 
-    def index(self, base: Value, node: ast.expr) -> tuple[str, tuple[int | None, ...] | None, bool]:
-        """The text of an index into an array, the shape of what it picks (None: one element), and whether it copies."""
+    def index(
+        self, base: Value, node: ast.expr
+    ) -> tuple[str, tuple[int | None, ...] | None, bool, tuple[tuple[str, ...] | None, ...] | None]:
+        """The text of an index into an array, the shape of what it picks (None: one element), whether it copies, and
+        its parts by axis, if these are single indices and slices without steps."""
         assert isinstance(base.type, Array)
         nodes = list(node.elts) if isinstance(node, ast.Tuple) else [node]
         used = sum(not _is_newaxis_or_dots(self, n) for n in nodes)
@@ -360,30 +357,35 @@ class Scope:
             raise UntranslatableError("too many indices")
         texts: list[str] = []
         shape: list[int | None] = []
-        axis, copies = 0, False
+        parts: list[tuple[str, ...] | None] = []
+        axis, copies, has_steps, varies = 0, False, False, False
         for n in nodes:
             if isinstance(n, ast.Constant) and n.value is Ellipsis:
                 rest = base.type.ndim - used
                 texts.extend([":"] * rest)
+                parts.extend([("", "")] * rest)
                 shape.extend(base.type.shape[axis : axis + rest])
                 axis += rest
                 continue
             if isinstance(n, ast.Slice):
-                text, length = self._slice(base, n, axis)
-                texts.append(text)
+                (low, high, step), length = self._slice(base, n, axis)
+                texts.append(f"{low}:{high}:{step}" if step else f"{low}:{high}")
+                has_steps = has_steps or bool(step)
+                parts.append((low, high))
                 shape.append(length)
                 axis += 1
                 continue
             value = self.value(n)
             if isinstance(value.type, Static) and value.type.value is None:
                 texts.append("np.newaxis")
+                parts.append(None)
                 shape.append(1)
                 continue
             if isinstance(value.type, Array):
                 if value.type.ndim != 1 or copies or value.type.dtype.kind not in "biu":
                     raise UntranslatableError("indexing with several arrays")
                 copies = True
-                texts.append(value.text)
+                texts.append(self.array(value).text)
                 shape.append(value.type.shape[0] if value.type.dtype.kind != "b" else None)
                 self.facts.partial = self.facts.partial or shape[-1] is None
                 axis += 1
@@ -391,14 +393,19 @@ class Scope:
             if isinstance(value.type, Items):
                 raise UntranslatableError("an index that is a tuple")
             texts.append(index(value))
+            parts.append((texts[-1],))
+            varies = varies or value.literal is None
             axis += 1
+        parts.extend([("", "")] * (base.type.ndim - axis))
         shape.extend(base.type.shape[axis:])
         text = ", ".join(texts)
+        self.facts.rows = self.facts.rows or varies and bool(shape)
         if copies and len(texts) > 1:
             raise UntranslatableError("an array among the indices")
-        return text, None if not shape and not copies else tuple(shape), copies
+        boxed = None if copies or has_steps else tuple(parts)
+        return text, None if not shape and not copies else tuple(shape), copies, boxed
 
-    def _slice(self, base: Value, node: ast.Slice, axis: int) -> tuple[str, int | None]:
+    def _slice(self, base: Value, node: ast.Slice, axis: int) -> tuple[list[str], int | None]:
         assert isinstance(base.type, Array)
         parts: list[str] = []
         numbers: list[int | None] = []
@@ -416,11 +423,10 @@ class Scope:
                 numbers[-1] = MOST
         if node.step is not None and node.step is not None and not isinstance(numbers[2], int):
             raise UntranslatableError("a slice with a step that is not written out")
-        text = ":".join(parts[:2]) + (f":{parts[2]}" if parts[2] else "")
         size = base.type.shape[axis]
         if size is None or MOST in numbers:
-            return text, None if parts != ["", "", ""] else size
-        return text, len(range(*slice(*numbers).indices(size)))
+            return parts, None if parts != ["", "", ""] else size
+        return parts, len(range(*slice(*numbers).indices(size)))
 
     # ---- conversions of names ----
 

@@ -21,7 +21,6 @@ from .types import (
     KINDS,
     LEAST,
     MOST,
-    Array,
     Number,
     UntranslatableError,
     Value,
@@ -119,8 +118,6 @@ def index(value: Value) -> str:
 
 
 def binary(symbol: str, a: Value, b: Value) -> Value:
-    if isinstance(a.type, Array) or isinstance(b.type, Array):
-        return _binary_of_arrays(symbol, a, b)
     x, y = a.type, b.type
     if not isinstance(x, Number) or not isinstance(y, Number):
         raise UntranslatableError(f"{symbol} between {x} and {y}")
@@ -268,8 +265,6 @@ def _binary_of_ints(symbol: str, a: Value, b: Value) -> Value:
 
 def negative(value: Value) -> Value:
     kind = value.type
-    if isinstance(kind, Array):
-        return Value(f"(-{value.text})", Array(kind.dtype, kind.shape))
     if not isinstance(kind, Number) or kind.dtype == BOOL:
         raise UntranslatableError(f"- of {kind}")
     if kind.weak and kind.kind == "i":
@@ -294,8 +289,6 @@ def invert(value: Value) -> Value:
 
 def compare(symbol: str, a: Value, b: Value) -> Value:
     x, y = a.type, b.type
-    if isinstance(x, Array) or isinstance(y, Array):
-        return _binary_of_arrays(symbol, a, b)
     if not isinstance(x, Number) or not isinstance(y, Number):
         raise UntranslatableError(f"{symbol} between {x} and {y}")
     result = Number(BOOL, x.weak and y.weak, (0, 1))
@@ -323,38 +316,3 @@ def compare(symbol: str, a: Value, b: Value) -> Value:
             raise UntranslatableError("an order of complex numbers")
         return Value(call("eq" if symbol == "==" else "ne", dtype, left, right), result)
     return Value(f"({left} {symbol} {right})", result)
-
-
-# ---- arrays ----
-
-
-def broadcast(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    n = max(len(a), len(b))
-    a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
-    return tuple(y if x == 1 else x if y == 1 or x == y else None for x, y in zip(a, b, strict=True))
-
-
-def array_operand(value: Value, dtype: np.dtype) -> str:
-    """An operand of an array operation in `dtype`."""
-    if isinstance(value.type, Array):
-        return value.text if value.type.dtype == dtype else f"{value.text}.astype(np.{dtype.name})"
-    return operand(value, dtype)
-
-
-def _binary_of_arrays(symbol: str, a: Value, b: Value) -> Value:
-    for value in (a, b):
-        if not isinstance(value.type, Array | Number):
-            raise UntranslatableError(f"{symbol} between {a.type} and {b.type}")
-    numbers = [v.type if isinstance(v.type, Number) else Number(v.type.dtype) for v in (a, b)]  # type: ignore[union-attr]  # an array
-    dtype = promote(*numbers)
-    comparison = symbol in ("<", "<=", ">", ">=", "==", "!=")
-    if symbol == "/" and dtype.kind in "biu":
-        dtype = F64
-    logical = dtype == BOOL and symbol in ("&", "|", "^")
-    if not logical and not comparison and dtype not in (I64, F64, C128, np.float32, np.complex64):
-        raise UntranslatableError(f"arithmetic on arrays of {dtype.name}")
-    if symbol in ("//", "%", "<<", ">>", "&", "|", "^") and not logical or comparison and dtype.kind == "c":
-        raise UntranslatableError(f"{symbol} between arrays")
-    shape = broadcast(*(v.type.shape if isinstance(v.type, Array) else () for v in (a, b)))
-    left, right = array_operand(a, dtype), array_operand(b, dtype)
-    return Value(f"({left} {symbol} {right})", Array(BOOL if comparison else dtype, shape))

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..liveness import bound as bound_names
+from .arrays import broadcast, tuple_of
 from .calls import Calls
-from .expressions import Module, local
-from .operators import SYMBOLS, binary, broadcast, index, stored
+from .expressions import local
+from .operators import SYMBOLS, index, stored
 from .types import (
     F64,
     I64,
@@ -34,9 +35,9 @@ from .types import (
     weak_int,
     widen,
 )
+from .writing import INDENT, Module
 
 MAX_ROUNDS = 12
-INDENT = "    "
 
 
 class Translator(Calls):
@@ -54,6 +55,7 @@ class Translator(Calls):
         for attempt in range(MAX_ROUNDS):
             before, result = dict(self.types), self.result
             self.lines, self.n_temporaries, self.results = [], 0, []
+            self.fresh = set()
             body()
             for other in self.results:
                 self.result = other if self.result is None else join(self.result, other)
@@ -63,9 +65,6 @@ class Translator(Calls):
                 for name, kind in before.items():
                     self.types[name] = widen(kind, self.types[name])
         raise UntranslatableError("variables whose types do not settle")
-
-    def line(self, text: str) -> None:
-        self.lines.append(INDENT * self.indent + text)
 
     def block(self, stmts: list[ast.stmt]) -> None:
         self.indent += 1
@@ -80,7 +79,13 @@ class Translator(Calls):
         method = getattr(self, f"_on_{type(stmt).__name__.lower()}", None)
         if method is None:
             raise UntranslatableError(f"the statement `{ast.unparse(stmt).splitlines()[0][:60]}`")
+        outside = self.made_early, self.calls_writer
+        self.made_early, self.calls_writer, self.equal = False, False, set()
         method(stmt)
+        if self.made_early and self.calls_writer and not isinstance(getattr(stmt, "value", None), ast.Call):
+            raise UntranslatableError("a function that writes into arrays, among other operations")
+        self.made_early, self.calls_writer = outside
+        self.equal = set()
 
     # ---- assignments ----
 
@@ -88,6 +93,7 @@ class Translator(Calls):
         """`name = value`."""
         if isinstance(value.type, Static):
             raise UntranslatableError(f"`{name}`, which is no number or array")
+        value = self.array(value)
         if name not in self.bound:
             raise UntranslatableError(f"the global `{name}`")
         if isinstance(value.type, Number):
@@ -112,16 +118,6 @@ class Translator(Calls):
         if stmt.value is not None:
             self.assign(stmt.target, self.value(stmt.value))
 
-    def kept(self, value: Value) -> Value:
-        """The value in a variable of its own."""
-        if isinstance(value.literal, tuple):
-            return self._tuple_of([self.kept(v) for v in value.literal])
-        if value.literal is not None:
-            return value
-        name = self.temporary()
-        self.line(f"{name} = {value.text}")
-        return Value(name, value.type, None, value.known)
-
     def assign(self, target: ast.expr, value: Value) -> None:
         match target:
             case ast.Name(id=name):
@@ -135,8 +131,8 @@ class Translator(Calls):
                 base = self.value(target.value)
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
-                text, shape, _ = self.index(base, target.slice)
-                self.store(base, text, shape, value)
+                text, shape, _, parts = self.index(base, target.slice)
+                self.store(base, text, shape, value, parts)
             case _:
                 raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
 
@@ -153,8 +149,11 @@ class Translator(Calls):
             return [self.element(whole, str(k), value.type.shape[1:] or None, False) for k in range(n)]
         raise UntranslatableError(f"unpacking {value.type}")
 
-    def store(self, base: Value, text: str, shape: tuple[int | None, ...] | None, value: Value) -> None:
-        """`base[text] = value`."""
+    def store(
+        self, base: Value, text: str, shape: tuple[int | None, ...] | None, value: Value,
+        parts: tuple[tuple[str, ...] | None, ...] | None = None,
+    ) -> None:  # fmt: skip
+        """`base[text] = value`; without text, into the whole array. parts: of the index, if it has these alone."""
         kind = base.type
         assert isinstance(kind, Array)
         self.module.written |= kind.origins
@@ -169,14 +168,12 @@ class Translator(Calls):
         if isinstance(value.type, Array):
             if shape is None:
                 raise UntranslatableError("an array written into an element")
-            if value.type.ndim > len(shape):
-                raise UntranslatableError("an array of more axes written into fewer")
-            given = value.type.dtype
-            if given != kind.dtype and (given.kind == "c" or kind.dtype.kind not in "fc"):
-                raise UntranslatableError(f"{given.name} written into {kind.dtype.name}")
-            converted = value.text if given == kind.dtype else f"{value.text}.astype(np.{kind.dtype.name})"
-            self.facts.arrays = True
-            self.line(f"{base.text}[{text}] = {converted}")
+            if parts is None and text:
+                self._store_by_arrays(base, text, value)
+            elif not text:
+                self.store_array(base, value)
+            else:
+                self.store_array(self.element(base, text, shape, False, parts), value)
             return
         if not isinstance(value.type, Number):
             raise UntranslatableError("an object written into an array")
@@ -184,7 +181,16 @@ class Translator(Calls):
             self.facts.elements = True
         else:
             self.facts.arrays = True
-        self.line(f"{base.text}[{text}] = {stored(value, kind.dtype)}")
+        self.line(f"{base.text}[{text or ':'}] = {stored(value, kind.dtype)}")
+
+    def _store_by_arrays(self, base: Value, text: str, value: Value) -> None:
+        """`base[text] = value` where the index holds steps or arrays."""
+        kind, given = base.type, value.type
+        assert isinstance(kind, Array) and isinstance(given, Array)
+        if given.dtype != kind.dtype:
+            value = self.elementwise([value], lambda v: Value(stored(v[0], kind.dtype), Number(kind.dtype)))
+        self.facts.arrays = True
+        self.line(f"{base.text}[{text}] = {self.array(value).text}")
 
     def _on_augassign(self, stmt: ast.AugAssign) -> None:
         target = stmt.target
@@ -193,14 +199,14 @@ class Translator(Calls):
             if not isinstance(old.type, Array):
                 self.bind(target.id, self.operate(stmt.op, old, self.value(stmt.value)))
                 return
-            self.update(old, "...", old.type.shape, stmt.op, self.value(stmt.value))
+            self.update(old, "", old.type.shape, stmt.op, self.value(stmt.value), None)
             return
         if not isinstance(target, ast.Subscript):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
         base = self.value(target.value)
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
-        text, shape, copies = self.index(base, target.slice)
+        text, shape, copies, parts = self.index(base, target.slice)
         if copies:
             raise UntranslatableError("an update through an array of indices")
         if shape is None:
@@ -209,28 +215,26 @@ class Translator(Calls):
                 name = self.temporary()
                 self.line(f"{name} = ({text},)")
                 text = name
-        self.update(base, text, shape, stmt.op, self.value(stmt.value))
+        self.update(base, text, shape, stmt.op, self.value(stmt.value), parts)
 
     def update(
-        self, base: Value, text: str, shape: tuple[int | None, ...] | None, op: ast.operator, value: Value
+        self, base: Value, text: str, shape: tuple[int | None, ...] | None, op: ast.operator, value: Value,
+        parts: tuple[tuple[str, ...] | None, ...] | None,
     ) -> None:  # fmt: skip
         """`base[text] op= value`."""
         kind = base.type
         assert isinstance(kind, Array)
-        old = self.element(base, text, shape, False) if text != "..." else base
-        symbol = SYMBOLS[type(op)]
-        if symbol == "@":
+        old = self.element(base, text, shape, False, parts) if text else base
+        if SYMBOLS[type(op)] == "@":
             raise UntranslatableError("@=")
-        new = self.note(binary(symbol, old, value))
+        new = self.operate(op, old, value)
         if shape is not None:
             dtype = new.type.dtype  # type: ignore[union-attr]  # an array
             if dtype != kind.dtype and not np.can_cast(dtype, kind.dtype, "same_kind"):
                 raise UntranslatableError(f"an update of {kind.dtype.name} by {dtype.name}")
             if isinstance(value.type, Array) and len(broadcast(shape, value.type.shape)) != len(shape):
                 raise UntranslatableError("an update by an array of more axes")
-        if text == "...":
-            text = ", ".join([":"] * kind.ndim)
-        self.store(base, text, shape, new)
+        self.store(base, text, shape, new, parts)
 
     # ---- control flow ----
 
@@ -251,8 +255,16 @@ class Translator(Calls):
             raise UntranslatableError("`else` of a loop")
         before = len(self.lines)
         test = self.test(stmt.test)
-        assert len(self.lines) == before, "an expression wrote a line"
-        self.line(f"while {test}:")
+        if len(self.lines) == before:
+            self.line(f"while {test}:")
+            self.block(stmt.body)
+            return
+        made = self.lines[before:]  # which each iteration computes again
+        self.lines[before:] = [INDENT * self.indent + "while True:", *(INDENT + line for line in made)]
+        self.indent += 1
+        self.line(f"if not {test}:")
+        self.line(f"{INDENT}break")
+        self.indent -= 1
         self.block(stmt.body)
 
     def _on_for(self, stmt: ast.For) -> None:
@@ -284,14 +296,14 @@ class Translator(Calls):
                 name = self.temporary()
                 item = self.items(base, name)
                 count = Value(name, weak_int(0, SMALL))
-                return f"for {name} in range({base.text}.shape[0]):", self._tuple_of([count, item])
+                return f"for {name} in range({base.text}.shape[0]):", tuple_of([count, item])
             if function is zip and node.args:
                 bases = [self.kept(self.value(a)) for a in node.args]
                 name = self.temporary()
                 items = [self.items(b, name) for b in bases]
                 lengths = [f"{b.text}.shape[0]" for b in bases]
                 size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
-                return f"for {name} in range({size}):", self._tuple_of(items)
+                return f"for {name} in range({size}):", tuple_of(items)
         value = self.value(node)
         if isinstance(value.type, Items) and value.type.items:
             kind = value.type.items[0]
@@ -372,7 +384,7 @@ class Translator(Calls):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fill":
             base = self.value(node.func.value)
             if isinstance(base.type, Array) and len(node.args) == 1:
-                self.store(base, ", ".join([":"] * base.type.ndim), base.type.shape, self.value(node.args[0]))
+                self.store(base, "", base.type.shape, self.value(node.args[0]))
                 return
         if isinstance(node, ast.Call):
             value = self.value(node)
@@ -391,7 +403,7 @@ class Translator(Calls):
             self.results.append(Static(None))
             self.line("return")
             return
-        value = self.value(stmt.value)
+        value = self.array(self.value(stmt.value))
         if isinstance(value.type, Static):
             raise UntranslatableError("a function that returns an object")
         kind = _plain(value.type)

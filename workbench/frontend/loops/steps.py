@@ -25,7 +25,7 @@ from ..liveness import live_at_head
 from ..outputs import unlift_static
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import write
-from .expressions import Module, local
+from .expressions import local
 from .statements import Translator
 from .types import (
     BOOL,
@@ -41,8 +41,10 @@ from .types import (
     Value,
     weak_int,
 )
+from .writing import MANY_ELEMENTS, Module
 
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
+FEW_PRODUCTS = 32_768  # up to here calling BLAS does
 
 
 @dataclass(eq=False)
@@ -193,6 +195,7 @@ class _Builder:
         kind = _type_of(name, value)
         if type(value) is Tracer:
             self.touches = True
+            self.module.buffers[name] = id(value.buffer)
         self.parameters[name] = (value, kind)
         return Value(local(name), kind, None, value if type(value) is int else None)
 
@@ -222,7 +225,8 @@ class _Builder:
         )  # fmt: skip
         scalar_only = not facts.arrays and not facts.elements
         # Slices that change their length would be written out, one by one.
-        small = facts.folds and facts.largest <= FEW_ELEMENTS
+        few = MANY_ELEMENTS if facts.rows else FEW_ELEMENTS
+        small = facts.arrays and facts.largest <= few and facts.product <= FEW_PRODUCTS
         prefer = facts.partial or small or (facts.elements or scalar_only) and not facts.many
         return Translated(program, inputs, written, outputs, prefer, not facts.arrays)
 

@@ -6,18 +6,20 @@ operation needs no check for overflow; elsewhere a checked one raises, and the c
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-BOOL, I64, F64, C128 = (np.dtype(t) for t in (bool, np.int64, np.float64, np.complex128))
+BOOL, I64, F32, F64, C128 = (np.dtype(t) for t in (bool, np.int64, np.float32, np.float64, np.complex128))
 LEAST, MOST = -(2**63), 2**63 - 1
 WIDE = (LEAST, MOST)
 SMALL = 2**40  # lengths and indices are below
 EXACT = 2**53  # integers up to here are floats
 SUPPORTED = frozenset("?bhilqBHILQfdFD")
 KINDS = "biufc"
+LAZY = "<lazy>"  # stands for the text of an array that has no memory
 
 
 class UntranslatableError(Exception):
@@ -105,6 +107,39 @@ class Value:
     type: Type
     literal: Any = None
     known: int | None = None
+    lazy: Lazy | None = None
+    box: Box | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Elements of an array in memory. text: of the expression that picks them, so that equal ones are the same
+    elements; base, at: the array's name and the single indices by axis, where these are known."""
+
+    origins: frozenset[str]
+    text: str
+    base: str = ""
+    at: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """An array whose elements are computed where they are needed. sizes: texts of its lengths; at: the element at some
+    indices; computed: it takes more than reading memory."""
+
+    sizes: tuple[str, ...]
+    at: Callable[[Sequence[str]], Value]
+    reads: tuple[Read, ...]
+    computed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A part of an array by single indices and slices without steps. base: the array's name; parts: for each axis
+    (index,) or (first, last), of which the latter may be empty texts; None is a new axis."""
+
+    base: str
+    parts: tuple[tuple[str, ...] | None, ...]
 
 
 def weak_int(low: int, high: int) -> Number:

@@ -1,0 +1,86 @@
+"""What is being written: the functions of a loop's text, their lines, and what was come across on the way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from .types import LAZY, Type, UntranslatableError
+
+MANY_ELEMENTS = 65_536  # an array operation, or product, from here on is better off in kernels and BLAS
+INDENT = "    "
+
+
+@dataclass(eq=False)
+class Facts:
+    """What the translation came across: it decides whether the loop is better off traced."""
+
+    elements: bool = False  # reads or writes single elements
+    partial: bool = False  # takes slices whose length is known at run time alone
+    arrays: bool = False  # computes with arrays
+    rows: bool = False  # takes rows, columns and the like of arrays, by indices that the loop knows
+    largest: float = 0  # elements of the largest array operation, infinity where a length is not known
+    product: float = 0  # multiplications of the largest matrix product
+
+    @property
+    def many(self) -> bool:
+        """Whether kernels and BLAS, with threads, are worth what it costs to call them."""
+        return math.inf > self.largest >= MANY_ELEMENTS
+
+    def count(self, *sizes: int | None) -> None:
+        """An array operation over axes of these lengths."""
+        known = [n for n in sizes if n is not None]
+        self.arrays = True
+        self.largest = max(self.largest, math.prod(known) if len(known) == len(sizes) else math.inf)
+
+
+@dataclass(eq=False)
+class Module:
+    """The text that is being written: one function for the loop, one for each function that it calls."""
+
+    functions: dict[Any, tuple[str, str, Type]] = field(default_factory=dict)  # key -> name, text, result
+    pending: set[Any] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)  # arrays from outside that are written to
+    buffers: dict[str, int] = field(default_factory=dict)  # arrays from outside -> what tells their memory
+    facts: Facts = field(default_factory=Facts)
+
+    def may_share(self, a: frozenset[str], b: frozenset[str]) -> bool:
+        """Whether arrays of these origins may share memory. Those without any were made by the loop."""
+        if not a or not b:
+            return not a and not b
+        return not {self.buffers.get(n, n) for n in a}.isdisjoint({self.buffers.get(n, n) for n in b})
+
+
+class Writer:
+    """The lines of one function."""
+
+    def __init__(self, module: Module):
+        self.module = module
+        self.lines: list[str] = []
+        self.indent = 1
+        self.n_temporaries = 0
+        self.equal: set[tuple[str, str]] = set()  # lengths that this statement has compared
+        self.fresh: set[str] = set()  # temporaries whose memory nothing else shares
+        self.made_early: bool = False  # this statement computed a part of an expression in front of it
+        self.calls_writer: bool = False  # this statement calls a function that writes into arrays
+
+    @property
+    def facts(self) -> Facts:
+        return self.module.facts
+
+    def temporary(self) -> str:
+        self.n_temporaries += 1
+        return f"t{self.n_temporaries}_"
+
+    def line(self, text: str) -> None:
+        if LAZY in text:
+            raise UntranslatableError("an array that has no memory")
+        self.lines.append(INDENT * self.indent + text)
+
+    def early(self, text: str) -> str:
+        """A temporary with the value of an expression, computed in front of the statement."""
+        name = self.temporary()
+        self.made_early = True
+        self.line(f"{name} = {text}")
+        return name
