@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types
-from numba.core.cgutils import get_item_pointer
+from numba.core.cgutils import get_item_pointer2, unpack_tuple
 from numba.extending import intrinsic
 from numba.np.arrayobj import load_item, store_item
 
@@ -170,17 +170,19 @@ def with_lost(total, low):
     return total + low if math.isfinite(low) else total
 
 
-def _reader(ndim: int) -> Any:
+def _reader(ndim: int, unit: bool = False) -> Any:
+    """Reads an element. unit: the last axis lies in order, whatever the array's type says."""
+
     def typed(typing_context: Any, *types_: Any) -> Any:
         array = types_[0]
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _pointer(context, builder, signature, arguments)
+            pointer = _pointer(context, builder, signature, arguments, unit)
             return load_item(context, builder, array, pointer)
 
         return array.dtype(array, *[types.intp] * ndim), generate
 
-    return _intrinsic(typed, f"at_{ndim}", ndim, ())
+    return _intrinsic(typed, f"{'unit' if unit else 'at'}_{ndim}", ndim, ())
 
 
 def _writer(ndim: int) -> Any:
@@ -205,13 +207,20 @@ def _intrinsic(typed: Any, name: str, ndim: int, more: tuple[str, ...]) -> Any:
     return intrinsic(scope[name])
 
 
-def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, unit: bool = False) -> Any:
     array = signature.args[0]
     found = context.make_array(array)(context, builder, arguments[0])
-    return get_item_pointer(context, builder, array, found, list(arguments[1:]), wraparound=False, boundscheck=False)
+    strides = unpack_tuple(builder, found.strides, count=array.ndim)
+    if unit or array.layout == "C":
+        strides[-1] = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
+    return get_item_pointer2(
+        context, builder, found.data, unpack_tuple(builder, found.shape, count=array.ndim), strides, "A",
+        list(arguments[1:]), wraparound=False, boundscheck=False,
+    )  # fmt: skip
 
 
 MAX_AXES = 8
+at_1, unit_1, unit_2, put_1 = _reader(1), _reader(1, True), _reader(2, True), _writer(1)
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -253,27 +262,23 @@ def smaller(a, b):
 # ---- folds of one-dimensional arrays; zero, one: of the result's dtype ----
 
 
+@njit(error_model="numpy", fastmath={"reassoc"})
+def _block_sum(a, start, stop, zero):
+    total = zero
+    if a.strides[0] == a.itemsize:
+        for i in range(start, stop):
+            total += unit_1(a, i)
+    else:
+        for i in range(start, stop):
+            total += at_1(a, i)
+    return total
+
+
 @njit(error_model="numpy")
 def _sum_of(a, start, stop, zero):
     n = stop - start
     if n <= _PAIRWISE:
-        r0, r1, r2, r3, r4, r5, r6, r7 = zero, zero, zero, zero, zero, zero, zero, zero
-        i = start
-        while i + 8 <= stop:
-            r0 += a[i]
-            r1 += a[i + 1]
-            r2 += a[i + 2]
-            r3 += a[i + 3]
-            r4 += a[i + 4]
-            r5 += a[i + 5]
-            r6 += a[i + 6]
-            r7 += a[i + 7]
-            i += 8
-        total = ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))
-        while i < stop:
-            total += a[i]
-            i += 1
-        return total
+        return _block_sum(a, start, stop, zero)
     half = n // 2
     half -= half % 8
     return _sum_of(a, start, start + half, zero) + _sum_of(a, start + half, stop, zero)
@@ -371,33 +376,49 @@ def array_all(a, zero):
 # ---- products ----
 
 
-@njit(error_model="numpy")
-def dot(a, b):
-    if a.size != b.size:
-        raise ValueError
-    zero = a.dtype.type(0)
-    r0, r1, r2, r3 = zero, zero, zero, zero
-    n = a.size
-    i = 0
-    while i + 4 <= n:
-        r0 += a[i] * b[i]
-        r1 += a[i + 1] * b[i + 1]
-        r2 += a[i + 2] * b[i + 2]
-        r3 += a[i + 3] * b[i + 3]
-        i += 4
-    total = (r0 + r1) + (r2 + r3)
-    while i < n:
-        total += a[i] * b[i]
-        i += 1
+@njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def _dot(a, b):
+    total = a.dtype.type(0)
+    if a.strides[0] == a.itemsize and b.strides[0] == b.itemsize:
+        for i in range(a.size):
+            total += unit_1(a, i) * unit_1(b, i)
+    else:
+        for i in range(a.size):
+            total += at_1(a, i) * at_1(b, i)
     return total
 
 
 @njit(error_model="numpy")
-def dot_21(a, b):
-    out = np.empty(a.shape[0], a.dtype)
-    for i in range(a.shape[0]):
-        out[i] = dot(a[i], b)
-    return out
+def dot(a, b):
+    if a.size != b.size:
+        raise ValueError
+    return _dot(a, b)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def _add_rows(out, x, b):
+    """`out += x @ b`, four rows at a time."""
+    n = b.shape[1]
+    whole = x.size // 4 * 4
+    for k in range(0, whole, 4):
+        x0, x1, x2, x3 = at_1(x, k), at_1(x, k + 1), at_1(x, k + 2), at_1(x, k + 3)
+        for j in range(n):
+            more = x0 * unit_2(b, k, j) + x1 * unit_2(b, k + 1, j)
+            put_1(out, j, at_1(out, j) + (more + (x2 * unit_2(b, k + 2, j) + x3 * unit_2(b, k + 3, j))))
+    for k in range(whole, x.size):
+        x0 = at_1(x, k)
+        for j in range(n):
+            put_1(out, j, at_1(out, j) + x0 * unit_2(b, k, j))
+
+
+@njit(error_model="numpy")
+def _times(x, b, out):
+    """`out += x @ b`, reading `b` along its rows if these lie in order, else along its columns."""
+    if b.strides[1] == b.itemsize:
+        _add_rows(out, x, b)
+    else:
+        for j in range(b.shape[1]):
+            out[j] += _dot(x, b[:, j])
 
 
 @njit(error_model="numpy")
@@ -405,11 +426,13 @@ def dot_12(a, b):
     if a.size != b.shape[0]:
         raise ValueError
     out = np.zeros(b.shape[1], a.dtype)
-    for k in range(a.size):
-        x = a[k]
-        for j in range(b.shape[1]):
-            out[j] += x * b[k, j]
+    _times(a, b, out)
     return out
+
+
+@njit(error_model="numpy")
+def dot_21(a, b):
+    return dot_12(b, a.T)
 
 
 @njit(error_model="numpy")
@@ -418,10 +441,7 @@ def dot_22(a, b):
         raise ValueError
     out = np.zeros((a.shape[0], b.shape[1]), a.dtype)
     for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            x = a[i, k]
-            for j in range(b.shape[1]):
-                out[i, j] += x * b[k, j]
+        _times(a[i], b, out[i])
     return out
 
 

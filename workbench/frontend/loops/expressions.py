@@ -211,6 +211,7 @@ class Scope(Arrays):
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
         self.facts.count(*x.shape)
         self.facts.count(*y.shape)
+        self.facts.several = True
         sizes = (*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
         self.facts.product = max(
             self.facts.product, math.prod(n or 0 for n in sizes) if None not in sizes else math.inf
@@ -372,6 +373,7 @@ class Scope(Arrays):
                 texts.append(f"{low}:{high}:{step}" if step else f"{low}:{high}")
                 has_steps = has_steps or bool(step)
                 parts.append((low, high))
+                self.facts.several = self.facts.several or bool(low or high or step)
                 shape.append(length)
                 axis += 1
                 continue
@@ -386,8 +388,9 @@ class Scope(Arrays):
                     raise UntranslatableError("indexing with several arrays")
                 copies = True
                 texts.append(self.array(value).text)
+                self.facts.count(*value.type.shape)
+                self.facts.masked = self.facts.masked or value.type.dtype.kind == "b"
                 shape.append(value.type.shape[0] if value.type.dtype.kind != "b" else None)
-                self.facts.partial = self.facts.partial or shape[-1] is None
                 axis += 1
                 continue
             if isinstance(value.type, Items):

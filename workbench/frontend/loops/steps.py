@@ -226,7 +226,7 @@ class _Builder:
         scalar_only = not facts.arrays and not facts.elements
         # Slices that change their length would be written out, one by one.
         few = MANY_ELEMENTS if facts.rows else FEW_ELEMENTS
-        small = facts.arrays and facts.largest <= few and facts.product <= FEW_PRODUCTS
+        small = (facts.rows or facts.several) and facts.largest <= few and facts.product <= FEW_PRODUCTS
         prefer = facts.partial or small or (facts.elements or scalar_only) and not facts.many
         return Translated(program, inputs, written, outputs, prefer, not facts.arrays)
 

@@ -20,18 +20,23 @@ class Facts:
     partial: bool = False  # takes slices whose length is known at run time alone
     arrays: bool = False  # computes with arrays
     rows: bool = False  # takes rows, columns and the like of arrays, by indices that the loop knows
+    several: bool = False  # reduces or multiplies arrays, or takes slices: an iteration would be several kernels
     largest: float = 0  # elements of the largest array operation, infinity where a length is not known
+    largest_known: float = 0  # of those whose lengths are known
+    masked: bool = False  # picks elements by masks, so that lengths are not known, but bounded by those that are
     product: float = 0  # multiplications of the largest matrix product
 
     @property
     def many(self) -> bool:
         """Whether kernels and BLAS, with threads, are worth what it costs to call them."""
-        return math.inf > self.largest >= MANY_ELEMENTS
+        return (self.masked or self.largest < math.inf) and self.largest_known >= MANY_ELEMENTS
 
     def count(self, *sizes: int | None) -> None:
         """An array operation over axes of these lengths."""
         known = [n for n in sizes if n is not None]
         self.arrays = True
+        if len(known) == len(sizes):
+            self.largest_known = max(self.largest_known, math.prod(known))
         self.largest = max(self.largest, math.prod(known) if len(known) == len(sizes) else math.inf)
 
 
