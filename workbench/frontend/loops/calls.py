@@ -15,22 +15,20 @@ import numpy as np
 
 from ..captures import CONSTANT_TYPES
 from ..proxies import unwrap
-from .arrays import Compute, reduced_dtype, scalar_name, tuple_of
-from .expressions import Scope
+from .arrays import reduced_dtype, scalar_name, tuple_of
 from .operators import binary, call, cast, compare, index, operand, truth
+from .rearranging import Rearranging
 from .types import (
     BOOL,
     C128,
     F64,
     I64,
-    LAZY,
     LEAST,
     MOST,
     SMALL,
     SUPPORTED,
     Array,
     Items,
-    Lazy,
     Number,
     Static,
     Type,
@@ -94,7 +92,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-class Calls(Scope):
+class Calls(Rearranging):
     """Expressions with calls."""
 
     def _call(self, node: ast.Call) -> Value:
@@ -406,79 +404,6 @@ class Calls(Scope):
         if any(type(k) is not int or not -n <= k < n for k in numbers) or len({k % n for k in numbers}) < len(numbers):
             raise UntranslatableError("an axis that is not written out")
         return tuple(sorted(k % n for k in numbers)), keepdims
-
-    # ---- rearranged arrays ----
-
-    def copy(self, value: Value) -> Value:
-        return self.elementwise([value], lambda v: v[0])
-
-    def transposed(self, value: Value) -> Value:
-        kind = value.type
-        assert isinstance(kind, Array)
-        return Value(f"{self.array(value).text}.T", Array(kind.dtype, kind.shape[::-1], kind.origins))
-
-    def _call_transpose(self, value: Value) -> Value:
-        if not isinstance(value.type, Array):
-            raise UntranslatableError("transpose()")
-        return self.transposed(value)
-
-    def _call_flip(self, value: Value) -> Value:
-        kind = value.type
-        if not isinstance(kind, Array):
-            raise UntranslatableError("flip()")
-        text = f"{self.array(value).text}[{', '.join(['::-1'] * kind.ndim)}]"
-        return Value(text, Array(kind.dtype, kind.shape, kind.origins))
-
-    def _call_outer(self, a: Value, b: Value) -> Value:
-        return self._outer_of(lambda v: binary("*", v[0], v[1]), a, b)
-
-    def _outer_of(self, compute: Compute, a: Value, b: Value) -> Value:
-        x, y = a.type, b.type
-        if not isinstance(x, Array) or not isinstance(y, Array) or x.ndim != 1 or y.ndim != 1:
-            raise UntranslatableError("an outer product of these operands")
-        left, right = self.elements(self.array(a)), self.elements(self.array(b))
-        tall = Lazy((left.sizes[0], "1"), lambda i: left.at(i[:1]), left.reads, False)
-        wide = Lazy(("1", right.sizes[0]), lambda i: right.at(i[1:]), right.reads, False)
-        return self.elementwise(
-            [
-                Value(LAZY, Array(x.dtype, (x.shape[0], 1)), lazy=tall),
-                Value(LAZY, Array(y.dtype, (1, y.shape[0])), lazy=wide),
-            ],
-            compute,
-        )
-
-    def _call_roll(self, value: Value, shift: Value, axis: Value | None = None) -> Value:
-        kind = value.type
-        if (
-            not isinstance(kind, Array)
-            or not isinstance(shift.type, Number)
-            or not isinstance(shift.type.dtype, np.dtype)
-        ):
-            raise UntranslatableError("roll()")
-        k = 0 if axis is None and kind.ndim == 1 else None if axis is None else axis.literal
-        if type(k) is not int or not -kind.ndim <= k < kind.ndim:
-            raise UntranslatableError("roll() of several axes")
-        k %= kind.ndim
-        value = self.array(value)
-        sizes = self.elements(value).sizes
-        first = self.early(f"rolled({index(shift)}, {sizes[k]})")
-
-        def source(i: Sequence[str]) -> list[str]:
-            return [*i[:k], f"around({i[k]} + {first}, {sizes[k]})", *i[k + 1 :]]
-
-        return self.reindexed(value, kind.shape, sizes, source)
-
-    def _call_arange(self, *args: Value) -> Value:
-        if not 1 <= len(args) <= 2 or any(not isinstance(a.type, Number) or a.type.kind not in "bi" for a in args):
-            raise UntranslatableError("arange() of these arguments")
-        first, last = (literal(0), *args)[-2:]
-        low = index(first) if first.literal is not None else self.early(index(first))
-        size = self.early(f"max({index(last)} - {low}, 0)")
-        known = max(last.known - first.known, 0) if last.known is not None and first.known is not None else None
-        self.facts.count(known)
-        self.facts.partial = self.facts.partial or known is None
-        lazy = Lazy((size,), lambda i: Value(f"np.int64({low} + {i[0]})", Number(I64)), ())
-        return Value(LAZY, Array(I64, (known,)), lazy=lazy)
 
     def _call_clip(self, value: Value, low: Value, high: Value) -> Value:
         return self._ufunc(np.minimum, [self._ufunc(np.maximum, [value, low]), high])
