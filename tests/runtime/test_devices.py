@@ -217,7 +217,7 @@ def test_a_gpu_that_nobody_asked_for_does_not_break_a_program(x, monkeypatch):
 
     monkeypatch.setattr("workbench.runtime.dispatch.accelerator", lambda: "cuda-sim")
     monkeypatch.setattr(devices, "accelerator", lambda: "cuda-sim")
-    monkeypatch.setattr("workbench.runtime.compilation.memory_of", refuse)
+    monkeypatch.setattr("workbench.runtime.cuda.memory.memory_of", refuse)
     f = wb.jit(softmax)
     np.testing.assert_allclose(f(x), softmax(x), rtol=1e-14)
     np.testing.assert_allclose(f(x), softmax(x), rtol=1e-14)

@@ -36,9 +36,9 @@ class KernelArg:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kernel:
-    """`source` is what numba compiles: one function `name(start, stop, *args)`, which runs the outer loop from `start`
-    to `stop` and touches nothing outside that range, so that ranges can run on several threads. (Long runs of scalar
-    arithmetic in it go to LLVM directly, as the same instructions: `direct_bodies`.)
+    """`source` is what is compiled: one function `name(start, stop, *args)`, which runs the outer loop from `start` to
+    `stop` and touches nothing outside that range, so that ranges can run on several threads. It is numba's language;
+    on the CPU it goes to LLVM without numba, as the same instructions: `llvm_kernels`.
 
     extent: the outer loop's length for this program; grain: the least range worth a thread of its own;
     finish: the kernel that combines the partial results that this one leaves in its scratch arguments (they have the

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +17,16 @@ from ..fusion import Plan, form_plan
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
 from .background import checkpoint
-from .cuda.executable import DeviceExecutable, device_kernels
-from .cuda.kernels import is_written
-from .cuda.memory import Crossing, memory_of
 from .dump import dump_compilation, dump_pass
 from .executable import Executable, TimelineEntry, build, plan_kernels
 from .kernels import is_compiled
 from .log import logger
 from .reference import reference_plan
 from .threads import available_threads
+
+if TYPE_CHECKING:
+    from .cuda.executable import DeviceExecutable
+    from .cuda.memory import Crossing
 
 MAX_RUNS_KEPT = 50
 
@@ -147,6 +148,10 @@ def compile_traced(
     clock = _Stopwatch(phases)
     executable: Executable | DeviceExecutable
     if device.startswith("cuda"):
+        from .cuda.executable import DeviceExecutable, device_kernels
+        from .cuda.kernels import is_written
+        from .cuda.memory import memory_of
+
         memory = memory_of(device)
         plan = clock.time("form clusters", lambda: form_plan(jaxpr, in_place=False))
         kernels = clock.time("write kernels", lambda: device_kernels(plan, device))

@@ -37,9 +37,8 @@ from .arguments import (
     overlapping,
 )
 from .compilation import Compilation, Source, compile_traced
-from .cuda.executable import DeviceExecutable
 from .devices import accelerator, available, canonical, chosen
-from .executable import has_written
+from .executable import Executable, has_written
 from .fast_path import MISS, fast_call
 from .function_parts import FunctionParts
 from .log import logger
@@ -100,11 +99,11 @@ class Specialisation:
         """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
         inputs = self.inputs(leaves) if self.traced.captures else leaves
         executable = self.compilation.executable
-        if isinstance(executable, DeviceExecutable):
+        if isinstance(executable, Executable):
+            given = [as_array(x) for x in inputs]
+        else:
             # What is written must be of the device's own kind of array, over the same memory.
             given = inputs = [executable.as_input(x) for x in inputs]
-        else:
-            given = [as_array(x) for x in inputs]
         results = (run or executable.run)(*given)
         return self.traced.rebuild(results, inputs)
 

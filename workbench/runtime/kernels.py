@@ -1,15 +1,15 @@
-"""Compiled kernels: numba compiles each distinct source once a process, and once a machine if the disk cache holds it.
+"""Compiled kernels: each distinct source is compiled once a process, and once a machine if the disk cache holds it.
 
 The key is the source, the argument types, the versions and the CPU: sizes are run-time arguments, so that a new shape
-finds its kernel here.
+finds its kernel here. LLVM compiles nearly all kernels straight from their text (`codegen.llvm_kernels`); numba
+compiles what that leaves out, and is not imported before.
 """
 
 from __future__ import annotations
 
 import hashlib
-import linecache
 import os
-import pickle
+import struct
 import tempfile
 import threading
 import time
@@ -20,29 +20,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
-import numba
 import numpy as np
 import platformdirs
-from llvmlite import binding
-from numba import types
-from numba.core import serialize
-from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
-from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
 
 from .. import __version__
-from ..codegen.direct_bodies import with_direct_bodies
 from ..codegen.kernel import Kernel
-from ..codegen.scalar_math import definitions, names_in, namespace
+from ..codegen.scalar_math import definitions
 from ..config import config
 from ..errors import BackendError
 from .background import checkpoint
 from .log import logger
 
-N_COMPILED = 0  # kernels that numba compiled in this process (not loaded from the disk)
+N_COMPILED = 0  # kernels that were compiled in this process (not loaded from the disk)
+# What a file of the disk cache begins with, after its checksum: object code and the length of it, or what numba keeps.
+_OBJECT, _NUMBA = b"object", b"numba\0"
+_LENGTH = struct.Struct("<Q")
 
 
 @dataclass(eq=False, slots=True)
@@ -51,10 +43,11 @@ class CompiledKernel:
 
     kernel: Kernel
     entry: Callable[..., None]
-    result: CompileResult
     compile_ms: float
     from_disk: bool
-    packed_llvm: bytes  # the disk cache keeps it too: what numba reads back can run, but not be looked at
+    packed_llvm: bytes  # the disk cache keeps it too: machine code can run, but not be looked at
+    payload: bytes = b""  # what the disk cache keeps
+    held: Any = None  # what must live as long as `entry`
 
     launch_text = ""  # kernels of the CPU have ranges, not grids
 
@@ -68,10 +61,10 @@ class CompiledKernel:
         return zlib.decompress(self.packed_llvm).decode()
 
     def asm(self) -> str:
-        """The machine's assembly, made from the LLVM IR as numba makes its machine code from it."""
-        codegen: Any = cpu_target.target_context.codegen()  # type: ignore[attr-defined]  # a cached property
-        module = binding.parse_assembly(self.llvm())
-        return codegen._tm.emit_assembly(module)
+        """The machine's assembly, made from the LLVM IR as the machine code was made from it."""
+        from . import machine_code
+
+        return machine_code.emit_assembly(self.llvm())
 
 
 _memory: dict[str, CompiledKernel] = {}
@@ -104,21 +97,14 @@ def forget_kernels() -> None:
         _memory.clear()
 
 
-def numba_types(kernel: Kernel) -> tuple[types.Type, ...]:
-    signature: list[types.Type] = [types.intp, types.intp]
-    for arg in kernel.args:
-        if arg.kind == "size":
-            signature.append(types.intp)
-        else:
-            signature.append(types.Array(numba.from_dtype(np.dtype(arg.dtype)), arg.ndim, arg.layout))
-    return tuple(signature)
-
-
 @lru_cache(maxsize=1)
 def _environment_key() -> str:
-    codegen: Any = cpu_target.target_context.codegen()  # type: ignore[attr-defined]  # a cached property
-    versions = (__version__, numba.__version__, llvmlite.__version__, np.__version__)
-    return "|".join(map(str, (*versions, codegen.magic_tuple())))
+    import llvmlite
+
+    from . import machine_code
+
+    versions = (__version__, llvmlite.__version__, np.__version__, object.__basicsize__, tuple.__basicsize__)
+    return "|".join(map(str, (*versions, *machine_code.processor())))
 
 
 def _key(kernel: Kernel) -> str:
@@ -130,37 +116,52 @@ def _key(kernel: Kernel) -> str:
 def _compile(kernel: Kernel, key: str) -> CompiledKernel:
     global N_COMPILED
     begin = time.perf_counter()
-    filename = f"<workbench kernel {kernel.name}>"
-    linecache.cache[filename] = (len(kernel.source), None, kernel.source.splitlines(True), filename)
-    try:
-        result = _through_numba(kernel, *with_direct_bodies(kernel, _scalar_function), filename)
-    except NumbaError:
-        try:
-            result = _through_numba(kernel, kernel.source, {}, filename)
-        except NumbaError as error:
-            message = f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}"
-            raise BackendError(message) from error
+    compiled = _through_llvm(kernel, key) or _through_numba(kernel)
     N_COMPILED += 1
-    packed_llvm = zlib.compress(result.library.get_llvm_str().encode(), 1)
-    _save(key, result, packed_llvm)
-    elapsed_ms = (time.perf_counter() - begin) * 1e3
-    logger.info("compiled kernel %s in %.0f ms", kernel.name, elapsed_ms)
-    return CompiledKernel(kernel, result.entry_point, result, elapsed_ms, False, packed_llvm)
+    _save(key, compiled.payload)
+    compiled.payload = b""
+    compiled.compile_ms = (time.perf_counter() - begin) * 1e3
+    logger.info("compiled kernel %s in %.0f ms", kernel.name, compiled.compile_ms)
+    return compiled
 
 
-def _scalar_function(name: str) -> Any:
-    return namespace([name], direct=False)[name]
+def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
+    """None where only numba can compile the kernel."""
+    from ..codegen.llvm_kernels import kernel_module
+    from ..codegen.scalar_math.direct import UnsupportedSourceError
+    from . import machine_code
+
+    if not machine_code.is_possible():
+        return None
+    symbol = _symbol(key)
+    try:
+        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol))
+        entry = machine_code.load(code, symbol)
+    except UnsupportedSourceError as error:
+        logger.debug("numba compiles %s: %s", kernel.name, error)
+        return None
+    except RuntimeError as error:
+        logger.warning("numba compiles %s, because LLVM did not take its text: %s", kernel.name, error)
+        return None
+    packed = zlib.compress(llvm.encode(), 1)
+    return CompiledKernel(kernel, entry, 0.0, False, packed, _OBJECT + _LENGTH.pack(len(code)) + code + packed)
 
 
-def _through_numba(kernel: Kernel, source: str, functions: dict[str, Any], filename: str) -> CompileResult:
-    """Compile a source of `kernel` that calls `functions` besides the scalar functions of the library."""
-    # numba writes the module's name into what it caches, and imports it when reading back.
-    scope: dict[str, Any] = {"np": np, "__name__": __name__, **namespace(names_in(source)), **functions}
-    exec(compile(source, filename, "exec"), scope)
-    signature = types.none(*numba_types(kernel))
-    dispatcher = numba.njit([signature], nogil=True, error_model="numpy", boundscheck=False)(scope[kernel.name])
-    assert isinstance(dispatcher, Dispatcher)
-    return dispatcher.overloads[signature.args]
+def _symbol(key: str) -> str:
+    return f"workbench_{key[:40]}"
+
+
+def _through_numba(kernel: Kernel) -> CompiledKernel:
+    from . import numba_kernels
+
+    try:
+        entry, held, llvm = numba_kernels.compile_with_numba(kernel)
+    except numba_kernels.NumbaError as error:
+        message = f"kernel {kernel.name} does not compile: a bug of ours, not of your code\n{error}"
+        raise BackendError(message) from error
+    packed = zlib.compress(llvm.encode(), 1)
+    payload = numba_kernels.packed(held, packed)
+    return CompiledKernel(kernel, entry, 0.0, False, packed, payload and _NUMBA + payload, held)
 
 
 # ---- the disk cache ----
@@ -175,23 +176,22 @@ def cache_folder() -> Path | None:
     return Path(chosen or platformdirs.user_cache_dir("workbench")) / "kernels"
 
 
-def _save(key: str, result: CompileResult, packed_llvm: bytes) -> None:
+def _save(key: str, payload: bytes) -> None:
     """Write atomically; a checksum in front guards against torn files. Failing to write is not an error."""
     folder = cache_folder()
-    if folder is None:
+    if folder is None or not payload:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        payload = serialize.dumps((result._reduce(), packed_llvm))
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(hashlib.sha256(payload).digest() + payload)
         os.replace(file.name, folder / key)
-    except (OSError, pickle.PicklingError, TypeError, AttributeError) as error:
+    except OSError as error:
         logger.debug("kernel cache: not saved: %s", error)
 
 
 def _load(kernel: Kernel, key: str) -> CompiledKernel | None:
-    """Read a kernel back, if an intact file of this user holds it (unpickling runs code: nobody else's is read)."""
+    """Read a kernel back, if an intact file of this user holds it (it is code that runs: nobody else's is read)."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -205,16 +205,29 @@ def _load(kernel: Kernel, key: str) -> CompiledKernel | None:
         if hashlib.sha256(payload).digest() != digest:
             path.unlink(missing_ok=True)
             return None
-        context = cpu_target.target_context
-        # Not `context.refresh()`, which takes longer than compiling: machine code needs numba's runtime, but none of
-        # the implementations that numba would register.
-        rtsys.initialize(context)
-        reduced, packed_llvm = pickle.loads(payload)
-        result = CompileResult._rebuild(context, *reduced)
+        compiled = _unpacked(kernel, key, payload)
     except FileNotFoundError:
         return None
     except Exception as error:  # noqa: BLE001  # whatever an unreadable file raises, compiling again is the answer
         logger.debug("kernel cache: %s not loaded: %s", kernel.name, error)
         return None
-    load_ms = (time.perf_counter() - begin) * 1e3
-    return CompiledKernel(kernel, result.entry_point, result, load_ms, True, packed_llvm)
+    compiled.compile_ms = (time.perf_counter() - begin) * 1e3
+    return compiled
+
+
+def _unpacked(kernel: Kernel, key: str, payload: bytes) -> CompiledKernel:
+    if payload.startswith(_OBJECT):
+        from . import machine_code
+
+        if not machine_code.is_possible():
+            raise RuntimeError("arrays are not laid out as object code reads them")
+        begin = len(_OBJECT) + _LENGTH.size
+        end = begin + _LENGTH.unpack(payload[len(_OBJECT) : begin])[0]
+        entry = machine_code.load(payload[begin:end], _symbol(key))
+        return CompiledKernel(kernel, entry, 0.0, True, payload[end:])
+    if payload.startswith(_NUMBA):
+        from . import numba_kernels
+
+        entry, held, packed = numba_kernels.unpacked(payload[len(_NUMBA) :])
+        return CompiledKernel(kernel, entry, 0.0, True, packed, held=held)
+    raise ValueError("not a kernel")

@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from .buffers import allocate
-from .cuda.memory import memory_of
 from .kernels import cache_folder
 from .threads import available_threads, launch
 
@@ -59,7 +59,13 @@ def known_limits(device: str = "cpu") -> Limits | None:
 
 def title_of(device: str) -> str:
     """The name of a GPU, "" for other devices: they are the processor's."""
-    return memory_of(device).title if device.startswith("cuda:") else ""
+    return _memory_of(device).title if device.startswith("cuda:") else ""
+
+
+def _memory_of(device: str) -> Any:
+    from .cuda.memory import memory_of  # with numba, which programs of the CPU do without
+
+    return memory_of(device)
 
 
 def _measured_as(device: str) -> str:
@@ -81,7 +87,11 @@ def _read(place: str) -> Limits | None:
 
 
 def _measure(place: str) -> Limits:
-    limits = _measure_cpu() if place == "cpu" else Limits(*memory_of(place).measure_limits(), 1)
+    if place == "cpu":
+        limits = _measure_cpu()
+    else:
+        copy_gb_per_s, peak_gflops = _memory_of(place).measure_limits()
+        limits = Limits(copy_gb_per_s, peak_gflops, 1)
     path = _path(place)
     if path is not None:
         try:

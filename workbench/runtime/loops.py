@@ -13,12 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
-from numba import types
-from numba.core.errors import NumbaError
 
-from ..codegen.loop_math import FUNCTIONS
 from ..codegen.scalar_math import names_in, namespace
 from ..errors import TracingError
 from ..primitives.loops import LoopProgram
@@ -64,6 +60,12 @@ def compile_loop(program: LoopProgram) -> Loop:
 
 
 def _compile(program: LoopProgram) -> Callable[..., Any] | None:
+    import numba  # here, since programs without such loops do without
+    from numba import types
+    from numba.core.errors import NumbaError
+
+    from ..codegen.loop_math import FUNCTIONS
+
     begin = time.perf_counter()
     digest = hashlib.sha256(program.source.encode()).hexdigest()[:8]
     filename = f"<workbench loop {digest}>"

@@ -19,11 +19,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from ...ir.avals import DTYPES_BY_SHORT_NAME, short_dtype_name
 from .registry import ScalarFunction
@@ -35,10 +32,7 @@ _LLVM_TYPES: dict[str, ir.Type] = {
     "c64": ir.LiteralStructType([ir.FloatType()] * 2),
     "c128": ir.LiteralStructType([ir.DoubleType()] * 2),
 } | {f"{sign}{bits}": ir.IntType(bits) for sign in "iu" for bits in (8, 16, 32, 64)}
-_NUMBA_TYPES = {
-    short: types.boolean if short == "bool" else numba.from_dtype(DTYPES_BY_SHORT_NAME[short]) for short in _LLVM_TYPES
-}
-_SHORT_NAMES = {numba_type: short for short, numba_type in _NUMBA_TYPES.items()}
+_SHORT_NAMES = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.items() if short in _LLVM_TYPES}
 _PARTS = {"c64": "f32", "c128": "f64"}
 _COMPLEX = {"f32": "c64", "f64": "c128"}
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -61,32 +55,47 @@ class _Signature(NamedTuple):
 
 
 def as_intrinsic(
-    function: ScalarFunction, resolve: Callable[[str], Any], declare: Callable[[Any], Any] = intrinsic
+    function: ScalarFunction, resolve: Callable[[str], Any], declare: Callable[[Any], Any] | None = None
 ) -> Any:
-    """`function` as a numba intrinsic, made by `declare`. `resolve(name)` gives numba's form of an `@intrinsic` that
-    the text calls (or of any function, where a device has its own).
+    """`function` as a numba intrinsic, made by `declare` (by default, the CPU's). `resolve(name)` gives numba's form of
+    an `@intrinsic` that the text calls (or of any function, where a device has its own).
 
     Raises UnsupportedSourceError if any text that it needs is beyond this compiler.
     """
+    from numba.extending import intrinsic
+
     signature = _signature(function, resolve)
+    result, *operands = map(_numba_type, (signature.result, *(short for _, short in signature.parameters)))
 
     def definition(typingctx, *args):
         def codegen(context, builder, sig, args):
-            return builder.call(_define(builder.module, function, resolve), args)
+            return builder.call(define(builder.module, function, resolve), args)
 
-        return _NUMBA_TYPES[signature.result](*(_NUMBA_TYPES[short] for _, short in signature.parameters)), codegen
+        return result(*operands), codegen
 
     names = ["typingctx", *(name for name, _ in signature.parameters)]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     definition.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore
     definition.__name__ = definition.__qualname__ = function.name
     definition.__doc__ = ast.get_docstring(signature.tree)
-    return declare(definition)
+    return (declare or intrinsic)(definition)
 
 
-def result_dtype(function: ScalarFunction, resolve: Callable[[str], Any]) -> str:
-    """The short dtype name of what `function` returns. UnsupportedSourceError as `as_intrinsic`."""
-    return _signature(function, resolve).result
+def _numba_type(short: str) -> Any:
+    from numba import types
+
+    return types.boolean if short == "bool" else getattr(types, DTYPES_BY_SHORT_NAME[short].name)
+
+
+def signature_of(function: ScalarFunction, resolve: Callable[[str], Any]) -> tuple[tuple[str, ...], str]:
+    """The short dtype names of parameters and result. UnsupportedSourceError as `as_intrinsic`."""
+    if function.source.startswith("@intrinsic"):
+        tree = ast.parse(function.source).body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        signature, _ = resolve(function.name)._defn(None, *tree.args.args[1:])
+        return tuple(_SHORT_NAMES[str(t)] for t in signature.args), _SHORT_NAMES[str(signature.return_type)]
+    signature = _signature(function, resolve)
+    return tuple(short for _, short in signature.parameters), signature.result
 
 
 @functools.cache
@@ -107,17 +116,23 @@ def _annotated(annotation: ast.expr) -> str:
     return short_dtype_name(np.dtype(ast.unparse(annotation).removeprefix("np.")))
 
 
-def _define(module: ir.Module, function: ScalarFunction, resolve: Callable[[str], Any]) -> ir.Function:
+def define(module: ir.Module, function: ScalarFunction, resolve: Callable[[str], Any]) -> ir.Function:
     """The IR of `function` in `module`, added at the first call."""
     symbol = f"workbench.{function.name}"
     if symbol in module.globals:
         return module.globals[symbol]
-    signature = _signature(function, resolve)
-    kinds = [_LLVM_TYPES[short] for _, short in signature.parameters]
-    defined = ir.Function(module, ir.FunctionType(_LLVM_TYPES[signature.result], kinds), symbol)
+    shorts, result = signature_of(function, resolve)
+    kind = ir.FunctionType(_LLVM_TYPES[result], [_LLVM_TYPES[short] for short in shorts])
+    defined = ir.Function(module, kind, symbol)
     defined.linkage = "internal"
     defined.attributes.add("alwaysinline")
     defined.attributes.add("nounwind")
+    if function.source.startswith("@intrinsic"):
+        builder = ir.IRBuilder(defined.append_basic_block("entry"))
+        signature, codegen = resolve(function.name)._defn(None, *defined.args)
+        builder.ret(codegen(None, builder, signature, defined.args))
+        return defined
+    signature = _signature(function, resolve)
     _Body(module, function, signature.parameters, resolve).emit(signature.tree, defined)
     return defined
 
@@ -297,12 +312,12 @@ class _Body:
         function = self.requires[name]
         if function.source.startswith("@intrinsic") or getattr(self.resolve, "has_own", lambda name: False)(name):
             signature, codegen = self.resolve(name)._defn(None, *args)
-            shorts = [_SHORT_NAMES[t] for t in signature.args]
+            shorts = [_SHORT_NAMES[str(t)] for t in signature.args]
             values = [self.cast(arg, short).llvm for arg, short in zip(args, shorts, strict=True)]
-            return _Value(_SHORT_NAMES[signature.return_type], codegen(None, self.builder, signature, values))
+            return _Value(_SHORT_NAMES[str(signature.return_type)], codegen(None, self.builder, signature, values))
         signature = _signature(function, self.resolve)
         values = [self.cast(arg, short).llvm for arg, (_, short) in zip(args, signature.parameters, strict=True)]
-        return _Value(signature.result, self.builder.call(_define(self.module, function, self.resolve), values))
+        return _Value(signature.result, self.builder.call(define(self.module, function, self.resolve), values))
 
     def cast(self, value: _Value, target: str) -> _Value:
         """A conversion as numba's: of floats to integers without a check of the range."""

@@ -1,0 +1,412 @@
+"""Kernels as LLVM assembly, straight from their source text.
+
+numba takes 50 ms and more to analyse and type a kernel; the same text, walked once, is LLVM assembly in one or two.
+What a reader is shown, and what an exported module contains, is what is compiled here: both forms give the same bits,
+where the text leaves no choice of order (tests/codegen/test_llvm_kernels.py). It covers what kernels are written in,
+loops over ranges, choices, elements of arrays and scalar arithmetic; for anything else `UnsupportedSourceError` leaves
+the kernel to numba.
+
+A module has the kernel, as a C function of pointers, lengths and strides, and a function that Python calls with the
+arrays themselves: `llvm_entry` writes that.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ir.avals import DTYPES_BY_SHORT_NAME, short_dtype_name
+from .kernel import Kernel
+from .llvm_entry import entry_text
+from .llvm_values import INDEX_LIMIT, LLVM_TYPES, PARTS, Code, Value, constant
+from .scalar_math.direct import UnsupportedSourceError
+from .scalar_math.texts import definitions_of
+
+_OPERATORS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&",
+    ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+_COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_SHORT_BY_NAME = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.items()} | {
+    "bool_": "bool", "uintp": "u64", "intp": "i64",
+}  # fmt: skip
+# Where the memory of scratch arrays begins: at a line of the cache, which no vector crosses.
+ALIGNMENT = 64
+
+
+def kernel_module(kernel: Kernel, symbol: str) -> str:
+    """LLVM assembly of `kernel` and of the function `symbol` that Python calls. UnsupportedSourceError where only numba
+    compiles its text."""
+    (tree,) = ast.parse(kernel.source).body
+    assert isinstance(tree, ast.FunctionDef)
+    writer = _Writer(kernel)
+    try:
+        text = writer.function(tree)
+    except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
+        raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
+    library = definitions_of(writer.code.library)
+    declared = [line for name, line in writer.code.declared.items() if name not in library]
+    entry, declarations = entry_text(kernel, symbol, writer.parameters, {*library, *writer.code.declared})
+    return "\n\n".join([text, entry, *library.values(), *declared, *declarations]) + "\n"
+
+
+@dataclass(slots=True)
+class _Array:
+    """An array in a kernel. strides: in bytes; None if it is in C order."""
+
+    short: str
+    pointer: str
+    shape: list[Value]
+    strides: list[str] | None
+
+
+class _Writer:
+    """Writes one kernel. parameters: the C function's, as (type, name)."""
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self.code = Code()
+        self.parameters: list[tuple[str, str]] = [("i64", "%start"), ("i64", "%stop")]
+        self.variables: dict[str, Value] = {name: Value("i64", f"%{name}", None, True) for name in ("start", "stop")}
+        self.arrays: dict[str, _Array] = {}
+        self.slots: dict[str, tuple[str, str]] = {}  # of names that are assigned more than once: (dtype, slot)
+        self.depth = 0
+        self.exits: list[str] = []
+        self.allocated: list[str] = []
+        for k, arg in enumerate(kernel.args):
+            if arg.kind == "size":
+                self._add(f"%a{k}", "i64")
+                # What is called a size may also be the step or the offset of a slice.
+                natural = not arg.name.startswith("size")
+                self.variables[arg.name] = Value("i64", f"%a{k}", None, natural)
+                continue
+            short = short_dtype_name(np.dtype(arg.dtype))
+            self._add(f"%a{k}", "ptr")
+            shape = [Value("i64", self._add(f"%a{k}.n{axis}"), None, True) for axis in range(arg.ndim)]
+            strided = arg.layout != "C" and arg.ndim
+            strides = [self._add(f"%a{k}.s{axis}") for axis in range(arg.ndim)] if strided else None
+            self.arrays[arg.name] = _Array(short, f"%a{k}", shape, strides)
+
+    def _add(self, name: str, kind: str = "i64") -> str:
+        self.parameters.append((kind, name))
+        return name
+
+    def function(self, tree: ast.FunctionDef) -> str:
+        self._find_slots(tree)
+        code = self.code
+        self.body(tree.body)
+        self._free()
+        code.line("ret i32 0")
+        parameters = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
+        head = f'define i32 @"{self.kernel.name}"({parameters}) noinline nounwind {{\nentry:'
+        return "\n".join([head, *code.slots, *code.lines, "}"])
+
+    def _find_slots(self, tree: ast.FunctionDef) -> None:
+        """Names that are assigned at several places, or that loops count with besides, live in memory until LLVM finds
+        out which value they have where."""
+        n_assigned: dict[str, int] = {}
+        counters: set[str] = set()
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    if not (isinstance(value, ast.Call) and ast.unparse(value.func) in ("flat", "np.empty")):
+                        n_assigned[name] = n_assigned.get(name, 0) + 1
+                case ast.AugAssign(target=ast.Name(id=name)):
+                    n_assigned[name] = n_assigned.get(name, 0) + 2
+                case ast.For(target=ast.Name(id=name)):
+                    counters.add(name)
+        given = set(self.variables)
+        for name, n in n_assigned.items():
+            if n > 1 or name in counters or name in given:
+                self.slots[name] = ("", "")
+        if given & (counters | set(self.slots)):
+            raise UnsupportedSourceError("an argument is assigned to")
+
+    def _free(self) -> None:
+        for block in self.allocated:
+            self.code.intrinsic("free", "void", ("ptr", block))
+
+    # ---- statements ----
+
+    def body(self, statements: list[ast.stmt]) -> bool:
+        """Write a body; whether its end is reached."""
+        for statement in statements:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self.assign(name, value)
+                case ast.Assign(targets=[ast.Subscript() as target], value=value):
+                    array = self.arrays[target.value.id]  # type: ignore[attr-defined]  # or it is no kernel's text
+                    self.store(array, self.index(target.slice), self.expression(value))
+                case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+                    old = self.variable(name)
+                    self.set(name, self.code.binary(_OPERATORS[type(op)], old, self.expression(value)))
+                case ast.Expr(value=ast.Call(func=ast.Name(id="assume_index"), args=[ast.Name(id=name)])):
+                    self.assume_index(name)
+                case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
+                    self.loop(name, [self.expression(a) for a in args], statement.body)
+                case ast.While(test=test, body=inner, orelse=[]):
+                    self.while_loop(test, inner)
+                case ast.If(test=test, body=then, orelse=otherwise):
+                    self.choice(test, then, otherwise)
+                case ast.Break():
+                    self.code.line(f"br label %{self.exits[-1]}")
+                    return False
+                case ast.Pass():
+                    pass
+                case _:
+                    raise UnsupportedSourceError(ast.unparse(statement))
+        return True
+
+    def assign(self, name: str, value: ast.expr) -> None:
+        match value:
+            case ast.Call(func=ast.Name(id="flat"), args=[ast.Name(id=array)]) if array in self.arrays:
+                self.arrays[name] = self.flat(self.arrays[array])
+            case ast.Call(func=ast.Attribute(attr="empty"), args=[shape, dtype]):
+                self.arrays[name] = self.empty(shape, ast.unparse(dtype))
+            case _:
+                self.set(name, self.expression(value))
+
+    def set(self, name: str, value: Value) -> None:
+        if name not in self.slots:
+            self.variables[name] = value
+            return
+        short, slot = self.slots[name]
+        kind = LLVM_TYPES[value.short]
+        if not slot:
+            short, slot = self.slots[name] = value.short, self.code.slot(kind)
+        if short != value.short:
+            raise UnsupportedSourceError(f"{name} is {short} and {value.short}")
+        self.code.line(f"store {kind} {value.text}, ptr {slot}")
+
+    def variable(self, name: str) -> Value:
+        if name not in self.slots:
+            return self.variables[name]
+        short, slot = self.slots[name]
+        return Value(short, self.code.op(f"load {LLVM_TYPES[short]}, ptr {slot}"))
+
+    def assume_index(self, name: str) -> None:
+        value = self.variable(name)
+        if value.short != "i64" or value.natural:
+            return
+        fits = self.code.op(f"icmp ult i64 {value.text}, {INDEX_LIMIT}")
+        self.code.intrinsic("llvm.assume", "void", ("i1", fits))
+        if name not in self.slots:
+            self.variables[name] = value._replace(natural=True)
+
+    def loop(self, name: str, bounds: list[Value], body: list[ast.stmt]) -> None:
+        """`for name in range(*bounds)`, with a positive step."""
+        first, last, step = {1: (constant("i64", 0), *bounds), 2: tuple(bounds), 3: tuple(bounds)}[len(bounds)] + (
+            () if len(bounds) == 3 else (constant("i64", 1),)
+        )
+        if any(b.short != "i64" for b in (first, last, step)) or not step.natural or step.constant == 0:
+            raise UnsupportedSourceError(f"a range of {[b.short for b in bounds]}")
+        code = self.code
+        head, inside, latch, after = map(code.new_label, ("head", "body", "next", "after"))
+        before, counter, following = code.label, code.fresh(), code.fresh()
+        code.line(f"br label %{head}")
+        code.start(head)
+        code.line(f"{counter} = phi i64 [ {first.text}, %{before} ], [ {following}, %{latch} ]")
+        goes_on = code.op(f"icmp slt i64 {counter}, {last.text}")
+        code.line(f"br i1 {goes_on}, label %{inside}, label %{after}")
+        code.start(inside)
+        self.set(name, Value("i64", counter, None, first.natural))
+        self._nested(body, latch, after)
+        code.start(latch)
+        code.line(f"{following} = add nsw i64 {counter}, {step.text}")
+        code.line(f"br label %{head}")
+        code.start(after)
+
+    def while_loop(self, test: ast.expr, body: list[ast.stmt]) -> None:
+        code = self.code
+        head, inside, after = map(code.new_label, ("test", "body", "after"))
+        code.line(f"br label %{head}")
+        code.start(head)
+        condition = code.truth(self.expression(test))
+        code.line(f"br i1 {condition.text}, label %{inside}, label %{after}")
+        code.start(inside)
+        self._nested(body, head, after)
+        code.start(after)
+
+    def _nested(self, body: list[ast.stmt], goes_to: str, after: str) -> None:
+        self.depth += 1
+        self.exits.append(after)
+        if self.body(body):
+            self.code.line(f"br label %{goes_to}")
+        self.exits.pop()
+        self.depth -= 1
+
+    def choice(self, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt]) -> None:
+        code = self.code
+        condition = code.truth(self.expression(test))
+        yes, no, after = map(code.new_label, ("then", "else", "endif"))
+        code.line(f"br i1 {condition.text}, label %{yes}, label %{no if otherwise else after}")
+        for label, side in ((yes, then), (no, otherwise)):
+            if side:
+                code.start(label)
+                self.depth += 1
+                if self.body(side):
+                    code.line(f"br label %{after}")
+                self.depth -= 1
+        code.start(after)
+
+    # ---- arrays ----
+
+    def flat(self, array: _Array) -> _Array:
+        if array.strides is not None:
+            raise UnsupportedSourceError("a flat view of an array that is not in C order")
+        total = constant("i64", 1)
+        for length in array.shape:
+            total = length if total.constant == 1 else self.code.binary("*", total, length)
+        return _Array(array.short, array.pointer, [total], None)
+
+    def empty(self, shape: ast.expr, dtype: str) -> _Array:
+        """A scratch array, which is freed when the kernel ends."""
+        if self.depth:
+            raise UnsupportedSourceError("an array that is made in a loop")
+        lengths = [self.expression(e) for e in (shape.elts if isinstance(shape, ast.Tuple) else [shape])]
+        if any(n.short != "i64" for n in lengths):
+            raise UnsupportedSourceError(f"np.empty({ast.unparse(shape)})")
+        lengths = [n._replace(natural=True) for n in lengths]
+        code, short = self.code, _SHORT_BY_NAME[dtype.removeprefix("np.")]
+        array = _Array(short, "", lengths, None)
+        n_bytes = self.flat(array).shape[0]
+        n_bytes = code.binary("*", n_bytes, constant("i64", DTYPES_BY_SHORT_NAME[short].itemsize))
+        n_bytes = code.binary("+", n_bytes, constant("i64", ALIGNMENT))
+        code.declared.setdefault("malloc", "declare noalias ptr @malloc(i64)")
+        block = code.op(f"call noalias ptr @malloc(i64 {n_bytes.text})")
+        missing, full, there = code.op(f"icmp eq ptr {block}, null"), code.new_label("full"), code.new_label("there")
+        code.line(f"br i1 {missing}, label %{full}, label %{there}")
+        code.start(full)
+        self._free()
+        code.line("ret i32 1")
+        code.start(there)
+        self.allocated.append(block)
+        address = code.op(f"ptrtoint ptr {block} to i64")
+        short_of = code.op(f"sub i64 0, {address}")
+        skipped = code.op(f"and i64 {short_of}, {ALIGNMENT - 1}")
+        array.pointer = code.op(f"getelementptr inbounds i8, ptr {block}, i64 {skipped}")
+        return array
+
+    def index(self, node: ast.expr) -> list[Value]:
+        return [self.expression(e) for e in (node.elts if isinstance(node, ast.Tuple) else [node])]
+
+    def element(self, array: _Array, index: list[Value]) -> str:
+        """The address of an element. A negative index counts from the end, as in Python."""
+        if len(index) != len(array.shape) or any(i.short not in ("i64", "u64") for i in index):
+            raise UnsupportedSourceError(f"an index of {[i.short for i in index]}")
+        code = self.code
+        at = []
+        for i, length in zip(index, array.shape, strict=True):
+            if i.short == "i64" and not i.natural:
+                below = code.op(f"icmp slt i64 {i.text}, 0")
+                moved = code.op(f"add nsw i64 {i.text}, {length.text}")
+                i = Value("i64", code.op(f"select i1 {below}, i64 {moved}, i64 {i.text}"))
+            at.append(i.text)
+        if not at:
+            return array.pointer
+        if array.strides is not None:
+            offset = code.op(f"mul nsw i64 {at[0]}, {array.strides[0]}")
+            for i, stride in zip(at[1:], array.strides[1:], strict=True):
+                offset = code.op(f"add nsw i64 {offset}, {code.op(f'mul nsw i64 {i}, {stride}')}")
+            return code.op(f"getelementptr i8, ptr {array.pointer}, i64 {offset}")
+        place = at[0]
+        for i, length in zip(at[1:], array.shape[1:], strict=True):
+            place = code.op(f"add nsw i64 {code.op(f'mul nsw i64 {place}, {length.text}')}, {i}")
+        return code.op(f"getelementptr inbounds {_memory_type(array.short)}, ptr {array.pointer}, i64 {place}")
+
+    def load(self, array: _Array, index: list[Value]) -> Value:
+        address = self.element(array, index)
+        text = self.code.op(f"load {_memory_type(array.short)}, ptr {address}, align {_alignment(array.short)}")
+        if array.short == "bool":
+            text = self.code.op(f"trunc i8 {text} to i1")
+        return Value(array.short, text)
+
+    def store(self, array: _Array, index: list[Value], value: Value) -> None:
+        if value.short != array.short and not (value.short[0] in "iu" and array.short[0] in "iu"):
+            raise UnsupportedSourceError(f"{value.short} is stored as {array.short}")
+        value = self.code.cast(value, array.short)
+        text = self.code.op(f"zext i1 {value.text} to i8") if array.short == "bool" else value.text
+        address = self.element(array, index)
+        self.code.line(f"store {_memory_type(array.short)} {text}, ptr {address}, align {_alignment(array.short)}")
+
+    # ---- expressions ----
+
+    def expression(self, node: ast.expr) -> Value:
+        code = self.code
+        match node:
+            case ast.Name(id=name):
+                return self.variable(name)
+            case ast.BinOp(left=left, op=op, right=right):
+                return code.binary(_OPERATORS[type(op)], self.expression(left), self.expression(right))
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                return self.load(self.arrays[name], self.index(index))
+            case ast.Call(func=callee, args=args, keywords=[]):
+                return self.call(callee, args)
+            case ast.Constant(value=bool() as value):
+                return constant("bool", value)
+            case ast.Constant(value=int() as value) if -(2**63) <= value < 2**63:
+                return constant("i64", value)
+            case ast.Constant(value=float() as value):
+                return constant("f64", value)
+            case ast.Subscript(
+                value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=int() as k)
+            ):
+                return self.arrays[name].shape[k]
+            case ast.Attribute(value=ast.Name(id=name), attr="size") if name in self.arrays:
+                return self.flat(self.arrays[name]).shape[0]
+            case ast.Attribute(value=ast.Name(id="np"), attr="inf" | "nan" as name):
+                return constant("f64", float(name))
+            case ast.Attribute(value=value, attr="real" | "imag" as part):
+                return code.part(self.expression(value), int(part == "imag"))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.negative(operand)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return code.inverted(code.truth(self.expression(operand)))
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return code.inverted(self.expression(operand))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return code.compare(_COMPARISONS[type(op)], self.expression(left), self.expression(right))
+            case ast.BoolOp(op=op, values=values):
+                first, *others = (code.truth(self.expression(v)) for v in values)
+                for other in others:
+                    first = code.binary("&" if isinstance(op, ast.And) else "|", first, other)
+                return first
+            case ast.IfExp(test=test, body=then, orelse=otherwise):
+                # Both sides are values that exist anyway: a choice costs less than a branch, and vectorises.
+                condition = code.truth(self.expression(test))
+                return code.select(condition, self.expression(then), self.expression(otherwise))
+        raise UnsupportedSourceError(ast.unparse(node))
+
+    def negative(self, operand: ast.expr) -> Value:
+        if isinstance(operand, ast.Constant) and operand.value == 2**63 and isinstance(operand.value, int):
+            return constant("i64", -(2**63))
+        return self.code.negative(self.expression(operand))
+
+    def call(self, callee: ast.expr, args: list[ast.expr]) -> Value:
+        code = self.code
+        match callee, args:
+            case ast.Attribute(value=ast.Name(id="np"), attr=name), [operand]:
+                return code.cast(self.expression(operand), _SHORT_BY_NAME[name])
+            case ast.Name(id="uintp"), [operand]:
+                return code.cast(self.expression(operand), "u64")
+            case ast.Name(id="bool"), [operand]:
+                return code.truth(self.expression(operand))
+            case ast.Name(id="min" | "max" as name), [a, b]:
+                return code.extreme(name, self.expression(a), self.expression(b))
+            case ast.Name(id="complex"), [real, imag]:
+                parts = self.expression(real), self.expression(imag)
+                short = "c64" if all(p.short == "f32" for p in parts) else "c128"
+                return code.pair(short, *(code.cast(p, PARTS[short]) for p in parts))
+            case ast.Name(id=name), _:
+                return code.call(name, [self.expression(a) for a in args])
+        raise UnsupportedSourceError(ast.unparse(callee))
+
+
+def _memory_type(short: str) -> str:
+    return "i8" if short == "bool" else LLVM_TYPES[short]
+
+
+def _alignment(short: str) -> int:
+    return DTYPES_BY_SHORT_NAME[PARTS.get(short, short)].itemsize

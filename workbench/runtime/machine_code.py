@@ -1,0 +1,138 @@
+"""Machine code: LLVM assembly in, object code out, and functions that Python calls from object code.
+
+This is all that running a compiled kernel takes: a process that finds its kernels on disk imports LLVM's loader, and
+no compiler. Loaded code stays for the life of the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import binding
+
+from ..codegen.llvm_entry import DATA, DTYPE, ITEMS, ITEMSIZE, KIND, LENGTHS, N_DIM, STRIDES, TYPE
+
+METH_FASTCALL = 0x0080
+# LLVM's highest level, as numba uses; vectorising straight lines makes loops that are vectorised anyway no faster.
+SPEED_LEVEL = 3
+
+_lock = threading.RLock()  # LLVM's objects are not for several threads at once
+_addresses: dict[str, int] = {}
+
+
+class _Method(ctypes.Structure):
+    """`PyMethodDef`."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)
+    )  # fmt: skip
+
+
+@cache
+def is_possible() -> bool:
+    """Whether arrays, tuples and dtypes look in memory as `codegen.llvm_entry` reads them."""
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or not hasattr(ctypes, "pythonapi"):
+        return False
+    array = np.zeros((3, 5), np.float32)[:, ::2]
+    pair = (np.ndarray, array)
+    try:
+        lengths, strides = (_word(id(array) + offset) for offset in (LENGTHS, STRIDES))
+        dtype = _word(id(array) + DTYPE)
+        found = (
+            _word(id(array) + TYPE), _word(id(pair) + ITEMS), _word(id(array) + DATA),
+            _word(id(array) + N_DIM) & 0xFFFFFFFF, (_word(lengths), _word(lengths + 8)),
+            (_word(strides), _word(strides + 8)), dtype, _word(dtype + KIND) & 0xFF, _word(dtype + ITEMSIZE),
+        )  # fmt: skip
+    except (TypeError, ValueError):
+        return False
+    data = array.__array_interface__["data"][0]
+    return found == (
+        id(np.ndarray), id(np.ndarray), data, 2, array.shape, array.strides, id(array.dtype), ord("f"), 4
+    )  # fmt: skip
+
+
+def _word(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+@cache
+def processor() -> tuple[str, str, str]:
+    """What machine code depends on: the platform, the processor and its features."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    try:
+        features = binding.get_host_cpu_features().flatten()
+    except RuntimeError:
+        features = ""
+    return binding.get_process_triple(), binding.get_host_cpu_name(), features
+
+
+def _target_machine() -> binding.TargetMachine:
+    triple, cpu, features = processor()
+    target = binding.Target.from_triple(triple)
+    static = target.name.startswith("x86")  # as numba chooses
+    return target.create_target_machine(
+        cpu=cpu, features=features, opt=SPEED_LEVEL, reloc="static" if static else "default", codemodel="jitdefault",
+        jit=True,
+    )  # fmt: skip
+
+
+@cache
+def _machine() -> binding.TargetMachine:
+    return _target_machine()
+
+
+def _parse(text: str) -> binding.ModuleRef:
+    module = binding.parse_assembly(text)
+    module.triple = processor()[0]
+    module.data_layout = str(_machine().target_data)
+    return module
+
+
+def compile_assembly(text: str) -> tuple[bytes, str]:
+    """The object code of a module, and its optimised LLVM assembly. RuntimeError if LLVM does not take it."""
+    with _lock:
+        module = _parse(text)
+        module.verify()
+        options = binding.create_pipeline_tuning_options(SPEED_LEVEL)
+        options.loop_vectorization = True
+        options.slp_vectorization = False
+        builder = binding.create_pass_builder(_machine(), options)
+        builder.getModulePassManager().run(module, builder)
+        return _machine().emit_object(module), str(module)
+
+
+def emit_assembly(text: str) -> str:
+    """The machine's assembly of an optimised module."""
+    with _lock:
+        return _machine().emit_assembly(_parse(text))
+
+
+@cache
+def _engine() -> binding.ExecutionEngine:
+    return binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine())
+
+
+def load(code: bytes, symbol: str) -> Callable[..., None]:
+    """The function `symbol` of a kernel's object code; see `codegen.llvm_entry`. symbol: unique to the code."""
+    with _lock:
+        if symbol not in _addresses:
+            engine = _engine()
+            engine.add_object_file(binding.ObjectFileRef.from_data(code))
+            engine.finalize_object()
+            address = engine.get_function_address(symbol)
+            if not address:
+                raise RuntimeError(f"no function {symbol} in a kernel's object code")
+            _addresses[symbol] = address
+        address = _addresses[symbol]
+    method = _Method(b"kernel", address, METH_FASTCALL, None)
+    make: Any = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
+    # What the function's `self` holds lives as long as the function: the description of the method, too.
+    return make(ctypes.byref(method), (np.ndarray, method), None)
