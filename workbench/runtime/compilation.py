@@ -157,14 +157,14 @@ def compile_traced(
         kernels = clock.time("write kernels", lambda: device_kernels(plan, device))
         known = {name: is_written(kernel) for name, kernel in kernels.items()}
         names = getattr(traced, "input_names", ())
-        executable = clock.time("numba", lambda: DeviceExecutable(plan, kernels, memory, names=names))
+        executable = clock.time("compile kernels", lambda: DeviceExecutable(plan, kernels, memory, names=names))
     else:
         form = reference_plan if device == "numpy" else form_plan
         plan = clock.time("form clusters", lambda: form(jaxpr))
         where = write_backs(traced, jaxpr)
         kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts, **where))
         known = {name: is_compiled(kernel) for name, kernel in kernels.items()}
-        executable = clock.time("numba", lambda: build(plan, kernels, config.threads or available_threads()))
+        executable = clock.time("compile kernels", lambda: build(plan, kernels, config.threads or available_threads()))
     outputs = list(zip(output_names, jaxpr.outvars, strict=False))
     compilation = Compilation(source, traced, stages, plan, executable, phases, outputs, device=device)
     for name, compiled in executable.compiled.items():
