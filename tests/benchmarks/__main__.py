@@ -1,6 +1,6 @@
 """The table: the workbench beside its peers, on single kernels, straight-line programs, loops and first calls.
 
-    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--sweep] [--without torch.compile]
+    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--sweep] [--memory] [--without torch.compile]
 
 Without `--only` it takes a quarter of an hour, most of it the peers' compilers. A ratio above 1 says how many times
 faster than the best peer (NumPy included) the workbench is.
@@ -9,15 +9,16 @@ faster than the best peer (NumPy included) the workbench is.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from . import calls, compiling, elementwise, learning, reductions, simulations
+from . import calls, compiling, elementwise, learning, memory, reductions, simulations
 from .harness import ROUNDS, Case, Row, machine, run_case, table, write_json
-from .peers import JAX, OURS
+from .peers import JAX, OURS, contestants
 
 SUBJECTS: dict[str, Callable[[], Iterator[Case]]] = {
     "calls": calls.cases,
@@ -47,6 +48,27 @@ def verdicts(rows: list[Row]) -> list[str]:
     return lines
 
 
+def peaks_of_memory(only: str, without: list[str], path: Path) -> None:
+    if not memory.is_available():
+        print("the peak of a call cannot be measured on this system")
+        return
+    peaks = []
+    for subject, cases in {"temporaries": memory_cases, **SUBJECTS}.items():
+        for case in cases():
+            if only in subject or only in case.name:
+                present = {name: call for name, call in case.contestants.items() if name not in without}
+                peaks.append(memory.measure(replace(case, contestants=present)))
+                print(f"  measured {case.name}, {case.detail}", flush=True)
+    print("\nMB beside inputs and results\n" + memory.table(peaks))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"machine": machine(), "peaks": memory.as_rows(peaks)}, indent=1) + "\n")
+
+
+def memory_cases() -> Iterator[Case]:
+    for name, function, arrays in memory.temporaries(4_000_000):
+        yield Case(name, f"{arrays[0].size:.0e} float64", contestants(function, *arrays))
+
+
 def main(arguments: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(prog="tests.benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", type=Path, default=Path("build/benchmarks/table.json"))
@@ -55,12 +77,16 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     parser.add_argument("--sweep", action="store_true", help="the second table: sizes 1e2 to 1e7")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave a contestant out")
     parser.add_argument("--no-compiling", action="store_true", help="leave out the first calls")
+    parser.add_argument("--memory", action="store_true", help="the third table: peak memory of a call")
     args = parser.parse_args(arguments)
     about = machine()
     load = os.getloadavg() if hasattr(os, "getloadavg") else (math.nan,)
     versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
     print(f"{about['processor']}, {about['cores']} cores, load {load[0]:.1f}; {versions}")
     print(f"medians of {args.rounds} rounds in one process, contestants in turn\n", flush=True)
+    if args.memory:
+        peaks_of_memory(args.only, args.without, args.json)
+        return []
     rows: list[Row] = []
     subjects = {"sweep": calls.sweep} if args.sweep else SUBJECTS
     for subject, cases in subjects.items():

@@ -79,10 +79,10 @@ class Row:
 
 def run_case(case: Case, rounds: int = ROUNDS) -> Row:
     """Warm up, check that all contestants agree with NumPy, measure."""
-    reference = _leaves(case.contestants[BASELINE]())
+    reference = arrays_of(case.contestants[BASELINE]())
     repeats = {}
     for name, call in case.contestants.items():
-        found = _leaves(call())
+        found = arrays_of(call())
         for expected, value in zip(reference, found, strict=True):
             atol = case.rtol * np.abs(expected).max(initial=0)
             message = f"{case.name}: {name}"
@@ -106,11 +106,12 @@ def run_case(case: Case, rounds: int = ROUNDS) -> Row:
     return Row(case.name, case.detail, list(measurements.values()))
 
 
-def _leaves(value: Any) -> list[np.ndarray]:
+def arrays_of(value: Any) -> list[np.ndarray]:
+    """The arrays in a result."""
     if isinstance(value, Mapping):
         value = tuple(value.values())
     if isinstance(value, tuple | list):
-        return [leaf for item in value for leaf in _leaves(item)]
+        return [leaf for item in value for leaf in arrays_of(item)]
     return [np.asarray(value)]
 
 
