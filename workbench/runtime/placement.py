@@ -32,6 +32,8 @@ from ..transforms.dce import may_raise
 
 # These give operand 0 with some elements replaced, or as it is.
 UPDATES = frozenset({"update_slice", "dynamic_update_slice", "scatter", "reshape"})
+# Routines whose results are never memory of their operands.
+FRESH = frozenset({"dot_general", "sort", "fft"})
 
 
 @dataclass(eq=False)
@@ -108,6 +110,7 @@ class _Placer:
         self.versions = self._versions(targets)
         self.root: dict[Var, Var] = {}
         self.foreign: set[Var] = set()
+        self.intermediate: set[Var] = set()  # made by kernels and routines that give new memory
         self.members: dict[Var, set[Var]] = {}
         self.whole: set[Var] = {*inputs}  # in the memory of an input, element by element: no views, which may be copies
         self.pinned: set[Var] = {v for v in (*inputs, *plan.jaxpr.constvars) if v not in self.given}
@@ -181,6 +184,7 @@ class _Placer:
             match step:
                 case Cluster():
                     self._place_cluster(position, step, counts)
+                    self.intermediate.update(v for v in step.outvars if self._root(v) is v)
                 case ViewStep():
                     self._place_view(step.eqn)
                 case LibraryStep():
@@ -199,10 +203,11 @@ class _Placer:
         taken: set[Var] = set()
         for out in step.outvars:
             base = step.stores.get(out) or self._argument_in(step, out)
-            if base is None or self._root(base) in taken or not self._is_free(base, position, out):
-                continue
-            others = {v for v in step.invars if v is not base and self._root(v) is self._root(base)}
-            if others or (base.aval.shape, base.aval.dtype) != (out.aval.shape, out.aval.dtype):
+            if base is None:
+                base = next((v for v in step.invars if self._is_spare(step, v, out, position, taken)), None)
+            elif self._root(base) in taken or not self._is_free(base, position, out) or not _alike(base, out):
+                base = None
+            if base is None or self._is_read_otherwise(step, base):
                 continue
             candidates[out] = base
             taken.add(self._root(base))
@@ -219,9 +224,19 @@ class _Placer:
             if out in self.result.takes or target is None or self.layouts.get(target, "C") != "C":
                 continue
             reads = {self._root(v) for v in step_inputs(step)}
-            alike = (target.aval.shape, target.aval.dtype) == (out.aval.shape, out.aval.dtype)
-            if alike and target not in reads and self._is_free(target, position, out):
+            if _alike(target, out) and target not in reads and self._is_free(target, position, out):
                 self._take(out, target, position)
+
+    def _is_read_otherwise(self, step: Cluster, base: Var) -> bool:
+        return any(v is not base and self._root(v) is self._root(base) for v in step.invars)
+
+    def _is_spare(self, step: Cluster, base: Var, out: Var, position: int, taken: set[Var]) -> bool:
+        """Whether `base` is an intermediate result of the same type as `out`, in order, that nobody reads after `step`:
+        an elementwise kernel may leave its result there."""
+        root = self._root(base)
+        if root not in self.intermediate or root in taken or self.layouts.get(base, "C") != "C":
+            return False
+        return _alike(base, out) and self._is_free(base, position, out) and not self._is_read_otherwise(step, base)
 
     def _take(self, out: Var, base: Var, position: int) -> None:
         self.result.takes[out] = base
@@ -270,6 +285,8 @@ class _Placer:
     def _place_library(self, position: int, step: LibraryStep) -> None:
         eqn = step.eqn
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+        if eqn.primitive.name in FRESH:
+            self.intermediate.update(eqn.outvars)
         if not isinstance(lowering, LibraryCall) or lowering.in_place is None:
             return
         base, *others = eqn.invars
@@ -378,3 +395,7 @@ def operand_positions(step: BranchStep | LoopStep) -> list[tuple[Plan, list[int 
 
 
 __all__ = ["Placement", "Step", "operand_positions", "place"]
+
+
+def _alike(a: Var, b: Var) -> bool:
+    return (a.aval.shape, a.aval.dtype) == (b.aval.shape, b.aval.dtype)
