@@ -377,6 +377,19 @@ def test_a_loop_over_elements_is_one_kernel(f, make, rng):
             np.testing.assert_array_equal(np.signbit(mine), np.signbit(reference))
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (5, 1), (1, 5), (2, 1, 3), (1, 4, 1), ()])
+def test_what_a_loop_carries_is_read_again_in_each_iteration_also_where_it_is_one_element(shape, rng):
+    def turn(x, w):
+        for _ in range(19):
+            x = (x[::-1] + np.maximum(w, x))[::-1] * 0.5 if shape else x * 0.5 + np.maximum(w, x)
+        return x
+
+    x, w = rng.normal(size=shape), rng.normal(size=shape)
+    expected, compilation = turn(x, w), kernels_of(turn, x, w)
+    np.testing.assert_array_equal(wb.jit(turn)(x, w), expected)
+    assert shape not in ((1,), (1, 1)) or is_one_kernel(compilation)
+
+
 def test_a_value_that_only_changes_its_sign_is_not_settled():
     """0.0 == -0.0, but the next iteration may tell them apart."""
 

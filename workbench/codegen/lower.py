@@ -134,11 +134,20 @@ class _Writer:
         times = self.namer.fresh("n_times") if self.repeats is not None else ""
         if self.repeats is not None:
             self.values.sizes[times] = self.repeats
+            self.values.changing = self._changing()
         plain = Nest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.updates, times)
         given = (self.cluster, self.values, self.namer, self.outputs, self.layouts)
         if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
         return plain if columns is None else StripMap(*given, columns)
+
+    def _changing(self) -> frozenset[Var]:
+        """What depends on the arrays that the kernel writes over."""
+        found = set(self.takes.values())
+        for eqn in self.cluster.eqns:
+            if not found.isdisjoint(a for a in eqn.invars if isinstance(a, Var)):
+                found.update(eqn.outvars)
+        return frozenset(found)
 
     def strip_columns(self) -> list[int] | None:
         """The axes over which to write the nest in strips, if that may be possible."""

@@ -23,7 +23,7 @@ from .blocks import Block
 from .folds import BLOCK, Fold
 from .names import Namer
 from .scalars import call, literal
-from .values import IndexTuple, Values, index_text
+from .values import REPETITION, IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
 COLUMNS = 512
@@ -205,10 +205,11 @@ class Nest:
 
     def _write_repetition(self, block: Block, axes: list[int], changed: str) -> None:
         for axis in axes[1:]:
-            block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
+            block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis, REPETITION)
         if len(axes) == 1:
             name = "i" if self.flat else f"i{axes[0]}"
-            block = block.loop(f"for {name} in range(first, last):", *(self.outer if self.flat else axes))
+            bound = self.outer if self.flat else axes
+            block = block.loop(f"for {name} in range(first, last):", *bound, REPETITION)
             block.line(f"assume_index({name})")
         self._compute_in_step(self._demand(0, set()), block)
         self._store(self.rounds[0][1], block, changed)

@@ -43,13 +43,18 @@ class StripArrays(Protocol):
         ...
 
 
+# Where a kernel repeats its loops: the axis, beside theirs, of what changes from one repetition to the next.
+REPETITION = -1
+
+
 class Values:
     """The scalar values of one kernel.
 
     arrays: the kernel's array arguments by variable; canonical: the loop indices of the whole space; totals: results of
     reductions, by variable, as source text at their row; reads: the indices at which inputs are read; stored: values of
     an earlier pass, as the text that reads them back and the index where it holds; sizes: the run-time sizes asked for,
-    by argument name; counts: numbers that are likely numbers of elements.
+    by argument name; counts: numbers that are likely numbers of elements; changing: values that are others in each
+    repetition of the kernel.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class Values:
         self.stored: dict[Var, tuple[str, IndexTuple]] = {}
         self.irregular = False
         self.strips: StripArrays | None = None
+        self.changing: frozenset[Var] = frozenset()
         self.loads: list[tuple[Var, IndexTuple]] = []
         self.reads: dict[Var, set[IndexTuple]] = {}
         self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
@@ -89,6 +95,8 @@ class Values:
         if known is not None:
             return known
         axes = frozenset().union(*(e.axes() for e in index)) if index else frozenset()
+        if atom in self.changing:
+            axes |= {REPETITION}
         strips = self.strips
         if strips is not None and axes and axes <= strips.axes and not block.axes <= strips.axes:
             return strips.value(atom, index)
