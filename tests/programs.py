@@ -465,7 +465,9 @@ class Builder:
         if all(self.exact.get(n, True) for n in self.variables):
             self.tolerances = {}
             return True
-        tolerances = dict.fromkeys((n for n in self.variables if not self.exact.get(n, True)), 0.0)
+        # Errors put in may cancel in all runs: no tolerance is less than the errors of one statement.
+        inexact = [n for n in self.variables if not self.exact.get(n, True)]
+        tolerances = {n: 4 * _roundings(self.space[n]) for n in inexact}
         for seed in range(3):
             space = self.run_perturbed(seed)
             for name in self.variables:
@@ -517,6 +519,11 @@ def _largest(value: Any) -> float:
     with np.errstate(all="ignore"):
         magnitudes = np.abs(x)
     return float(np.max(magnitudes, where=np.isfinite(magnitudes), initial=0.0))
+
+
+def _roundings(value: Any) -> float:
+    """The error that is put into a variable, at its largest element."""
+    return PERTURBATION * float(np.finfo(value.dtype).eps) * _largest(value) if value.dtype.kind in "fc" else 0.0
 
 
 def _perturbed(value: Any, scale: float, rng: np.random.Generator) -> Any:
