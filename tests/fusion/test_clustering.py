@@ -122,6 +122,27 @@ def test_long_chains_are_cut_where_compilation_would_slow_down():
     assert set(refusals(jaxpr)) == {"WB317"}
 
 
+def test_a_group_that_reaches_to_behind_its_readers_makes_no_cycle():
+    jaxpr = RandomProgram(187, 31).jaxpr
+    made = set(jaxpr.invars)
+    for step in form_plan(jaxpr).steps:
+        assert set(step_inputs(step)) <= made
+        made.update(step_outputs(step))
+
+
+def test_a_program_has_one_plan_wherever_its_equations_are_in_memory():
+    def kernels(seed):
+        plan = form_plan(RandomProgram(seed, 4 + seed % 40).jaxpr)
+        place = {eqn: k for k, eqn in enumerate(plan.jaxpr.eqns)}
+        return [[place[eqn] for eqn in cluster.eqns] for cluster in plan.clusters]
+
+    for seed in range(220, 232):
+        first = kernels(seed)
+        held = [object() for _ in range(997 * (seed - 219))]  # what comes now has other addresses
+        assert kernels(seed) == first
+        del held
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_every_plan_computes_each_result_once_and_in_order(seed):
     jaxpr = RandomProgram(seed, 1 + seed % 25).jaxpr

@@ -174,6 +174,7 @@ class Reader:
         self.stores = stores
         self._accesses: dict[Equation, tuple[Access, ...]] = {}
         self._roots: dict[Var, tuple[Root, ...]] = {}
+        self._roots_of_eqn: dict[Equation, tuple[Root, ...]] = {}
 
     def accesses(self, eqn: Equation) -> tuple[Access, ...]:
         """Per operand; a pointwise or reducing equation reads ranked operands one to one, scalars at ()."""
@@ -206,6 +207,12 @@ class Reader:
 
     def roots(self, eqn: Equation) -> tuple[Root, ...]:
         """The non-lazy variables that `eqn` reads, one `Root` for each variable and axis map."""
+        found = self._roots_of_eqn.get(eqn)
+        if found is None:
+            found = self._roots_of_eqn[eqn] = self._find_roots(eqn)
+        return found
+
+    def _find_roots(self, eqn: Equation) -> tuple[Root, ...]:
         merged: dict[tuple[Var, AxisMap | None], int] = {}
         for access in self.accesses(eqn):
             operand = eqn.invars[access.operand]

@@ -30,20 +30,34 @@ MOST_REPETITIONS = 3
 def form_plan(jaxpr: Jaxpr, prefix: str = "", *, in_place: bool = True) -> Plan:
     """Group the equations of `jaxpr` (no `pjit` left in it) into the steps that compute it, whose ids begin with
     `prefix`. in_place: whether kernels may write into arrays that hold something."""
-    clustering = _Clustering(jaxpr, prefix, in_place=in_place)
-    plan = clustering.plan()
+    clustering, plan = _planned(jaxpr, prefix, (), in_place)
     repeated: set[Equation] = set()
     for _ in range(MOST_REPETITIONS):
         found = clustering.cheaper_to_repeat()
         if not found:
             break
         repeated |= found
-        clustering = _Clustering(jaxpr, prefix, repeated, in_place=in_place)
-        other = clustering.plan()
+        clustering, other = _planned(jaxpr, prefix, repeated, in_place)
         if _traffic(other) >= _traffic(plan):
             break
         plan = other
     return plan
+
+
+def _planned(jaxpr: Jaxpr, prefix: str, repeated: Iterable[Equation], in_place: bool) -> tuple[_Clustering, Plan]:
+    """A clustering and its plan. Looking for cycles among all nodes takes time that grows with the square of a
+    program's length: only where the quick way has missed one."""
+    for thorough in (False, True):
+        clustering = _Clustering(jaxpr, prefix, repeated, in_place=in_place, thorough=thorough)
+        try:
+            return clustering, clustering.plan()
+        except _CycleError:
+            continue
+    raise AssertionError("the plan has a cycle")
+
+
+class _CycleError(Exception):
+    """Steps wait for each other."""
 
 
 def _traffic(plan: Plan) -> int:
@@ -52,10 +66,14 @@ def _traffic(plan: Plan) -> int:
 
 
 class _Clustering:
-    """repeated: equations to evaluate wherever their results are read."""
+    """repeated: equations to evaluate wherever their results are read; thorough: look for cycles everywhere."""
 
-    def __init__(self, jaxpr: Jaxpr, prefix: str = "", repeated: Iterable[Equation] = (), *, in_place: bool = True):
+    def __init__(
+        self, jaxpr: Jaxpr, prefix: str = "", repeated: Iterable[Equation] = (), *, in_place: bool = True,
+        thorough: bool = False,
+    ):  # fmt: skip
         self.jaxpr = jaxpr
+        self.thorough = thorough
         self.prefix = prefix
         self.in_place = in_place
         self.classes: Classes = classify(jaxpr, in_place=in_place)
@@ -95,9 +113,8 @@ class _Clustering:
     def _inputs(self, node: Node) -> Iterable[Var]:
         """What a node reads that another node computes."""
         if isinstance(node, Group):
-            yield from node.reads
-        else:
-            yield from (v for v in node.invars if isinstance(v, Var))
+            return node.inputs
+        return [v for v in node.invars if isinstance(v, Var)]
 
     def _node_of(self, var: Var) -> Node | None:
         eqn = self.producer.get(var)
@@ -125,7 +142,8 @@ class _Clustering:
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            if (node.last if isinstance(node, Group) else self.order[node]) > source.first:
+            # A node in front of `source` may still read a group that reaches to behind it: that is rare.
+            if self.thorough or (node.last if isinstance(node, Group) else self.order[node]) > source.first:
                 stack.extend(self._dependencies(node))
         return False
 
@@ -141,7 +159,7 @@ class _Clustering:
     def _producers(self, group: Group) -> list[Group]:
         """The groups whose results `group` reads, by bytes, most first."""
         weights: dict[Group, int] = {}
-        for var in set(self._inputs(group)):
+        for var in group.inputs:
             node = self._node_of(var)
             if isinstance(node, Group) and node is not group:
                 weights[node] = weights.get(node, 0) + var.aval.nbytes
@@ -181,6 +199,7 @@ class _Clustering:
                 for root in self.reader.roots(eqn):
                     if root.var.aval.ndim and root.axis_map is not None:
                         readers.setdefault(root.var, []).append(eqn)
+        refused: set[tuple[int, int, int, int]] = set()  # two groups, and how large they were
         for var in sorted(readers, key=lambda v: -v.aval.nbytes):
             first = None
             for eqn in readers[var]:
@@ -189,12 +208,14 @@ class _Clustering:
                     first = group
                     continue
                 first = self.group_of[first.eqns[0]]
-                if group is first or len(group.real_axes) != len(first.real_axes):
+                attempt = (id(group), id(first), len(group.eqns), len(first.eqns))
+                if group is first or attempt in refused or len(group.real_axes) != len(first.real_axes):
                     continue
                 if [group.shape[a] for a in group.real_axes] == [first.shape[a] for a in first.real_axes]:
                     # They may also be producer and consumer that were refused: that stands.
-                    up, down = (group, first) if first.reads & group.made else (first, group)
-                    self._merge(up, down)
+                    up, down = (group, first) if first.inputs & group.made else (first, group)
+                    if not self._merge(up, down):
+                        refused.add(attempt)
 
     def cheaper_to_repeat(self) -> set[Equation]:
         """After `plan`: equations whose results one kernel stores for others, though these would read no more if they
@@ -202,7 +223,8 @@ class _Clustering:
         outputs = {out for group in self._groups() for out in self.fitter.outputs(group)}
         in_memory = {*self.jaxpr.invars, *self.jaxpr.constvars, *self.kept, *outputs}
         found: set[Equation] = set()
-        for out in outputs - self.kept:
+        # In the order of the program: what is found decides about what follows.
+        for out in sorted(outputs - self.kept, key=lambda out: self.order[self.producer[out]]):
             eqn = self.producer[out]
             if not out.aval.ndim or not isinstance(eqn.primitive.lowering, Pointwise) or is_expensive(eqn):
                 continue
@@ -249,7 +271,8 @@ class _Clustering:
                 if not waiting[id(reader)]:
                     counter += 1
                     heapq.heappush(ready, (position(reader), counter, reader))
-        assert len(result) == len(nodes), "the plan has a cycle"
+        if len(result) != len(nodes):
+            raise _CycleError
         return result
 
     def _steps(self, nodes: list[Node]) -> Iterable[Step]:
@@ -318,6 +341,7 @@ class _Clustering:
     def _decisions(self) -> Iterable[Decision]:
         """Every edge between two computing equations, merged or refused, with its reason."""
         refusals: dict[tuple[int, int], Fit | Refusal] = {}
+        stored = {out for group in self._groups() for out in self.fitter.outputs(group)}
         for eqn in self.jaxpr.eqns:
             node = self.group_of.get(eqn)
             if node is None and eqn in self.classes.lazy and eqn not in self.classes.views:
@@ -332,7 +356,7 @@ class _Clustering:
                 if source is not None and source is node:
                     shifted = roots[var] is not None and roots[var].axis_map is None  # type: ignore[union-attr]
                     code, merged = ("WB301" if shifted else "WB300"), True
-                    n_bytes = 0 if var in self.fitter.outputs(source) else n_bytes
+                    n_bytes = 0 if var in stored else n_bytes
                 else:
                     code, merged = self._refusal(source_eqn, source, eqn, node, refusals), False
                 yield Decision(merged, source_eqn, eqn, var, code, REASONS[code], n_bytes)

@@ -29,8 +29,9 @@ class Group:
 
     loops: for each equation, its own loop axes -> axes of the group's space, or None where it is evaluated wherever it
     is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a
-    reduction of this group; reads: what its equations read, each other's results included; first, last: positions in
-    the program; bases: arrays that it writes into, placed: the results of that, which nobody in the group may read."""
+    reduction of this group; reads: what its equations read, each other's results included; inputs: those that others
+    make; first, last: positions in the program; length: of a kernel's text; bases: arrays that it writes into, placed:
+    the results of that, which nobody in the group may read."""
 
     eqns: list[Equation]
     shape: tuple[int, ...]
@@ -43,6 +44,8 @@ class Group:
     first: int
     last: int
     work: dict[Equation, int]
+    inputs: set[Var]
+    length: int
     separation: str = ""
     bases: set[Var] = field(default_factory=set)
     placed: set[Var] = field(default_factory=set)
@@ -103,17 +106,17 @@ def new_group(position: int, eqn: Equation, reads: set[Var], separation: str, *,
         reduced = frozenset()
         align = {out: tuple(range(len(shape)))}
     loops: dict[Equation, AxisMap | None] = {eqn: tuple(range(len(shape)))}
-    group = Group([eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, separation)
+    length = LINES_OF_A_CHOICE if is_index_map(eqn) else 1  # a choice between operands is an if-else
+    group = Group(
+        [eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, set(reads), length,
+        separation,
+    )  # fmt: skip
     if is_store:
         group.bases.add(eqn.invars[0])  # type: ignore[arg-type]  # a variable: see `access.is_store`
         group.placed.add(out)
         group.reads.update(group.bases)
+        group.inputs.update(group.bases)
     return group
-
-
-def _text_length(group: Group) -> int:
-    """Of a kernel for `group`, in lines. A choice between operands is an if-else."""
-    return sum(work * (LINES_OF_A_CHOICE if is_index_map(eqn) else 1) for eqn, work in group.work.items())
 
 
 class Fitter:
@@ -138,10 +141,11 @@ class Fitter:
         connected: dict[Var, float] = {}
         in_step: dict[Var, int] = {}  # at so many places that its readers share
         aside: dict[Var, int] = {}  # at so many of their own
-        for eqn in down.eqns:
+        flowing = down.inputs & up.made
+        for eqn in {reader for var in flowing for reader in self.needed.get(var, ()) if reader in down.loops}:
             loop, work = down.loops[eqn], down.work[eqn]
             for root in self.reader.roots(eqn):
-                if root.var not in up.made:
+                if root.var not in flowing:
                     continue
                 connected[root.var] = connected.get(root.var, 0) + root.reads * work
                 source = up.align.get(root.var)
@@ -177,6 +181,7 @@ class Fitter:
         base, other = fit.base, fit.other
         if fit.repeated is not None and fit.places > 1:
             fit.repeated.work = {eqn: work * fit.places for eqn, work in fit.repeated.work.items()}
+            fit.repeated.length *= fit.places
         base.work.update(other.work)
         base.eqns.extend(other.eqns)
         base.reduced = fit.reduced
@@ -185,8 +190,11 @@ class Fitter:
         else:
             base.loops.update((e, None if axes is None else fit.move(axes)) for e, axes in other.loops.items())
             base.align.update((var, fit.move(axes)) for var, axes in other.align.items())
+        base.length += other.length
         base.made |= other.made
         base.reads |= other.reads
+        base.inputs |= other.inputs
+        base.inputs.difference_update([var for var in base.inputs if var in base.made])
         base.row |= other.row
         base.bases |= other.bases
         base.placed |= other.placed
@@ -199,34 +207,40 @@ class Fitter:
 
     def outputs(self, group: Group) -> set[Var]:
         """The variables of `group` that something outside it needs."""
-        inside = set(group.eqns)
-        return {
-            out
-            for eqn in group.eqns
-            for out in eqn.outvars
-            if out in self.kept or not self.needed.get(out, set()) <= inside
-        }
+        return {out for eqn in group.eqns for out in eqn.outvars if self._is_needed_outside(out, group)}
+
+    def _is_needed_outside(self, var: Var, *groups: Group) -> bool:
+        """Whether memory must hold `var`, or something in none of these groups reads it."""
+        if var in self.kept:
+            return True
+        return not all(any(reader in group.loops for group in groups) for reader in self.needed.get(var, ()))
 
     def _shared_pairs(self, up: Group, down: Group) -> set[tuple[int, int]]:
         """Axis pairs of siblings, from the inputs that both read in step."""
-        seen: dict[Var, tuple[int | None, ...]] = {}
         pairs: set[tuple[int, int]] = set()
-        for group in (up, down):
-            for eqn in group.eqns:
-                loop = group.loops[eqn]
-                for root in self.reader.roots(eqn):
-                    if loop is None or root.axis_map is None:
-                        continue
-                    axes = tuple(None if t is None else loop[t] for t in root.axis_map)
-                    if group is up:
-                        seen.setdefault(root.var, axes)
-                    elif root.var in seen:
-                        pairs |= {
-                            (a, b)
-                            for a, b, length in zip(seen[root.var], axes, root.var.aval.shape, strict=True)
-                            if a is not None and b is not None and length != 1
-                        }
+        for var in up.inputs & down.inputs:
+            ours = self._axes_of(var, up)
+            if ours:
+                # The first reader of several that read it differently speaks for all of them.
+                first = ours[min(ours, key=self.order.__getitem__)]
+                for axes in set(self._axes_of(var, down).values()):
+                    pairs |= {
+                        (a, b)
+                        for a, b, length in zip(first, axes, var.aval.shape, strict=True)
+                        if a is not None and b is not None and length != 1
+                    }
         return pairs
+
+    def _axes_of(self, var: Var, group: Group) -> dict[Equation, AxisMap]:
+        """The loop axes along which equations of `group` read `var`, for those that read it in step."""
+        found: dict[Equation, AxisMap] = {}
+        for eqn in self.needed.get(var, ()):
+            loop = group.loops.get(eqn)
+            if loop is not None:
+                for root in self.reader.roots(eqn):
+                    if root.var is var and root.axis_map is not None:
+                        found.setdefault(eqn, tuple(None if t is None else loop[t] for t in root.axis_map))
+        return found
 
     def _recomputation(self, up: Group, down: Group, connected: dict[Var, float], shifted: set[Var]) -> Refusal | None:
         """Refuse shifted reads of values that are dear to compute again at every place."""
@@ -246,14 +260,15 @@ class Fitter:
     @staticmethod
     def _growth(up: Group, down: Group, places: int) -> Refusal | None:
         """Refuse kernels whose text would grow with every merge: shifted reads of shifted reads multiply."""
-        length = places * _text_length(up) + _text_length(down)
+        length = places * up.length + down.length
         if places > 1 and length > MAX_REPEATED_TEXT:
             return Refusal("WB314")
         return Refusal("WB317") if length > MAX_KERNEL_EQNS else None
 
     def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], code: str) -> Fit | Refusal:
         """Map the loops of the smaller space onto the larger one."""
-        if len(up.reads | down.reads) > MAX_KERNEL_ARRAYS + len(up.eqns) + len(down.eqns):
+        most = MAX_KERNEL_ARRAYS + len(up.eqns) + len(down.eqns)
+        if len(up.reads) + len(down.reads) > most and len(up.reads | down.reads) > most:
             return Refusal("WB317")
         flip = len(down.real_axes) > len(up.real_axes)
         base, other = (down, up) if flip else (up, down)
@@ -296,11 +311,10 @@ class Fitter:
         """What `fit.other` must write to memory has to be a whole of the loops, or one value a row."""
         base = fit.base
         rows = {axis for axis in base.real_axes if axis not in fit.reduced}
-        inside = {*up.eqns, *down.eqns}
         newly_reduced = fit.reduced != base.reduced
         for group in (fit.other, base) if newly_reduced else (fit.other,):
             for var in group.made:
-                if not (var in self.kept or not self.needed.get(var, set()) <= inside):
+                if not self._is_needed_outside(var, up, down):
                     continue
                 axes = group.align.get(var)
                 if axes is None:
@@ -358,8 +372,7 @@ class Fitter:
         """Evaluate `up` wherever `down` reads it, when nothing else needs it."""
         if up.reduced or up.row:
             return None
-        inside = {*up.eqns, *down.eqns}
-        if any(out in self.kept or not self.needed.get(out, set()) <= inside for out in up.made):
+        if any(self._is_needed_outside(out, up, down) for out in up.made):
             return None
         places = int(max(connected.values()))
         refusal = self._recomputation(up, down, connected, set(connected)) or self._growth(up, down, places)
