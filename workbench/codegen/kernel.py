@@ -20,7 +20,8 @@ class KernelArg:
     an "out" array that `holds` something before the launch is also read, or written in part;
     update: the elements that `var` gets in place of others, on their own: someone copies them there after the launch;
     scratch: partial results, `shape` is allocated per call (its axis 0 counts the parts);
-    size: an integer that depends on the shapes, `value` for this program.
+    size: an integer that depends on the shapes, `value` for this program; where the address of one of the arrays
+    `aligned` is no multiple of so many bytes, 0 instead.
     """
 
     name: str
@@ -32,6 +33,7 @@ class KernelArg:
     shape: tuple[int, ...] = ()
     value: int = 0
     holds: bool = False
+    aligned: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

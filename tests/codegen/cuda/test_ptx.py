@@ -112,6 +112,28 @@ def test_indices_of_small_arrays_divide_in_32_bits():
     assert "u32" in ptx and not re.search(r"(div|rem)\.[us]64", ptx)
 
 
+@pytest.mark.parametrize("name", ["elementwise", "row chain", "full reduction", "scaled by a total", "row argmax"])
+@pytest.mark.parametrize(("shape", "wide"), [("f32[300,4096]", "v4.f32"), ("f64[300,4096]", "v2.f64")])
+def test_memory_is_read_sixteen_bytes_at_a_time(name, shape, wide, ptxas):
+    (kernel, *_) = kernels_of(FAMILIES[name](shape), "cuda")
+    ptx, _, _ = kernel_ptx(kernel, (9, 0))
+    if name == "elementwise" and wide == "v4.f32":  # six elementary functions: two elements are enough to compute
+        wide = "v2.f32"
+    assert f"ld.global.{wide}" in ptx
+    assert "0 bytes spill stores, 0 bytes spill loads" in ptxas(ptx, (9, 0))[1]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"])
+def test_vectors_of_every_dtype_are_assembled(dtype, ptxas):
+    b = JaxprBuilder()
+    x, y = (b.input(f"{dtype}[5000]", hint=name) for name in "xy")
+    (kernel,) = kernels_of(b.build(b.emit("or" if dtype == "bool" else "max", x, y)), "cuda")
+    ptx, _, _ = kernel_ptx(kernel, (9, 0))
+    width = min(8, 16 // np.dtype(x.aval.dtype).itemsize)
+    assert f"load{width}_{dtype}" in kernel.source and re.search(r"ld\.global\.v\d|ld\.global\.[ub]64", ptx)
+    ptxas(ptx, (9, 0))
+
+
 def test_threefry_is_assembled(ptxas):
     for kernel in kernels_of(threefry("u32[1000]"), "cuda"):
         ptxas(kernel_ptx(kernel, (9, 0))[0], (9, 0))
@@ -162,6 +184,17 @@ def test_a_launch_passes_what_the_kernel_declares(name):
     for kernel in kernels_of(FAMILIES[name]("f32[300,700]"), "cuda"):
         packed = Packer(kernel)(list(_arrays(kernel)))
         assert [value.itemsize for value in packed] == parameters(kernel_ptx(kernel, (9, 0))[0])
+
+
+def test_arrays_that_are_not_aligned_are_passed_without_vectors():
+    (kernel,) = kernels_of(FAMILIES["elementwise"]("f32[300,700]"), "cuda")
+    arrays, pack = list(_arrays(kernel)), Packer(kernel)
+    (place,) = (i for i, arg in enumerate(kernel.args) if arg.aligned)
+    before = [int(v) for v in pack(arrays)]
+    arrays[0].data.ptr += 4
+    after = [int(v) for v in pack(arrays)]
+    changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+    assert kernel.args[place].value > 0 and changed == [(256, 260), (kernel.args[place].value, 0)]
 
 
 def test_arrays_with_strides_are_passed_axis_by_axis():

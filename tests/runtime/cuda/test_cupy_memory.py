@@ -146,6 +146,17 @@ def test_updates_reach_arrays_of_the_device(cupy):
     assert float(total) == 12.0
 
 
+def test_arrays_at_any_address_are_read_and_written(cupy):
+    base = np.random.default_rng(2).normal(size=103).astype(np.float32)
+    there = cupy.asarray(base)
+    f = wb.jit(lambda x: (np.sqrt(x * x + 1), x.sum()), device="cuda")
+    for start in range(5):
+        root, total = f(there[start : 96 + start])
+        x = base[start : 96 + start]
+        np.testing.assert_allclose(cupy.asnumpy(root), np.sqrt(x * x + 1), rtol=1e-6)
+        np.testing.assert_allclose(float(total), x.sum(), rtol=1e-4, atol=1e-5)
+
+
 def test_many_launches_become_one_graph(cupy, monkeypatch):
     def chain(x):
         for _ in range(3):

@@ -120,7 +120,10 @@ class _Writer:
             *(self._array("in", v, n) for v, n in self.inputs.items() if f"{n}[" in text),
             *(self._array("out", v, self.outputs[v]) for v in outputs),
             *(KernelArg(s.name, "scratch", None, s.dtype, 1, "C", shape) for s in self.nest.scratch),
-            *(KernelArg(n, "size", dtype=self.values.index, value=v) for n, v in self.values.sizes.items()),
+            *(
+                KernelArg(n, "size", dtype=self.values.index, value=v, aligned=self.nest.aligned.get(n, ()))
+                for n, v in self.values.sizes.items()
+            ),
         ]
 
     def _array(self, kind: str, var: Var, name: str) -> KernelArg:

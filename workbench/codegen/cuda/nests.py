@@ -26,6 +26,7 @@ from ..nests import Nest, Scratch
 from .folds import DeviceFold, shuffled
 from .tuning import Tuning
 from .values import DeviceValues
+from .vectors import Form, RowLoop, choose_form, fits, write_vectors
 
 WORDS = frozenset(
     "cuda math i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
@@ -59,12 +60,16 @@ class DeviceNest(Nest):
         values.bound = self.bound
         self.team = "thread"
         self.is_split = False
+        self.is_spread = False  # several blocks share a row, and have nothing to tell each other
         self.n_parts = 1
         self.n_rows = self._length(self.outer)
         self.row_length = self._length(self.inner)
         self.shared_bytes = 0
         self.meets = ""
         self.grid = self.block = (1, 1)
+        self.row_loops: list[RowLoop] = []
+        self.cached: dict[str, tuple[str, str]] = {}  # elements of kept rows, as spelled: (array, before the index)
+        self.aligned: dict[str, tuple[tuple[str, int], ...]] = {}
 
     @property
     def geometry(self) -> Geometry:
@@ -86,12 +91,56 @@ class DeviceNest(Nest):
     # ---- elements ----
 
     def _write_map(self) -> None:
+        self.extent = self.n_rows
+        if not self.flat and len(self.outer) > 1 and self.space.shape[self.outer[-1]] >= self.tuning.long_row:
+            return self._write_map_of_rows()
         n = self._count("n_elements", self.outer)
         self._over_grid(n, self.n_rows)
         body = self._grid_loop(self.root, n, self.outer, "i")
         self._compute_in_step(self._demand(0, set()), body)
         self._store(self.rounds[0][1], body)
-        self.extent = self.n_rows
+        if len(self.outer) == 1 or self.flat and self.outer:
+            name, axis = self._linear_name(self.outer, "i"), -1 if self.flat else self.outer[0]
+            start, step = f"np.{self.idx}(cuda.grid(1))", f"np.{self.idx}(cuda.gridsize(1))"
+            self.row_loops.append(RowLoop(self.root, body, axis, name, start, step, n))
+            form = self._vectorise(n, self.n_rows)
+            if form is not None:
+                # Enough blocks for the vectors, or at least for the device.
+                t = self.tuning
+                n_blocks = -(-self.n_rows // (t.threads * form.width * form.streams))
+                self.grid = (max(1, min(max(n_blocks, 2 * t.fill), self.grid[0])), 1)
+
+    def _write_map_of_rows(self) -> None:
+        """A map along its last axis: where an element lies takes no division, or one a row."""
+        t = self.tuning
+        *self.outer, last = self.outer
+        self.inner = [last]
+        n_rows, length = self._length(self.outer), self.space.shape[last]
+        lanes = t.row_lanes(length)
+        slots = t.threads // lanes
+        n_blocks = max(1, min(-(-n_rows // slots), t.blocks))
+        self.team, self.is_spread = "rows", True
+        self.grid = (n_blocks, max(1, min(-(-length // (4 * lanes)), t.blocks // n_blocks)))
+        self.block = (lanes, slots)
+        row = self._open_rows(self._count("n_rows", self.outer), n_rows)
+        bound = self._count("row_length", self.inner)
+        body = self._open_row(row, bound)
+        self._compute_in_step(self._demand(0, set()), body)
+        self._store(self.rounds[0][1], body)
+        self._vectorise(bound, length)
+
+    def _vectorise(self, bound: str, length: int) -> Form | None:
+        """Give the loops over `length` elements in memory order their vector form, if that pays."""
+        accesses = self.device_values.accesses
+        form = choose_form(self.row_loops, accesses, self.cached)
+        if form is None:
+            return None
+        name = self.namer.fresh("n_vectors")
+        self.values.sizes[name] = length // (form.width * form.streams) if fits(form, self.row_loops, accesses) else 0
+        self.aligned[name] = form.aligned
+        for loop in self.row_loops:
+            write_vectors(loop, form, accesses, self.cached, name, self.idx, self.namer)
+        return form
 
     def _count(self, wish: str, axes: list[int]) -> str:
         """The name of the number of elements along `axes`."""
@@ -153,6 +202,7 @@ class DeviceNest(Nest):
             row_level = [v for v in self.outputs if self._is_row_level(v)]
             if row_level:
                 self._store_row_level(self._only_first_lane(row))
+        self._vectorise(length, self.row_length)
         self.extent = self.n_rows
 
     def _choose_team(self) -> None:
@@ -171,7 +221,7 @@ class DeviceNest(Nest):
             lanes = t.row_lanes(length) if self.team == "rows" else 1
         slots = t.threads // lanes if self.outer else 1
         n_blocks = min(-(-n // slots), t.blocks) if n else 1
-        parts = min(-(-2 * t.fill // max(n_blocks, 1)), length // (lanes * t.chunk))
+        parts = min(-(-t.parts // max(n_blocks, 1)), length // (lanes * t.chunk))
         self.is_split = len(self.rounds) == 1 and n_blocks < t.fill and parts > 1 and self.team != "thread"
         self.n_parts = parts if self.is_split else 1
         self.grid = (max(n_blocks, 1), self.n_parts)
@@ -197,8 +247,9 @@ class DeviceNest(Nest):
             root.line(f"{name} = np.{self.idx}(cuda.{text})")
         if not self.outer:
             return root
-        step = f"np.{self.idx}(cuda.gridDim.x) * n_slots"
-        row = root.loop(f"for first in range(np.{self.idx}(cuda.blockIdx.x) * n_slots, {n_rows}, {step}):", *self.outer)
+        # A range is of 32 bits if all its numbers are; numba's products are not.
+        start, step = (f"np.{self.idx}(np.{self.idx}(cuda.{at}.x) * n_slots)" for at in ("blockIdx", "gridDim"))
+        row = root.loop(f"for first in range({start}, {n_rows}, {step}):", *self.outer)
         name = self._linear_name(self.outer, "o")
         row.line(f"{name} = np.{self.idx}(min(first + slot, {n_rows} - 1))")
         self._split_index(row, self.outer, name)
@@ -208,9 +259,9 @@ class DeviceNest(Nest):
         """Where a thread begins in its row, and how far it steps."""
         if self.team == "thread":
             return "0", "1"
-        if self.is_split:
-            row = f"np.{self.idx}(cuda.blockIdx.y) * n_lanes + lane"
-            return row, f"np.{self.idx}(cuda.gridDim.y) * n_lanes"
+        if self.is_split or self.is_spread:
+            row = f"np.{self.idx}(np.{self.idx}(cuda.blockIdx.y) * n_lanes + lane)"
+            return row, f"np.{self.idx}(np.{self.idx}(cuda.gridDim.y) * n_lanes)"
         return "lane", "n_lanes"
 
     def _open_row(self, row: Block, length: str) -> Block:
@@ -218,6 +269,8 @@ class DeviceNest(Nest):
         start, step = self._lanes()
         body = row.loop(f"for {name} in range({start}, {length}, {step}):", *self.inner)
         self._split_index(body, self.inner, name)
+        if self.team == "rows" and (self.flat or len(self.inner) == 1):
+            self.row_loops.append(RowLoop(row, body, -1 if self.flat else self.inner[0], name, start, step, length))
         return body
 
     def _write_round(
@@ -354,7 +407,9 @@ class DeviceNest(Nest):
                 start = self.namer.fresh(f"{array}_start")
                 self.values.sizes[start] = offset // dtype.itemsize
                 start += " + "
-            cache[var] = f"{array}[{self._at(f'{start}slot * {length} + {name}')}]"
+            before = f"{start}slot * {length} + "
+            cache[var] = f"{array}[{self._at(before + name)}]"
+            self.cached[cache[var]] = (array, before)
             size = self.block[1] * self.row_length * dtype.itemsize
             offset += -(-size // 16) * 16
         return cache

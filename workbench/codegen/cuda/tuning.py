@@ -14,8 +14,9 @@ class Tuning:
     """target: "cuda" or "cuda-sim"; threads: of a block; blocks: of a grid at most; warp_lanes: of a team that works on
     one row, or 0 where lanes meet in shared memory alone; short_row: rows up to here belong to one thread each;
     column_lanes: threads that share one column; many_columns: from here on each thread has a column of its own;
-    fill: blocks that keep the device busy, below which a reduction is split in two passes; chunk: elements that one
-    thread adds at least before that pays; row_bytes: of shared memory for values that a row keeps."""
+    fill: blocks that keep the device busy, below which a reduction is split in two passes; parts: blocks that it is
+    split into then; chunk: elements that one thread adds at least before that pays; row_bytes: of shared memory for
+    values that a row keeps."""
 
     target: str
     threads: int
@@ -25,6 +26,7 @@ class Tuning:
     column_lanes: int
     many_columns: int
     fill: int
+    parts: int
     chunk: int
     row_bytes: int
 
@@ -35,9 +37,15 @@ class Tuning:
             lanes *= 2
         return lanes
 
+    @property
+    def long_row(self) -> int:
+        """Last axes of a map from here on are rows, whose elements need no division to know their place."""
+        return 2 * self.short_row
+
 
 # 256 threads with up to 64 registers each fill an SM from Ampere to Blackwell. 48 KiB of shared memory need no opt-in.
-# 264 blocks are two for each SM of an H100 or H200.
-GPU = Tuning("cuda", 256, 1 << 16, 32, 16, 8, 1 << 16, 264, 32, 48 << 10)
+# 264 blocks are two for each SM of an H100 or H200, 1056 all that their SMs hold of 256 threads. A row's 48 KiB of
+# shared memory leave room for four blocks an SM; the launch asks for them (`FREE_SHARED_BYTES`).
+GPU = Tuning("cuda", 256, 1 << 16, 32, 16, 8, 1 << 16, 264, 1056, 32, 48 << 10)
 # Small enough that a test runs in milliseconds, large enough that every path is taken.
-SIMULATOR = Tuning("cuda-sim", 8, 2, 4, 2, 2, 64, 2, 4, 48 << 10)
+SIMULATOR = Tuning("cuda-sim", 8, 2, 4, 2, 2, 64, 2, 4, 4, 48 << 10)

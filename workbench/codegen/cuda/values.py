@@ -14,6 +14,7 @@ from ...primitives.index import Expr, is_const, size
 from ..blocks import Block
 from ..names import Namer
 from ..values import IndexTuple, Values
+from .vectors import Access
 
 
 class DeviceValues(Values):
@@ -28,6 +29,7 @@ class DeviceValues(Values):
         self.layouts = layouts
         self.index = index
         self.bound: Callable[[int], str]
+        self.accesses: dict[str, Access] = {}  # elements of arrays in C order, as they are spelled
         self._lengths: dict[tuple[str, int], str] = {}
 
     def has_shape(self, var: Var) -> bool:
@@ -51,16 +53,25 @@ class DeviceValues(Values):
         """The element of `array`, which holds `var`, at `index`: to be read or assigned."""
         if not index:
             return f"{array}[0]"
+        dtype = var.aval.dtype
         if self.flat and index == self.canonical:
-            return f"{array}[{self.at('i')}]"
+            text = f"{array}[{self.at('i')}]"
+            self.accesses[text] = Access(array, "", -1, 0, dtype)
+            return text
         if layout != "C":
             return f"{array}[{', '.join(map(self.at, index))}]"
-        place = None
+        place = last = before = None
         for d, expr in enumerate(index):
             if var.aval.shape[d] == 1 and is_const(expr, 0):
                 continue
-            place = expr if place is None else place * size(self._length(array, var, d, expr)) + expr
-        return f"{array}[{self.at(0 if place is None else place)}]"
+            before = None if place is None else place * size(self._length(array, var, d, expr))
+            place, last = expr if before is None else before + expr, d
+        text = f"{array}[{self.at(0 if place is None else place)}]"
+        if last is not None and index[last].is_axis:
+            row = 0 if before is None else var.aval.shape[last]
+            prefix = "" if before is None else str(before)
+            self.accesses[text] = Access(array, prefix, index[last].axis or 0, row, dtype)
+        return text
 
     def _length(self, array: str, var: Var, d: int, expr: Expr) -> str:
         """The name of the length of axis `d`: that of the loop where the loop runs over all of it."""

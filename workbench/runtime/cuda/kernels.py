@@ -22,6 +22,7 @@ import numpy as np
 from ... import __version__
 from ...codegen.cuda.functions import device_functions, simulated_functions, simulated_numpy
 from ...codegen.cuda.toolkit import compile_to_ptx, kernel_types, numba_cuda, simulated
+from ...codegen.cuda.vector_memory import vector_functions
 from ...codegen.kernel import Kernel
 from ...codegen.scalar_math import definitions
 from ..kernels import cache_folder
@@ -90,6 +91,7 @@ class Packer:
         self.kernel = kernel
         self._packed: list[Any] = []
         self._addresses: list[tuple[int, int]] = []  # (argument, its address's place among what is packed)
+        self._aligned: list[tuple[int, tuple[tuple[int, int], ...]]] = []  # (a size's place, (array, bytes))
 
     def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
         if not self._packed:
@@ -97,13 +99,19 @@ class Packer:
         packed = self._packed.copy()
         for i, place in self._addresses:
             packed[place] = np.uint64(args[i].data.ptr)
+        for place, arrays in self._aligned:
+            if any(args[i].data.ptr % n_bytes for i, n_bytes in arrays):
+                packed[place] = packed[place] * 0
         return tuple(packed)
 
     def _pack(self, args: Sequence[Any]) -> None:
         packed: list[Any] = []
-        addresses = []
+        addresses, aligned = [], []
+        number = {arg.name: i for i, arg in enumerate(self.kernel.args)}
         for i, (arg, value) in enumerate(zip(self.kernel.args, args, strict=True)):
             if arg.kind == "size":
+                if arg.aligned:
+                    aligned.append((len(packed), tuple((number[name], n) for name, n in arg.aligned)))
                 packed.append(np.dtype(arg.dtype).type(value))
                 continue
             itemsize = value.dtype.itemsize
@@ -111,7 +119,7 @@ class Packer:
             packed += [np.uint64(0), np.uint64(0), np.int64(value.size), np.int64(itemsize)]
             addresses.append((i, len(packed)))
             packed += [np.uint64(0), *map(np.int64, shape), *map(np.int64, strides)]
-        self._packed, self._addresses = packed, addresses
+        self._addresses, self._aligned, self._packed = addresses, aligned, packed
 
 
 _simulated: dict[str, DeviceKernel] = {}
@@ -132,6 +140,7 @@ def simulated_kernel(kernel: Kernel) -> DeviceKernel:
         if key not in _simulated:
             begin = time.perf_counter()
             functions = simulated_functions(f.name for f in kernel.functions)
+            functions |= vector_functions(kernel.source, simulated=True)
             run = simulated(kernel.source, kernel.name, functions, simulated_numpy())
             _simulated[key] = DeviceKernel(kernel, run, "", (time.perf_counter() - begin) * 1e3, False)
         known = _simulated[key]
@@ -169,6 +178,7 @@ def _load_or_compile(kernel: Kernel, capability: tuple[int, int], key: str) -> t
         except OSError:
             pass
     scope: dict[str, Any] = {**kernel_scope(), **device_functions(f.name for f in kernel.functions)}
+    scope.update(vector_functions(kernel.source, simulated=False))
     exec(compile(kernel.source, f"<workbench kernel {kernel.name}>", "exec"), scope)
     ptx = compile_to_ptx(scope[kernel.name], kernel_types(kernel), capability)
     if path is not None:
