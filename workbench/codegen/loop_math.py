@@ -1,7 +1,7 @@
 """Functions that translated loops call: Python's checked arithmetic, folds over small arrays, products.
 
 What would raise in Python raises here, whatever the class: the caller runs the code again in Python, which raises the
-right one. Sums are pairwise, as NumPy's.
+right one. Sums are at least as accurate as NumPy's, which are pairwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import load_item, store_item
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_PAIRWISE = 128  # elements that are added in order
+_BLOCK = 128  # elements that are added up plainly
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -275,18 +275,17 @@ def _block_sum(a, start, stop, zero):
 
 
 @njit(error_model="numpy")
-def _sum_of(a, start, stop, zero):
-    n = stop - start
-    if n <= _PAIRWISE:
-        return _block_sum(a, start, stop, zero)
-    half = n // 2
-    half -= half % 8
-    return _sum_of(a, start, start + half, zero) + _sum_of(a, start + half, stop, zero)
-
-
-@njit(error_model="numpy")
 def array_sum(a, zero):
-    return _sum_of(a, 0, a.size, zero)
+    # By blocks, whose sums are added with what rounding loses. No recursion: numba's disk cache does not bear it.
+    if a.size <= _BLOCK:
+        return _block_sum(a, 0, a.size, zero)
+    total, low = zero, zero
+    for start in range(0, a.size, _BLOCK):
+        x = _block_sum(a, start, min(start + _BLOCK, a.size), zero)
+        new = total + x
+        low += lost(total, x, new)
+        total = new
+    return total + low if low == low else total
 
 
 @njit(error_model="numpy")
@@ -299,7 +298,7 @@ def array_prod(a, zero):
 
 @njit(error_model="numpy")
 def array_mean(a, zero):
-    return _sum_of(a, 0, a.size, zero) / a.size
+    return array_sum(a, zero) / a.size
 
 
 @njit(error_model="numpy")

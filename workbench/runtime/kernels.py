@@ -118,7 +118,7 @@ def _compile(kernel: Kernel, key: str) -> CompiledKernel:
     begin = time.perf_counter()
     compiled = _through_llvm(kernel, key) or _through_numba(kernel)
     N_COMPILED += 1
-    _save(key, compiled.payload)
+    write_payload(key, compiled.payload)
     compiled.payload = b""
     compiled.compile_ms = (time.perf_counter() - begin) * 1e3
     logger.info("compiled kernel %s in %.0f ms", kernel.name, compiled.compile_ms)
@@ -176,7 +176,7 @@ def cache_folder() -> Path | None:
     return Path(chosen or platformdirs.user_cache_dir("workbench")) / "kernels"
 
 
-def _save(key: str, payload: bytes) -> None:
+def write_payload(key: str, payload: bytes) -> None:
     """Write atomically; a checksum in front guards against torn files. Failing to write is not an error."""
     folder = cache_folder()
     if folder is None or not payload:
@@ -190,24 +190,36 @@ def _save(key: str, payload: bytes) -> None:
         logger.debug("kernel cache: not saved: %s", error)
 
 
-def _load(kernel: Kernel, key: str) -> CompiledKernel | None:
-    """Read a kernel back, if an intact file of this user holds it (it is code that runs: nobody else's is read)."""
+def read_payload(key: str) -> bytes | None:
+    """What an intact file of this user holds (it is code that runs: nobody else's is read)."""
     folder = cache_folder()
     if folder is None:
         return None
-    begin = time.perf_counter()
     path = folder / key
     try:
         if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
             return None
         data = path.read_bytes()
-        digest, payload = data[:32], data[32:]
-        if hashlib.sha256(payload).digest() != digest:
-            path.unlink(missing_ok=True)
-            return None
-        compiled = _unpacked(kernel, key, payload)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        logger.debug("kernel cache: not read: %s", error)
+        return None
+    digest, payload = data[:32], data[32:]
+    if hashlib.sha256(payload).digest() != digest:
+        path.unlink(missing_ok=True)
+        return None
+    return payload
+
+
+def _load(kernel: Kernel, key: str) -> CompiledKernel | None:
+    """Read a kernel back from the disk."""
+    begin = time.perf_counter()
+    payload = read_payload(key)
+    if payload is None:
+        return None
+    try:
+        compiled = _unpacked(kernel, key, payload)
     except Exception as error:  # noqa: BLE001  # whatever an unreadable file raises, compiling again is the answer
         logger.debug("kernel cache: %s not loaded: %s", kernel.name, error)
         return None

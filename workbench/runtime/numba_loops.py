@@ -1,0 +1,106 @@
+"""Loops compiled by numba, kept on disk as kernels are: the key is the text, the types, the versions and the CPU."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import linecache
+import pickle
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba import types
+from numba.core import serialize
+from numba.core.compiler import CompileResult
+from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
+
+from .. import __version__
+from ..codegen import loop_math
+from ..codegen.scalar_math import definitions, names_in, namespace
+from ..primitives.loops import LoopProgram
+from .kernels import read_payload, write_payload
+from .log import logger
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": True}
+_held: list[CompileResult] = []  # whose machine code runs
+
+
+def compile_with_numba(program: LoopProgram) -> Callable[..., Any] | None:
+    """What runs the loop; None if numba does not take it."""
+    signature = tuple(
+        types.Array(numba.from_dtype(a.dtype), a.ndim, "A" if a.views else "C")
+        if a.is_array
+        else numba.from_dtype(a.dtype)
+        for a in program.arguments
+    )
+    key = _key(program, signature)
+    result = _load(key)
+    if result is None:
+        begin = time.perf_counter()
+        try:
+            result = _compile(program, signature)
+        except NumbaError as error:
+            logger.warning("a loop runs in Python, numba does not take it: %s\n%s", error, program.source)
+            return None
+        logger.info("compiled a loop in %.0f ms", (time.perf_counter() - begin) * 1e3)
+        _save(key, result)
+    _held.append(result)
+    return result.entry_point
+
+
+def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> CompileResult:
+    digest = hashlib.sha256(program.source.encode()).hexdigest()[:8]
+    filename = f"<workbench loop {digest}>"
+    linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
+    # numba writes the module's name into what it caches, and imports it when reading back.
+    scope: dict[str, Any] = {"np": np, "__name__": __name__, **loop_math.FUNCTIONS}
+    scope |= namespace(names_in(program.source))
+    exec(compile(program.source, filename, "exec"), scope)
+    for name, value in list(scope.items()):
+        if name != program.name and getattr(getattr(value, "__code__", None), "co_filename", "") == filename:
+            scope[name] = numba.njit(**OPTIONS)(value)
+    dispatcher: Any = numba.njit([signature], **OPTIONS)(scope[program.name])
+    return dispatcher.overloads[signature]
+
+
+# ---- the disk cache ----
+
+
+@functools.cache
+def _versions() -> str:
+    codegen: Any = cpu_target.target_context.codegen()  # type: ignore[attr-defined]  # a cached property
+    helpers = hashlib.sha256(Path(loop_math.__file__).read_bytes()).hexdigest()
+    versions = (__version__, numba.__version__, llvmlite.__version__, np.__version__, helpers)
+    return "|".join(map(str, (*versions, codegen.magic_tuple())))
+
+
+def _key(program: LoopProgram, signature: tuple[types.Type, ...]) -> str:
+    functions = definitions(names_in(program.source), imports=False)
+    return hashlib.sha256(f"loop\n{_versions()}\n{signature}\n{program.source}\n{functions}".encode()).hexdigest()
+
+
+def _save(key: str, result: CompileResult) -> None:
+    try:
+        write_payload(key, serialize.dumps(result._reduce()))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        logger.debug("kernel cache: a loop is not saved: %s", error)
+
+
+def _load(key: str) -> CompileResult | None:
+    payload = read_payload(key)
+    if payload is None:
+        return None
+    try:
+        context = cpu_target.target_context
+        rtsys.initialize(context)  # not `context.refresh()`, which takes longer than compiling
+        return CompileResult._rebuild(context, *pickle.loads(payload))
+    except Exception as error:  # noqa: BLE001  # whatever an unreadable file raises, compiling again is the answer
+        logger.debug("kernel cache: a loop is not loaded: %s", error)
+        return None
