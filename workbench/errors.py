@@ -79,6 +79,12 @@ class SideEffectError(TracingError):
     code = "WB160"
 
 
+class LoopAbortedError(TracingError):
+    """A loop or a NumPy function came upon something that only NumPy, run on the whole call again, can go on with."""
+
+    code = "WB350"
+
+
 class ControlFlowTypeError(WorkbenchError, TypeError):
     """The programs of a `wb.lax` branch or loop disagree about the types of their results."""
 

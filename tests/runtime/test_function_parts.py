@@ -28,7 +28,7 @@ def mixed(x, k=2.0, *more, bins=8, **names):
     levels = np.unique(np.round(y, 1))
     if len(levels) > 3:
         y = y * 2
-    counts = np.bincount((np.abs(x) * bins).astype(int), minlength=bins)
+    counts = np.bincount((np.abs(x) * bins).astype(int))
     x[:3] = 7
     total = np.tanh(y) * counts[0] + sum(t * 2 for t in more)
     return total, {"counts": counts, **names}

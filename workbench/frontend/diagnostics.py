@@ -523,6 +523,10 @@ Whether it does is only known when the kernel runs. Such code runs in NumPy.
     "WB184": """A loop writes into an array and also gives its name to another array, or the array another name.
 Which array the write changes then differs from one iteration to the next. Such code runs in NumPy.
   x[0] = 1; x = x + y                      ->  x[0] = 1; x[...] = x + y""",
+    "WB185": """The program would have very many equations: of a loop that is written out, or of recursion.
+Compiling it would take longer than it can save. Such code runs in NumPy.
+  def fft(x): ... fft(x[::2]) ...          ->  a loop over the stages, on whole arrays
+  while len(todo): ... todo.pop() ...      ->  for i in range(n): ..., on arrays""",
     "WB340": """A loop over single elements is compiled whole, as one step.
 Its equations would be one scalar operation each. It runs as fast as a loop in C, on one thread, and joins no kernel.
   for i in range(1, n): y[i] = a * y[i - 1] + x[i]     a recurrence: nothing to change

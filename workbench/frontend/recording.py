@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 
+# What is written out further than this (loops that unroll, recursion) would take longer to compile than it can save.
+MAX_EQUATIONS = 16_384
+
+
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.traces: list[Trace] = []
@@ -100,6 +104,8 @@ class Trace:
         self._caller = sys._getframe(1)
         n_eqns = len(self.eqns)
         try:
+            if n_eqns > MAX_EQUATIONS:
+                raise self._too_long()
             result = fn(*args, **kwargs)
         except TracingError as error:
             self.failure = self.failure or error
@@ -111,6 +117,15 @@ class Trace:
         if hint and origin is not None and len(self.eqns) > n_eqns:
             self.name_result(result, hint, origin)
         return result
+
+    def _too_long(self) -> TracingError:
+        from .diagnostics import build
+
+        return build(
+            TracingError, f"{{line}} is reached after {MAX_EQUATIONS:,} equations: the program is too long to compile.",
+            "a program of very many equations", code="WB185",
+            fixes=("compile the function that is called again and again, instead of its caller",),
+        )  # fmt: skip
 
     def name_result(self, result: Any, hint: str, origin: Origin) -> None:
         """Call the variable behind `result` by the user's name, if nothing has named it yet."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import LoopAbortedError
 from ..ir import Aval, Primitive, supported_dtype
 from .lowering import LibraryCall
 
@@ -19,7 +20,13 @@ numpy_call_p = Primitive("numpy_call", multiple_results=True)
 
 def numpy_function(name: str) -> Any:
     """`np.linalg.pinv` for "linalg.pinv"."""
+    if name == "weighted_histogram":
+        return _weighted_histogram
     return reduce(getattr, name.split("."), np)
+
+
+def _weighted_histogram(a: np.ndarray, weights: np.ndarray, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
+    return np.histogram(a, weights=weights, **settings)
 
 
 def numpy_result_avals(name: str, avals: tuple[Aval, ...], kwargs: Kwargs | Mapping[str, Any] = ()) -> tuple[Aval, ...]:
@@ -42,7 +49,8 @@ def numpy_call_impl(
     arrays = tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else (np.asarray(found),)
     for array, aval in zip(arrays, avals or (), strict=False):
         if array.shape != aval.shape or array.dtype != aval.dtype:
-            raise ValueError(f"numpy.{name}: the result is {array.dtype}{list(array.shape)}, not {aval} as was traced")
+            message = f"WB350  numpy.{name}: the result is {array.dtype}{list(array.shape)}, not {aval} as was traced"
+            raise LoopAbortedError(message)
     return arrays
 
 

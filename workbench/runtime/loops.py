@@ -12,16 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TracingError
+from ..errors import LoopAbortedError
 from ..primitives.loops import LoopProgram
 from .control import in_order
-
-
-class LoopAbortedError(TracingError):
-    """A loop came upon something that only Python can go on with."""
-
-    code = "WB350"
-
 
 Loop = Callable[..., tuple[np.ndarray, ...]]
 _compiled: dict[tuple, Callable[..., Any] | None] = {}
@@ -54,3 +47,6 @@ def compile_loop(program: LoopProgram) -> Loop:
             raise LoopAbortedError(message) from error
 
     return run
+
+
+__all__ = ["LoopAbortedError", "compile_loop"]

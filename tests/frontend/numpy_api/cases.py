@@ -311,7 +311,14 @@ REDUCTIONS: dict[str, tuple[Call, ...]] = {
     "convolve": (lambda x: np.convolve(x.ravel(), [1, 2, 3]), lambda x: np.convolve(x, x, "same")),
     "correlate": (lambda x: np.correlate(x.ravel(), [1, 2.0]),),
     "interp": (lambda x: np.interp(x, [0.0, 1, 2], [3.0, 4, 9]), lambda x: np.interp(x, [0.0, 1], [1.0, 2], left=-1)),
-    "histogram": (lambda x: np.histogram(x, bins=5, range=(0, 4)), lambda x: np.histogram(x, [0, 1, 2.5])),
+    "histogram": (
+        lambda x: np.histogram(x, bins=5, range=(0, 4)), lambda x: np.histogram(x, [0, 1, 2.5]),
+        lambda x: np.histogram(x, 4, weights=x * 2)[0],
+    ),
+    "bincount": (
+        lambda x: np.bincount((np.abs(x) % 4).astype(int).ravel(), minlength=4),
+        lambda x: np.bincount((np.abs(x) % 4).astype(int).ravel(), np.abs(x).ravel(), 4),
+    ),
     "histogram2d": (lambda x: np.histogram2d(x, x, 3, [[0, 1], [0, 1]]),),
     "histogram_bin_edges": (lambda x: np.histogram_bin_edges(x, 4, (0, 1)),),
     "apply_over_axes": (lambda x: np.apply_over_axes(np.sum, x, [0, -1]),),

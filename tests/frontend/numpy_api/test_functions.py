@@ -16,7 +16,7 @@ from .differential import check
 
 FAST = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 WHY_NOT = {  # functions without a result that could be compared
-    "bincount": "refused", "real_if_close": "refused", "polymul": "refused",
+    "real_if_close": "refused", "polymul": "refused",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.avals import Aval
 from .. import tracer as core
 from .. import views
 from . import creation, library, ufuncs
@@ -147,7 +148,15 @@ def isin(
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """The shape is the largest value plus one, which depends on data."""
+    """The shape is the largest value plus one, which depends on data. With a `minlength` it is taken to be that: where
+    a value is larger, the step raises, and the call runs in NumPy."""
+    least = static_array(minlength, "minlength")
+    if least.ndim == 0 and least.dtype.kind in "iu" and least > 0:
+        operands = [as_array(array(v)) for v in ((x,) if weights is None else (x, weights))]
+        if operands[0].ndim == 1 and operands[0].dtype.kind in "biu" and operands[0].dtype != np.uint64:
+            n = int(least)
+            aval = Aval((n,), np.dtype(np.int64 if weights is None else np.float64))
+            return as_array(library.numpy_call("bincount", *operands, avals=(aval,), minlength=n))
     if weights is None:
         return _refused_bincount(x, minlength=minlength)
     return _refused_bincount(x, weights, minlength)
@@ -173,14 +182,16 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         settings["range"] = tuple(float(static_array(v, "range")) for v in range)
     if density is not None:
         settings["density"] = bool(density)
-    if weights is not None:
-        return _refused_histogram(a, weights=weights, **settings)
-    return library.numpy_call("histogram", reshape_to(a, (a.size,)), **settings)
+    flat = reshape_to(a, (a.size,))
+    if weights is None:
+        return library.numpy_call("histogram", flat, **settings)
+    weights = array(weights)
+    if weights.shape != a.shape:
+        raise ValueError("weights should have the same shape as a.")
+    return library.numpy_call("weighted_histogram", flat, reshape_to(weights, (a.size,)), **settings)
 
 
-_refused_histogram = library.refused(
-    np.histogram, "the number of bins depends on data, or weights are given", code="WB120"
-)
+_refused_histogram = library.refused(np.histogram, "the number of bins depends on data", code="WB120")
 
 
 def histogram2d(
