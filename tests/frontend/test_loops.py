@@ -314,7 +314,7 @@ def test_a_nest_is_one_step_of_the_plan() -> None:
 
 
 def test_a_new_length_compiles_nothing() -> None:
-    from workbench.runtime import loops
+    from workbench.runtime import loops, numba_loops
 
     def recurrence(x):
         for i in range(1, len(x)):
@@ -330,14 +330,14 @@ def test_a_new_length_compiles_nothing() -> None:
 
 
 def test_what_numba_refuses_runs_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.runtime import loops
+    from workbench.runtime import loops, numba_loops
 
     def recurrence(x, k):
         for i in range(k, len(x)):
             x[i] = x[i] - 0.25 * x[i - k]
         return x
 
-    monkeypatch.setattr(loops, "_compile", lambda program: None)
+    monkeypatch.setattr(numba_loops, "compile_with_numba", lambda program: None)
     monkeypatch.setattr(loops, "_compiled", {})
     assert_same(recurrence, np.arange(20.0), 2)
 
