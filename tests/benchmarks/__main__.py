@@ -100,6 +100,7 @@ def main(arguments: list[str] | None = None) -> list[Row]:
         rows += compiling.first_calls()
     print("\n" + table(rows, OURS) + "\n")
     if not args.sweep and not args.no_compiling and args.only in "compiling first call":
+        print("\n".join(compiling.phases()))
         imported, called = compiling.warm_process()
         print(
             f"new process, warm disk cache, 100 equations: first call {called:.3f} s after an import of {imported:.2f} s"

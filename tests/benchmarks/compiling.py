@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import subprocess
@@ -15,6 +16,9 @@ import numba
 import numpy as np
 
 import workbench as wb
+from workbench.frontend.trace import trace
+from workbench.fusion import form_plan
+from workbench.transforms.pipeline import run_pipeline
 
 from .harness import BASELINE, Measurement, Row
 from .peers import JAX, NUMBA, OURS, jax
@@ -75,6 +79,44 @@ def first_calls() -> list[Row]:
             found = [m for m in measurements.values() if m.times_us]
             rows.append(Row("first call", f"{n} equations", found, compiles=True))
     return rows
+
+
+def mixed_source(n_equations: int) -> str:
+    """`f(xp, x)` of about `n_equations`, where reads of neighbours end kernels now and then."""
+    lines = ["def f(xp, x):", "    y, z = x, x * 2"]
+    for i in range(n_equations // 8):
+        lines.append(f"    y = xp.sqrt(y * {1 + i / 1000} + x * x) - z")
+        lines.append(f"    z = xp.where(y > {i / 1000}, z * 0.5, y)")
+        lines.append("    y = y + xp.roll(z, 1)" if i % 10 == 0 else "    z = z - y")
+    return "\n".join([*lines, "    return y, z"])
+
+
+def phases() -> list[str]:
+    """Lines: what tracing costs an operation, and each phase for programs of 1,000 and 10,000 equations."""
+    lines = []
+    x = np.linspace(0.5, 1.5, 100)
+    for name, make in (("chain", lambda n: chain_source(n, 0.5)), ("mixed", mixed_source)):
+        for n in (1_000, 10_000):
+            scope: dict[str, Any] = {}
+            exec(make(n), scope)
+            f = scope["f"]
+            found = []
+            for _ in range(REPEATS):
+                clock = [time.process_time()]
+                traced = trace(lambda x, f=f: f(np, x), (x,), {})
+                clock.append(time.process_time())
+                optimised = run_pipeline(traced.jaxpr)
+                clock.append(time.process_time())
+                form_plan(optimised)
+                clock.append(time.process_time())
+                found.append([b - a for a, b in itertools.pairwise(clock)])
+            tracing, optimising, planning = (statistics.median(phase) for phase in zip(*found, strict=True))
+            size = len(traced.jaxpr.eqns)
+            lines.append(
+                f"{name}, {size} equations: trace {tracing:.3f} s ({tracing / size * 1e6:.1f} us an operation), "
+                f"optimise {optimising:.3f} s, plan {planning:.3f} s, in all {tracing + optimising + planning:.2f} s of CPU"
+            )
+    return lines
 
 
 PROGRAM = """

@@ -314,7 +314,7 @@ def test_a_nest_is_one_step_of_the_plan() -> None:
 
 
 def test_a_new_length_compiles_nothing() -> None:
-    from workbench.runtime import loops, numba_loops
+    from workbench.runtime import loops
 
     def recurrence(x):
         for i in range(1, len(x)):
