@@ -158,8 +158,8 @@ class Reduction:
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
     """`call(*arrays, **params)`: a routine of a library, never fused. `library` names it in the report (`BLAS`).
-    With `accepts_out`, it takes `out=` (an ndarray, C-contiguous) for its single result. `in_place`, for results that
-    are operand 0 with some elements replaced: the same call, which writes into operand 0 and returns it."""
+    With `accepts_out`, it takes `out=` (an ndarray, C-contiguous) for its single result. `in_place`, for results of
+    operand 0's type: the same call, which writes into operand 0 and returns it."""
 
     call: Callable[..., Any]
     library: str

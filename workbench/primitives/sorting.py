@@ -31,6 +31,14 @@ def sort_impl(*xs: np.ndarray, dimension: int, is_stable: bool = True, num_keys:
     return tuple(np.take_along_axis(x, order, axis=dimension) for x in xs)
 
 
+def sort_into(*xs: np.ndarray, dimension: int, is_stable: bool = True, num_keys: int = 1) -> tuple[np.ndarray, ...]:
+    """The same, with the result of a single operand in its memory."""
+    if len(xs) > 1:
+        return sort_impl(*xs, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
+    xs[0].sort(axis=dimension, stable=is_stable)
+    return xs
+
+
 @sort_p.def_abstract_eval
 def sort_aval(*xs: Aval, dimension: int, is_stable: bool = True, num_keys: int = 1) -> tuple[Aval, ...]:
     if not 1 <= num_keys <= len(xs):
@@ -43,7 +51,7 @@ def sort_aval(*xs: Aval, dimension: int, is_stable: bool = True, num_keys: int =
     return xs
 
 
-sort_p.def_lowering(LibraryCall(sort_impl, library="NumPy", flops=_sort_flops))
+sort_p.def_lowering(LibraryCall(sort_impl, library="NumPy", in_place=sort_into, flops=_sort_flops))
 
 # ---- argsort: `kind` as NumPy's, or None ----
 argsort_p = Primitive("argsort")

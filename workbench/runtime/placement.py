@@ -287,7 +287,9 @@ class _Placer:
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
         if eqn.primitive.name in FRESH:
             self.intermediate.update(eqn.outvars)
-        if not isinstance(lowering, LibraryCall) or lowering.in_place is None:
+        if eqn.primitive.name == "numpy_call":  # it may hand out what it is given
+            self.pinned.update(eqn.outvars)
+        if not isinstance(lowering, LibraryCall) or lowering.in_place is None or len(eqn.outvars) > 1:
             return
         base, *others = eqn.invars
         (out,) = eqn.outvars
