@@ -83,10 +83,20 @@ export class ReportModel {
     return [...this.stepOfEquation].filter(([, step]) => step === stepId).map(([id]) => id);
   }
 
+  /** What a step takes: a kernel's median, else its part of the profiled run. */
+  timeOf(stepId: string): number | undefined {
+    const bars = this.report.timings.timeline.filter(bar => bar.step === stepId);
+    const profiled = bars.length > 0 ? bars.reduce((sum, bar) => sum + bar.time_ms, 0) : undefined;
+    return this.kernels.get(stepId)?.median_ms ?? profiled;
+  }
+
   /** The steps that compute these equations, in the order of the plan. */
   stepsOf(ids: Ids): Ids {
-    const steps = new Set(ids.map(id => this.stepOf(id)).filter(step => step !== ''));
-    return [...steps].sort((a, b) => (this.stepOrder.get(a) ?? 0) - (this.stepOrder.get(b) ?? 0));
+    return this.inOrder(ids.map(id => this.stepOf(id)).filter(step => step !== ''));
+  }
+
+  private inOrder(steps: Ids): Ids {
+    return [...new Set(steps)].sort((a, b) => (this.stepOrder.get(a) ?? 0) - (this.stepOrder.get(b) ?? 0));
   }
 
   /** A class that gives a step its hue and its border pattern; steps that are not kernels stay neutral. */
@@ -134,18 +144,19 @@ export class ReportModel {
       const number = index + 1;
       const here = placed.filter(({ span }) => span.line <= number && number <= span.end_line);
       const equations = starts.get(number) ?? [];
+      const statements = this.report.graph.nodes.filter(node => linesOf(node).has(number));
       return {
         number,
         text,
         segments: segments(text, number, here),
         equations,
-        steps: this.stepsOf(equations),
-        heat: this.heatOf(equations)
+        steps: this.inOrder([...this.stepsOf(equations), ...statements.map(node => node.id)]),
+        heat: this.heatOf(equations, statements)
       };
     });
   }
 
-  private heatOf(equations: Ids): number | null {
+  private heatOf(equations: Ids, statements: readonly StepNode[]): number | null {
     const final = new Set(this.lastStage?.equations.map(e => e.id) ?? []);
     if (this.stepShares.size === 0) {
       return null;
@@ -160,8 +171,16 @@ export class ReportModel {
         heat += share / (this.equationsOf(step).length || 1) / nLines;
       }
     }
+    for (const node of statements) {
+      heat += (this.stepShares.get(node.id) ?? 0) / linesOf(node).size;
+    }
     return heat;
   }
+}
+
+/** The lines of the statements that a step runs as they are; none for steps made of equations. */
+function linesOf(node: StepNode): ReadonlySet<number> {
+  return new Set(node.spans.map(span => span.line));
 }
 
 function stepShares(report: CompileReport): Map<string, number> {

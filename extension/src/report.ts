@@ -54,7 +54,8 @@ export const StepNode = record({
   x: withDefault(num, 0),
   y: withDefault(num, 0),
   w: withDefault(num, 0),
-  h: withDefault(num, 0)
+  h: withDefault(num, 0),
+  spans: withDefault(list(SourceSpan), [])
 });
 export type StepNode = Infer<typeof StepNode>;
 

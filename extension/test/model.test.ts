@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReportModel } from '../src/model';
-import { EquationRow } from '../src/report';
+import { EquationRow, StepNode } from '../src/report';
 import { ReportState } from '../src/state';
 import { diffRows, kernelRows, shown, shownText, stageRows } from '../src/texts';
 import { fallbackReport, photoReport } from './samples';
@@ -154,4 +154,26 @@ test('what is shown can be copied, and says how to get it in Python', () => {
   );
   assert.equal(shown(state).partial, undefined);
   state.dispose();
+});
+
+test('statements that ran as they are have their step, heat and time in their lines', () => {
+  const report = photoReport();
+  const statement: StepNode = {
+    ...(report.graph.nodes[0] ?? assert.fail()),
+    id: 'N0',
+    kind: 'numpy',
+    equations: [],
+    spans: [{ line: 5, col: 0, end_line: 5, end_col: 10 }]
+  };
+  const elapsed = report.timings.timeline.reduce((sum, bar) => sum + bar.time_ms, 0);
+  const bar = { step: 'N0', name: 'found', start_ms: elapsed, time_ms: elapsed, lane: 'main' };
+  const partly = new ReportModel({
+    ...report,
+    graph: { ...report.graph, nodes: [...report.graph.nodes, statement] },
+    timings: { ...report.timings, timeline: [...report.timings.timeline, bar] }
+  });
+  const line = partly.lines[4] ?? assert.fail();
+  assert.deepEqual(line.steps, ['N0']);
+  assert.ok(Math.abs((line.heat ?? 0) - 0.5) < 1e-9, String(line.heat));
+  assert.equal(partly.timeOf('N0'), elapsed);
 });

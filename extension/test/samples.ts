@@ -480,6 +480,7 @@ function photoGraph(): CompileReport['graph'] {
     outputs: [],
     scope: '',
     reason: '',
+    spans: [],
     ...rest
   });
   const edge = (

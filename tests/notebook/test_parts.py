@@ -9,6 +9,7 @@ import pytest
 
 from workbench.report import CompileReport
 from workbench.report.compact import compact
+from workbench.report.model import ReportModel
 from workbench.runtime.parts import can_be_split, statements_of
 
 MIXED = """%%jit
@@ -102,6 +103,18 @@ def test_strict_refuses(shell, x):
     shell("%%jit --strict\na = x + 1\nbig = a[a > 1.5]\nb = a * 2")
     assert type(shell.error).__name__ == "NonConcreteBooleanIndexError"
     assert "a" not in shell
+
+
+def test_statements_in_numpy_stand_beside_their_lines_with_their_time(shell, x):
+    shell(MIXED)
+    model = ReportModel(shell.report)
+    statements = [node for node in shell.report.graph.nodes if node.kind == "numpy" and not node.equations]
+    lines = {step: line for line in model.lines for step in line.steps if step in {n.id for n in statements}}
+    assert sorted(lines) == sorted(node.id for node in statements)
+    for node in statements:
+        assert lines[node.id].text.startswith(node.title.removesuffix("…"))
+        assert lines[node.id].heat == model.shares[node.id] and model.times_ms[node.id] > 0
+    assert "Python and NumPy" in shell.report.to_svg() and "0 op" not in shell.report.to_svg()
 
 
 def test_nothing_to_compile_is_no_partial_success(shell):

@@ -265,7 +265,7 @@ def node_detail(node: StepNode) -> str:
     if node.kind in TERMINALS:
         value = next(iter(node.outputs or node.inputs), None)
         return value.aval if value else ""
-    return words.count(len(node.equations), "op")
+    return words.count(len(node.equations), "op") if node.equations or not node.spans else "Python and NumPy"
 
 
 def box_size(node: StepNode) -> tuple[float, float]:

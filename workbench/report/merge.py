@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..runtime.parts import NumpyPart
+from ..runtime.parts import NumpyPart, Statement
 from .build import SpanMap, build_report, compare_with_numpy, fallback_row, numpy_report
 from .layout import lay_out_graph
 from .schema import (
@@ -25,6 +25,7 @@ from .schema import (
     GraphEdge,
     KernelRow,
     Phase,
+    SourceSpan,
     Stage,
     StepNode,
     Summary,
@@ -43,6 +44,7 @@ class NumpyStatements:
     they hold arrays."""
 
     title: str
+    spans: list[SourceSpan]
     fallback: Fallback
     reads: frozenset[str]
     writes: Mapping[str, Value | None]
@@ -68,13 +70,21 @@ def parts_report(parts: Sequence[Any], whole: Any, kept: Callable[[str], bool]) 
 
 
 def _numpy_statements(part: NumpyPart, whole: Any) -> NumpyStatements:
-    fallback = fallback_row(part.reason, SpanMap(whole))
+    spans = SpanMap(whole)
+    fallback = fallback_row(part.reason, spans)
     fallback.cost_ms = part.time_ms
     title = part.text if len(part.text) <= MAX_TITLE else part.text[: MAX_TITLE - 1] + "…"
     values = {
         name: Value(name, str(aval), aval.nbytes) if aval is not None else None for name, aval in part.writes.items()
     }
-    return NumpyStatements(title, fallback, part.reads, values, part.time_ms)
+    places = [_lines_of(statement, whole) for statement in part.statements]
+    return NumpyStatements(title, places, fallback, part.reads, values, part.time_ms)
+
+
+def _lines_of(statement: Statement, whole: Any) -> SourceSpan:
+    """The lines of a statement in the source that the report shows."""
+    first, last = (line - whole.first_line + 1 for line in (statement.first, statement.last))
+    return SourceSpan(first, 0, last, len(whole.text.split("\n")[last - 1]))
 
 
 class _Merge:
@@ -103,7 +113,9 @@ class _Merge:
     def _add_statements(self, part: NumpyStatements) -> None:
         number = self.next_number.get("N", 0)
         self.next_number["N"] = number + 1
-        node = StepNode(f"N{number}", "numpy", part.title, reason=f"{part.fallback.code}: {part.fallback.why}")
+        node = StepNode(
+            f"N{number}", "numpy", part.title, reason=f"{part.fallback.code}: {part.fallback.why}", spans=part.spans
+        )
         self.nodes.append(node)
         for name in sorted(part.reads & self.made_by.keys()):
             value = self._value_of(name)

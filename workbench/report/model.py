@@ -27,6 +27,7 @@ class ReportModel:
     equations: dict[str, EquationRow] = field(init=False)  # as the last stage that has each shows it
     step_of: dict[str, str] = field(init=False)
     shares: dict[str, float] = field(init=False)  # of the measured time, by step
+    times_ms: dict[str, float] = field(init=False)  # of a step: a kernel's median, else its part of the profiled run
     lines: list[SourceLine] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -37,6 +38,8 @@ class ReportModel:
             for name in node.equations:
                 self.step_of.setdefault(name, node.id)
         self.shares = step_shares(report)
+        self.times_ms = profiled_times(report)
+        self.times_ms.update({k.id: k.median_ms for k in report.kernels if k.median_ms is not None})
         self.lines = self._lines()
 
     def operation(self, equation_id: str) -> str:
@@ -66,16 +69,29 @@ class ReportModel:
                     line.steps.append(step)
                 if name in final and step in self.shares:
                     line.heat = (line.heat or 0.0) + self.shares[step] / members[step] / len(starts)
+        for node in self.report.graph.nodes:
+            places = {span.line for span in node.spans if 1 <= span.line <= len(lines)}
+            for number in sorted(places):
+                line = lines[number - 1]
+                line.steps.append(node.id)
+                if node.id in self.shares:
+                    line.heat = (line.heat or 0.0) + self.shares[node.id] / len(places)
         for line in lines:
             line.steps.sort(key=lambda step: order.get(step, len(order)))
         return lines
 
 
-def step_shares(report: CompileReport) -> dict[str, float]:
-    """Of the profiled run; of the kernels' medians where there is no timeline."""
+def profiled_times(report: CompileReport) -> dict[str, float]:
+    """Milliseconds of the profiled run, by step."""
     times: dict[str, float] = {}
     for bar in report.timings.timeline:
         times[bar.step] = times.get(bar.step, 0.0) + bar.time_ms
+    return times
+
+
+def step_shares(report: CompileReport) -> dict[str, float]:
+    """Of the profiled run; of the kernels' medians where there is no timeline."""
+    times = profiled_times(report)
     total = sum(times.values())
     if total > 0:
         return {step: time_ms / total for step, time_ms in times.items()}

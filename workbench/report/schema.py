@@ -102,8 +102,8 @@ class Stage:
 
 @dataclass(slots=True)
 class StepNode:
-    """A node of the cluster graph: kind is kernel, library, numpy, branch, loop, input or
-    output. x, y (centre), w, h: pixels."""
+    """A node of the cluster graph: kind is kernel, library, numpy, branch, loop, input or output. x, y (centre), w, h:
+    pixels. spans: the source of what runs without equations."""
 
     id: str
     kind: str
@@ -117,6 +117,7 @@ class StepNode:
     y: float = 0.0
     w: float = 0.0
     h: float = 0.0
+    spans: list[SourceSpan] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -218,7 +218,6 @@ class _Graph:
         self.detail = detail
         kernels = [n.id for n in model.report.graph.nodes if n.kind == "kernel"]
         self.order = {name: i for i, name in enumerate(kernels)}
-        self.times = {kernel.id: kernel.median_ms for kernel in model.report.kernels}
 
     def draw(self) -> Iterator[str]:
         graph = self.model.report.graph
@@ -285,7 +284,7 @@ class _Graph:
         detail = node_detail(node)
         if node.kind in TERMINALS:
             return detail
-        time_ms = self.times.get(node.id)
+        time_ms = self.model.times_ms.get(node.id)
         if time_ms is not None:
             return f"{detail} · {words.time(time_ms)}"
         return f"{detail} · {words.percent(self.model.shares[node.id])}" if node.id in self.model.shares else detail

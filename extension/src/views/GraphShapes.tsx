@@ -199,9 +199,10 @@ function stepDetail(model: ReportModel, node: StepNode): string {
   if (node.h < 34) {
     return '';
   }
-  const median = model.kernels.get(node.id)?.median_ms;
-  const ops = format.count(node.equations.length, 'op');
-  return median === null || median === undefined ? ops : `${ops} · ${format.time(median)}`;
+  const time = model.timeOf(node.id);
+  const runsAsItIs = node.equations.length === 0 && node.spans.length > 0;
+  const what = runsAsItIs ? 'Python and NumPy' : format.count(node.equations.length, 'op');
+  return time === undefined ? what : `${what} · ${format.time(time)}`;
 }
 
 /** What the overlay measures of a node, and how large that is beside the largest. */
