@@ -105,6 +105,8 @@ class Specialisation:
             # What is written must be of the device's own kind of array, over the same memory.
             given = inputs = [executable.as_input(x) for x in inputs]
         results = (run or executable.run)(*given)
+        if not isinstance(executable, Executable):
+            results = executable.for_targets(results, [(inputs[i], k) for i, k in self.traced.writes])
         return self.traced.rebuild(results, inputs)
 
 

@@ -84,6 +84,31 @@ def test_what_is_read_under_a_condition_is_not_loaded_without_it():
     assert_simulates(jaxpr, inputs_of(jaxpr))
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64", "c64", "i8", "bool"])
+@pytest.mark.parametrize("shape", [(20, 37), (3, 17, 22), (2, 3, 40, 5)])
+def test_transposes_go_through_shared_memory(dtype, shape):
+    """Axes that are no multiples of a tile, other axes around them, a result that also reads in its own order."""
+    n = len(shape)
+    b = JaxprBuilder()
+    x = b.input(f"{dtype}[{','.join(map(str, shape))}]", hint="x")
+    order = (*range(n - 2), n - 1, n - 2)
+    turned = tuple(shape[axis] for axis in order)
+    y = b.input(f"{dtype}[{','.join(map(str, turned))}]", hint="y")
+    jaxpr = b.build(b.emit("eq", b.emit("transpose", x, permutation=order), y))
+    kernels = kernels_of(jaxpr, "cuda-sim")
+    if min(shape[-2:]) >= 17:
+        assert all("x_tile" in k.source and "cuda.syncthreads()" in k.source for k in kernels)
+    first, second = inputs_of(jaxpr)
+    second[...] = np.where(second > 1, first.transpose(order), second)
+    assert_simulates(jaxpr, [first, second])
+
+
+def test_a_tile_is_read_without_bank_conflicts():
+    (kernel,) = kernels_of(FAMILIES["transpose"]("f32[3000,4096]"), "cuda")
+    assert kernel.geometry.block == (32, 8) and "cuda.shared.array(1056, types.float32)" in kernel.source  # 32 x 33
+    assert kernel.geometry.meets == "shared memory"
+
+
 def test_neighbours_are_read_by_lanes_side_by_side():
     (kernel,) = kernels_of(FAMILIES["stencil"]("f32[300,702]"), "cuda")
     assert "load" not in kernel.source and "//" not in kernel.source and kernel.geometry.block == (128, 2)

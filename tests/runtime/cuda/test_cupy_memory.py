@@ -113,6 +113,17 @@ def test_arguments_that_overlap_on_the_device_are_left_to_its_own_numpy(cupy):
     np.testing.assert_array_equal(cupy.asnumpy(whole), expected)
 
 
+def test_updates_of_the_hosts_arrays_by_the_devices_come_back(cupy):
+    def add(a, b):
+        a += b
+        return a * 2.0
+
+    a, b = np.arange(4.0), cupy.asarray(np.ones(4))
+    doubled = wb.jit(add, device="cuda")(a, b)
+    np.testing.assert_array_equal(a, [1, 2, 3, 4])
+    np.testing.assert_array_equal(cupy.asnumpy(doubled), [2, 4, 6, 8])
+
+
 def test_loops_over_small_arrays_stay_on_the_device(cupy):
     def steps(x):
         for _ in range(6):

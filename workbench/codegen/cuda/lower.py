@@ -30,6 +30,8 @@ def lower_cluster_to_device(
     writer = _Writer(cluster, layouts, counts, tuning, flat=False)
     if writer.can_flatten():
         writer = _Writer(cluster, layouts, counts, tuning, flat=True)
+    elif writer.nest.crossed_axis is not None:
+        writer = _Writer(cluster, layouts, counts, tuning, flat=False, tiled=writer.nest.crossed_axis)
     return writer.kernel()
 
 
@@ -41,8 +43,9 @@ def index_type(cluster: Cluster) -> str:
 
 class _Writer:
     def __init__(
-        self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], tuning: Tuning, *, flat: bool
-    ):
+        self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], tuning: Tuning, *, flat: bool,
+        tiled: int | None = None,
+    ):  # fmt: skip
         self.cluster = cluster
         self.layouts = layouts
         self.counts = counts
@@ -53,7 +56,7 @@ class _Writer:
         self.outputs = {var: self.namer.fresh(f"{self._wish(var)}_out") for var in cluster.outvars}
         self.canonical = canonical_index(cluster.space.shape)
         self.values = self._values(flat)
-        self.nest = DeviceNest(cluster, self.values, self.namer, self.outputs, flat, tuning)
+        self.nest = DeviceNest(cluster, self.values, self.namer, self.outputs, flat, tuning, tiled)
         self.nest.write()
 
     def _wish(self, var: Var) -> str:

@@ -24,12 +24,13 @@ from ..folds import Fold, State
 from ..names import Namer
 from ..nests import Nest, Scratch
 from .folds import DeviceFold, shuffled
+from .tiles import crossing, replace_in
 from .tuning import Tuning
 from .values import DeviceValues
 from .vectors import Form, RowLoop, choose_form, fits, write_vectors
 
 WORDS = frozenset(
-    "cuda math i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
+    "cuda math tile i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
 )
 
 MOST_SHARED_BYTES = 40 << 10  # of arrays of a fixed size: 48 KiB are all that a kernel may declare
@@ -51,8 +52,9 @@ class DeviceNest(Nest):
     """Writes the loops of `cluster` for a device. After `write`, `geometry` says how to launch them."""
 
     def __init__(
-        self, cluster: Cluster, values: DeviceValues, namer: Namer, outputs: dict[Var, str], flat: bool, tuning: Tuning
-    ):
+        self, cluster: Cluster, values: DeviceValues, namer: Namer, outputs: dict[Var, str], flat: bool, tuning: Tuning,
+        tiled: int | None = None,
+    ):  # fmt: skip
         super().__init__(cluster, values, namer, outputs, flat)
         self.tuning = tuning
         self.device_values = values
@@ -67,6 +69,8 @@ class DeviceNest(Nest):
         self.shared_bytes = 0
         self.meets = ""
         self.grid = self.block = (1, 1)
+        self.tiled = tiled  # the axis along which a map reads what it writes along the last one
+        self.crossed_axis: int | None = None  # where there is such an axis, after `write`
         self.row_loops: list[RowLoop] = []
         self.cached: dict[str, tuple[str, str]] = {}  # elements of kept rows, as spelled: (array, before the index)
         self.aligned: dict[str, tuple[tuple[str, int], ...]] = {}
@@ -93,7 +97,7 @@ class DeviceNest(Nest):
     def _write_map(self) -> None:
         self.extent = self.n_rows
         if not self.flat and len(self.outer) > 1 and self.space.shape[self.outer[-1]] >= self.tuning.long_row:
-            return self._write_map_of_rows()
+            return self._write_map_of_rows() if self.tiled is None else self._write_map_of_tiles(self.tiled)
         n = self._count("n_elements", self.outer)
         self._over_grid(n, self.n_rows)
         body = self._grid_loop(self.root, n, self.outer, "i")
@@ -127,7 +131,64 @@ class DeviceNest(Nest):
         body = self._open_row(row, bound)
         self._compute_in_step(self._demand(0, set()), body)
         self._store(self.rounds[0][1], body)
+        found = crossing(
+            body, self.device_values.accesses, last, self.space.shape, frozenset(self.values.sizes), self.tuning.tile[0]
+        )  # fmt: skip
+        self.crossed_axis = None if found is None else found[0]
         self._vectorise(bound, length)
+
+    def _write_map_of_tiles(self, axis: int) -> None:
+        """A map whose last axis crosses the order in which arrays lie in memory: these go through shared memory."""
+        t, at = self.tuning, self.device_values.at
+        side, n_rows = t.tile
+        *_, last = self.outer
+        others = [a for a in self.outer if a not in (axis, last)]
+        shape = self.space.shape
+        across, along = (-(-shape[a] // side) for a in (axis, last))
+        n_tiles = across * along * self._length(others)
+        self.grid, self.block = (max(1, min(n_tiles, t.blocks)), 1), (side, n_rows)
+        self.meets = "shared memory"
+        n, n_across, n_along = (
+            self._size("n_tiles", n_tiles),
+            self._size("n_across", across),
+            self._size("n_along", along),
+        )
+        root = self.root
+        tiles_here = root.section()
+        for name, text in (("lane", "threadIdx.x"), ("slot", "threadIdx.y")):
+            root.line(f"{name} = np.{self.idx}(cuda.{text})")
+        start, step = (f"np.{self.idx}(cuda.{word}.x)" for word in ("blockIdx", "gridDim"))
+        tile = root.loop(f"for tile in range({start}, {n}, {step}):", *others)
+        tile.line(f"first = np.{self.idx}({at('tile')} % {at(n_along)}) * {side}")
+        tile.line(f"rest = np.{self.idx}({at('tile')} // {at(n_along)})")
+        tile.line(f"group = np.{self.idx}({at('rest')} % {at(n_across)}) * {side}")
+        if others:
+            tile.line(f"rest = np.{self.idx}({at('rest')} // {at(n_across)})")
+            name = f"i{others[0]}" if len(others) == 1 else "o"
+            tile.line(f"{name} = rest")
+            self._split_index(tile, others, name)
+        inside = f"if i{axis} < {self.bound(axis)} and i{last} < {self.bound(last)}:"
+        loads_here = tile.section()
+        tile.line("cuda.syncthreads()")
+        rows = tile.loop(f"for part in range(slot, {side}, {n_rows}):")
+        rows.line(f"i{axis} = np.{self.idx}(group + part)")
+        rows.line(f"i{last} = np.{self.idx}(first + lane)")
+        body = rows.loop(inside, axis, last)
+        self._compute_in_step(self._demand(0, set()), body)
+        self._store(self.rounds[0][1], body)
+        tile.line("cuda.syncthreads()")
+        found = crossing(body, self.device_values.accesses, last, shape, frozenset(self.values.sizes), side)
+        assert found is not None and found[0] == axis, "the first writing found arrays to transpose"
+        loads = loads_here.loop(f"for part in range(slot, {side}, {n_rows}):")
+        loads.line(f"i{axis} = np.{self.idx}(group + lane)")
+        loads.line(f"i{last} = np.{self.idx}(first + part)")
+        load = loads.loop(inside)
+        for text, access in found[1].items():
+            name = self.namer.fresh(f"{access.array}_tile")
+            kind = "boolean" if access.dtype.kind == "b" else access.dtype.name
+            tiles_here.line(f"{name} = cuda.shared.array({side * (side + 1)}, types.{kind})")
+            load.line(f"{name}[{at(f'part * {side + 1} + lane')}] = {text}")
+            replace_in(body, text, f"{name}[{at(f'lane * {side + 1} + part')}]")
 
     def _vectorise(self, bound: str, length: int) -> Form | None:
         """Give the loops over `length` elements in memory order their vector form, if that pays."""

@@ -38,6 +38,11 @@ class Tuning:
         return lanes
 
     @property
+    def tile(self) -> tuple[int, int]:
+        """Sides of the tiles for transposes, and how many of their rows a block handles at once."""
+        return self.warp, self.threads // self.warp
+
+    @property
     def long_row(self) -> int:
         """Last axes of a map from here on are rows, whose elements need no division to know their place."""
         return 2 * self.short_row

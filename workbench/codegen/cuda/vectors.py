@@ -93,12 +93,12 @@ def choose_form(
         here = _vectors(loop, accesses, lines)
         rest = text
         for t in (*here, *cached):
-            rest = _spelled(t).sub("", rest)
+            rest = spelled(t).sub("", rest)
         if re.search(rf"\[[^\]]*\b{loop.name}\b", rest):
             return None
         found.update(here)
         weight = max(weight, len(lines) + CALL_WEIGHT * len(_DEAR.findall(text)))
-        reads.append(sum(1 for t in here if _spelled(t).search(_reads(lines, t))))
+        reads.append(sum(1 for t in here if spelled(t).search(_reads(lines, t))))
     if not found:
         return None
     itemsize = max(a.dtype.itemsize for a in found.values())
@@ -142,7 +142,7 @@ def write_vectors(
     body = Block(loop.block, loop.body.axes)
     where = [f"{vector} * {width}", *(f"({vector} + {n_vectors}) * {width}" for _ in range(streams - 1))]
     for t, access in vectors.items():
-        if _spelled(t).search(_reads([line for line, _ in lines], t)):
+        if spelled(t).search(_reads([line for line, _ in lines], t)):
             for s in range(streams):
                 targets = ", ".join(names[t][s * width : (s + 1) * width])
                 call = f"{name_of('load', width, access.dtype)}({access.array}, {_place(access, where[s], index)})"
@@ -153,7 +153,7 @@ def write_vectors(
             for t, (array, before) in cached.items():
                 # Neighbouring lanes keep neighbouring elements, so that no two meet in one bank.
                 place = f"{before}{s * width + k} * {n_vectors} + {vector}"
-                copy = [(_spelled(t).sub(f"{array}[np.u{index}({place})]", line), eqns) for line, eqns in copy]
+                copy = [(spelled(t).sub(f"{array}[np.u{index}({place})]", line), eqns) for line, eqns in copy]
             if any(re.search(rf"\b{loop.name}\b", line) for line, _ in copy):
                 offset = f" + {k}" if k else ""
                 body.items.append((f"{loop.name} = np.{index}({where[s]}{offset})", ()))
@@ -178,11 +178,12 @@ def _vectors(loop: RowLoop, accesses: Mapping[str, Access], lines: Sequence[str]
         if access.axis == loop.axis
         and access.dtype.kind in "fiub"
         and not re.search(rf"\b{loop.name}\b", access.prefix)
-        and _spelled(text).search(certain)
+        and spelled(text).search(certain)
     }
 
 
-def _spelled(text: str) -> re.Pattern[str]:
+def spelled(text: str) -> re.Pattern[str]:
+    """An element where it is spelled like this, and not as the end of a longer name."""
     return re.compile(rf"(?<!\w){re.escape(text)}")
 
 
@@ -197,7 +198,7 @@ def _reads(lines: Sequence[str], element: str) -> str:
 
 def _with_names(line: str, names: Mapping[str, Sequence[str]], k: int) -> str:
     for text, parts in names.items():
-        line = _spelled(text).sub(parts[k], line)
+        line = spelled(text).sub(parts[k], line)
     return line
 
 

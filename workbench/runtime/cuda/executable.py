@@ -126,6 +126,16 @@ class DeviceExecutable:
             own = self.memory.adopt(value)
         return value if own is None else own
 
+    def for_targets(self, results: tuple[Any, ...], targets: Sequence[tuple[Any, int]]) -> tuple[Any, ...]:
+        """Results, those that go into an ndarray brought to the host. targets: (array, number of its result)."""
+        found = list(results)
+        for array, k in targets:
+            if isinstance(array, np.ndarray) and not isinstance(found[k], np.ndarray):
+                with self.memory.working():
+                    found[k] = self.memory.get(found[k])
+                self.crossings = (*self.crossings, Crossing("", "to host", array.nbytes, "result"))
+        return tuple(found)
+
     def run(self, *arrays: Any) -> tuple[Any, ...]:
         return self._run(arrays, None)
 
