@@ -27,7 +27,7 @@ from .folds import DeviceFold, shuffled
 from .tiles import crossing, replace_in
 from .tuning import Tuning
 from .values import DeviceValues
-from .vectors import Form, RowLoop, choose_form, fits, write_vectors
+from .vectors import Form, RowLoop, choose_form, fits, streams_of, write_streams, write_vectors
 
 WORDS = frozenset(
     "cuda math tile i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
@@ -193,6 +193,13 @@ class DeviceNest(Nest):
     def _vectorise(self, bound: str, length: int) -> Form | None:
         """Give the loops over `length` elements in memory order their vector form, if that pays."""
         accesses = self.device_values.accesses
+        if self.shape_kind == "columns":
+            streams = streams_of(self.row_loops) if self.row_loops else 1
+            if streams > 1:
+                name = self._size("n_rounds", length // streams)
+                for loop in self.row_loops:
+                    write_streams(loop, streams, accesses, name, self.idx, self.namer)
+            return None
         form = choose_form(self.row_loops, accesses, self.cached)
         if form is None:
             return None
@@ -330,7 +337,7 @@ class DeviceNest(Nest):
         start, step = self._lanes()
         body = row.loop(f"for {name} in range({start}, {length}, {step}):", *self.inner)
         self._split_index(body, self.inner, name)
-        if self.team == "rows" and (self.flat or len(self.inner) == 1):
+        if (self.team == "rows" or self.shape_kind == "columns") and (self.flat or len(self.inner) == 1):
             self.row_loops.append(RowLoop(row, body, -1 if self.flat else self.inner[0], name, start, step, length))
         return body
 

@@ -32,6 +32,7 @@ LEAST_BYTES = 32  # under way for each thread: with 1,000 threads an SM, what a 
 # Copies of the body make the text longer: what is dear to compute does not wait for memory anyway.
 MOST_WEIGHT = 128
 MOST_WEIGHT_IN_STREAMS = 64
+MOST_STREAMS = 4
 CALL_WEIGHT = 6  # of an elementary function or a condition, in lines
 _DEAR = re.compile(
     r"\b(?:if|while|for) |\b(?!load|store|select|maximum|minimum|sum_|fabs|abs|sqrt|negative)[a-z]\w*_f(?:32|64)\("
@@ -166,6 +167,46 @@ def write_vectors(
                 body.items.append((f"{call}, {values})", ()))
     header = f"for {vector} in range({loop.start}, {n_vectors}, {loop.step}):"
     loop.start = f"np.{index}({n_vectors} * {width * streams} + {loop.start})"
+    loop.block.items[at : at + 1] = [(header, ()), body, (loop.header, ())]
+
+
+def streams_of(loops: Sequence[RowLoop]) -> int:
+    """How many elements an iteration takes that are read one by one, far from each other: as along a column."""
+    weight = 1
+    for loop in loops:
+        lines = [text for text, _ in loop.body.render()]
+        weight = max(weight, len(lines) + CALL_WEIGHT * len(_DEAR.findall("\n".join(lines))))
+    return MOST_STREAMS if weight * MOST_STREAMS <= MOST_WEIGHT_IN_STREAMS else 1
+
+
+def write_streams(
+    loop: RowLoop, streams: int, accesses: Mapping[str, Access], n_rounds: str, index: str, namer: Namer
+) -> None:
+    """Put a form of `loop` in front of it that takes an element of each of several equal parts of its range at a time,
+    all read before the first is used. n_rounds: the name of the length of such a part."""
+    lines = loop.body.render()
+    certain = [line for line, _ in lines if not line.startswith(" ")]
+    here = rf"\b{loop.name}\b"
+    loads = {
+        t: [namer.fresh(f"{a.array}_{k}") for k in range(streams)]
+        for t, a in accesses.items()
+        if re.search(here, t) and not any(_is_store(line, t) for line, _ in lines)
+        and spelled(t).search("\n".join(certain))
+    }  # fmt: skip
+    part = namer.fresh(f"{loop.name}_part")
+    at = next(k for k, item in enumerate(loop.block.items) if item is loop.body) - 1
+    body = Block(loop.block, loop.body.axes)
+    place = [f"{loop.name} = np.{index}({part}{f' + {s} * {n_rounds}' if s else ''})" for s in range(streams)]
+    for s in range(streams):
+        body.items.append((place[s], ()))
+        body.items.extend((f"{names[s]} = {t}", ()) for t, names in loads.items())
+    for s in range(streams):
+        copy = [(_with_names(line, loads, s), eqns) for line, eqns in lines]
+        if any(re.search(here, line) for line, _ in copy):
+            body.items.append((place[s], ()))
+        body.items.extend(copy)
+    header = f"for {part} in range({loop.start}, {n_rounds}, {loop.step}):"
+    loop.start = f"np.{index}({n_rounds} * {streams} + {loop.start})"
     loop.block.items[at : at + 1] = [(header, ()), body, (loop.header, ())]
 
 
