@@ -182,14 +182,18 @@ def test_a_kernel_that_is_left_to_numba_runs_and_is_cached(monkeypatch, tmp_path
     kernels.forget_kernels()
 
 
+def run_of(made, symbol):
+    code, _ = machine_code.compile_assembly(kernel_module(made, symbol))
+    return kernels._entry().function(made, code, symbol)
+
+
 @pytest.fixture
 def entry():
     """y = x * n for a strided x, as Python calls it."""
     source = "def f(start, stop, x, y, n):\n    for i in range(start, stop):\n        y[i] = x[i] * np.float64(n)\n"
     args = KernelArg("x", "in", None, "float64", 1, "A"), KernelArg("y", "out", None, "float64", 1), N
     symbol = "workbench_test_entry"
-    code, _ = machine_code.compile_assembly(kernel_module(kernel(source, *args), symbol))
-    return machine_code.load(code, symbol)
+    return run_of(kernel(source, *args), symbol)
 
 
 class Derived(np.ndarray):
@@ -222,8 +226,7 @@ def test_scratch_that_does_not_fit_in_memory_is_an_error():
     source = "def f(start, stop, x, n):\n    s = np.empty(n, np.float64)\n    t = np.empty(n, np.float64)\n"
     source += "    for i in range(start, stop):\n        s[i] = x[i]\n        t[i] = s[i] + 1.0\n        x[i] = t[i]\n"
     symbol = "workbench_test_memory"
-    code, _ = machine_code.compile_assembly(kernel_module(kernel(source, X, N), symbol))
-    run, x = machine_code.load(code, symbol), np.ones(3)
+    run, x = run_of(kernel(source, X, N), symbol), np.ones(3)
     with pytest.raises(MemoryError):
         run(0, 3, x, 1 << 58)
     run(0, 3, x, 3)
@@ -255,5 +258,5 @@ def test_the_source_that_is_shown_stays_as_it_is():
     f = wb.jit(lambda x: np.sqrt(x * x + 1) * 3 - x / 2)
     f(np.ones(4))
     (shown,) = f.compilations[-1].kernels.values()
-    assert "sqrt_f64" in shown.source and f.compilations[-1].get_llvm("K0").count(f'@{shown.name}("') == 0
+    assert "sqrt_f64" in shown.source
     assert shown.name in f.compilations[-1].get_llvm("K0") and shown.name in f.compilations[-1].get_asm("K0")

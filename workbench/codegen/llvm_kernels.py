@@ -6,8 +6,7 @@ where the text leaves no choice of order (tests/codegen/test_llvm_kernels.py). I
 loops over ranges, choices, elements of arrays and scalar arithmetic; for anything else `UnsupportedSourceError` leaves
 the kernel to numba.
 
-A module has the kernel, as a C function of pointers, lengths and strides, and a function that Python calls with the
-arrays themselves: `llvm_entry` writes that.
+A kernel becomes a C function of its range and of a table of addresses, lengths and strides; `llvm_entry` calls it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 
 from ..ir.avals import DTYPES_BY_SHORT_NAME, short_dtype_name
 from .kernel import Kernel
-from .llvm_entry import entry_text
+from .llvm_entry import is_strided
 from .llvm_values import INDEX_LIMIT, LLVM_TYPES, PARTS, Code, Value, constant
 from .scalar_math.direct import UnsupportedSourceError
 from .scalar_math.texts import definitions_of
@@ -37,19 +36,17 @@ ALIGNMENT = 64
 
 
 def kernel_module(kernel: Kernel, symbol: str) -> str:
-    """LLVM assembly of `kernel` and of the function `symbol` that Python calls. UnsupportedSourceError where only numba
-    compiles its text."""
+    """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
     writer = _Writer(kernel)
     try:
-        text = writer.function(tree)
+        text = writer.function(tree, symbol)
     except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
         raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
     library = definitions_of(writer.code.library)
     declared = [line for name, line in writer.code.declared.items() if name not in library]
-    entry, declarations = entry_text(kernel, symbol, writer.parameters, {*library, *writer.code.declared})
-    return "\n\n".join([text, entry, *library.values(), *declared, *declarations]) + "\n"
+    return "\n\n".join([text, *library.values(), *declared]) + "\n"
 
 
 @dataclass(slots=True)
@@ -63,12 +60,12 @@ class _Array:
 
 
 class _Writer:
-    """Writes one kernel. parameters: the C function's, as (type, name)."""
+    """Writes one kernel."""
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         self.code = Code()
-        self.parameters: list[tuple[str, str]] = [("i64", "%start"), ("i64", "%stop")]
+        self.n_words = 0
         self.variables: dict[str, Value] = {name: Value("i64", f"%{name}", None, True) for name in ("start", "stop")}
         self.arrays: dict[str, _Array] = {}
         self.slots: dict[str, tuple[str, str]] = {}  # of names that are assigned more than once: (dtype, slot)
@@ -77,30 +74,30 @@ class _Writer:
         self.allocated: list[str] = []
         for k, arg in enumerate(kernel.args):
             if arg.kind == "size":
-                self._add(f"%a{k}", "i64")
+                self._word(f"%a{k}", "i64")
                 # What is called a size may also be the step or the offset of a slice.
                 natural = not arg.name.startswith("size")
                 self.variables[arg.name] = Value("i64", f"%a{k}", None, natural)
                 continue
-            short = short_dtype_name(np.dtype(arg.dtype))
-            self._add(f"%a{k}", "ptr")
-            shape = [Value("i64", self._add(f"%a{k}.n{axis}"), None, True) for axis in range(arg.ndim)]
-            strided = arg.layout != "C" and arg.ndim
-            strides = [self._add(f"%a{k}.s{axis}") for axis in range(arg.ndim)] if strided else None
-            self.arrays[arg.name] = _Array(short, f"%a{k}", shape, strides)
+            name = self._word(f"%a{k}", "ptr")
+            shape = [Value("i64", self._word(f"{name}.n{axis}"), None, True) for axis in range(arg.ndim)]
+            strides = [self._word(f"{name}.s{axis}") for axis in range(arg.ndim)] if is_strided(arg) else None
+            self.arrays[arg.name] = _Array(short_dtype_name(np.dtype(arg.dtype)), name, shape, strides)
 
-    def _add(self, name: str, kind: str = "i64") -> str:
-        self.parameters.append((kind, name))
+    def _word(self, name: str, kind: str = "i64") -> str:
+        """The next word of the kernel's table, by this name."""
+        address = self.code.op(f"getelementptr i64, ptr %table, i64 {self.n_words}")
+        self.code.line(f"{name} = load {kind}, ptr {address}")
+        self.n_words += 1
         return name
 
-    def function(self, tree: ast.FunctionDef) -> str:
+    def function(self, tree: ast.FunctionDef, symbol: str) -> str:
         self._find_slots(tree)
         code = self.code
         self.body(tree.body)
         self._free()
         code.line("ret i32 0")
-        parameters = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
-        head = f'define i32 @"{self.kernel.name}"({parameters}) noinline nounwind {{\nentry:'
+        head = f'define i32 @"{symbol}"(i64 %start, i64 %stop, ptr %table) nounwind {{\nentry:'
         return "\n".join([head, *code.slots, *code.lines, "}"])
 
     def _find_slots(self, tree: ast.FunctionDef) -> None:

@@ -133,10 +133,10 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
 
     if not machine_code.is_possible():
         return None
-    symbol = _symbol(key)
+    symbol = _symbol(kernel, key)
     try:
         code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol))
-        entry = machine_code.load(code, symbol)
+        entry = _entry().function(kernel, code, symbol)
     except UnsupportedSourceError as error:
         logger.debug("numba compiles %s: %s", kernel.name, error)
         return None
@@ -147,8 +147,27 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
     return CompiledKernel(kernel, entry, 0.0, False, packed, _OBJECT + _LENGTH.pack(len(code)) + code + packed)
 
 
-def _symbol(key: str) -> str:
-    return f"workbench_{key[:40]}"
+def _symbol(kernel: Kernel, key: str) -> str:
+    return f"{kernel.name}_{key[:32]}"
+
+
+_entries: list[Any] = []  # the one entry of all kernels, once there is one
+
+
+def _entry() -> Any:
+    """What makes functions that Python calls out of kernels: compiled once a machine, as kernels are."""
+    from ..codegen.llvm_entry import ENTRY
+    from . import machine_code
+
+    with _guard:
+        if not _entries:
+            key = hashlib.sha256(f"{_environment_key()}\n{ENTRY}".encode()).hexdigest()
+            code = read_payload(key, "entry")
+            if code is None:
+                code = machine_code.compile_assembly(ENTRY)[0]
+                write_payload(key, code, "entry")
+            _entries.append(machine_code.Entry.of(code))
+        return _entries[0]
 
 
 def _through_numba(kernel: Kernel) -> CompiledKernel:
@@ -176,11 +195,12 @@ def cache_folder() -> Path | None:
     return Path(chosen or platformdirs.user_cache_dir("workbench")) / "kernels"
 
 
-def write_payload(key: str, payload: bytes) -> None:
+def write_payload(key: str, payload: bytes, kind: str = "kernels") -> None:
     """Write atomically; a checksum in front guards against torn files. Failing to write is not an error."""
     folder = cache_folder()
     if folder is None or not payload:
         return
+    folder = folder.with_name(kind)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
@@ -190,12 +210,12 @@ def write_payload(key: str, payload: bytes) -> None:
         logger.debug("kernel cache: not saved: %s", error)
 
 
-def read_payload(key: str) -> bytes | None:
+def read_payload(key: str, kind: str = "kernels") -> bytes | None:
     """What an intact file of this user holds (it is code that runs: nobody else's is read)."""
     folder = cache_folder()
     if folder is None:
         return None
-    path = folder / key
+    path = folder.with_name(kind) / key
     try:
         if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
             return None
@@ -235,7 +255,7 @@ def _unpacked(kernel: Kernel, key: str, payload: bytes) -> CompiledKernel:
             raise RuntimeError("arrays are not laid out as object code reads them")
         begin = len(_OBJECT) + _LENGTH.size
         end = begin + _LENGTH.unpack(payload[len(_OBJECT) : begin])[0]
-        entry = machine_code.load(payload[begin:end], _symbol(key))
+        entry = _entry().function(kernel, payload[begin:end], _symbol(kernel, key))
         return CompiledKernel(kernel, entry, 0.0, True, payload[end:])
     if payload.startswith(_NUMBA):
         from . import numba_kernels

@@ -7,15 +7,31 @@ no compiler. Loaded code stays for the life of the process.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from llvmlite import binding
 
-from ..codegen.llvm_entry import DATA, DTYPE, ITEMS, ITEMSIZE, KIND, LENGTHS, N_DIM, STRIDES, TYPE
+from ..codegen.kernel import Kernel
+from ..codegen.llvm_entry import (
+    CONTENT,
+    DATA,
+    DTYPE,
+    ITEMS,
+    ITEMSIZE,
+    KIND,
+    LENGTHS,
+    N_DIM,
+    STRIDES,
+    SYMBOL,
+    TYPE,
+    descriptor,
+)
 
 METH_FASTCALL = 0x0080
 # LLVM's highest level, as numba uses; vectorising straight lines makes loops that are vectorised anyway no faster.
@@ -39,21 +55,22 @@ def is_possible() -> bool:
     if ctypes.sizeof(ctypes.c_void_p) != 8 or not hasattr(ctypes, "pythonapi"):
         return False
     array = np.zeros((3, 5), np.float32)[:, ::2]
-    pair = (np.ndarray, array)
+    pair, content = (np.ndarray, array), b"contents"
     try:
         lengths, strides = (_word(id(array) + offset) for offset in (LENGTHS, STRIDES))
         dtype = _word(id(array) + DTYPE)
         found = (
-            _word(id(array) + TYPE), _word(id(pair) + ITEMS), _word(id(array) + DATA),
+            _word(id(array) + TYPE), _word(id(pair) + ITEMS), _word(id(content) + CONTENT), _word(id(array) + DATA),
             _word(id(array) + N_DIM) & 0xFFFFFFFF, (_word(lengths), _word(lengths + 8)),
             (_word(strides), _word(strides + 8)), dtype, _word(dtype + KIND) & 0xFF, _word(dtype + ITEMSIZE),
         )  # fmt: skip
     except (TypeError, ValueError):
         return False
-    data = array.__array_interface__["data"][0]
-    return found == (
-        id(np.ndarray), id(np.ndarray), data, 2, array.shape, array.strides, id(array.dtype), ord("f"), 4
+    expected = (
+        id(np.ndarray), id(np.ndarray), int.from_bytes(content, sys.byteorder), array.__array_interface__["data"][0], 2,
+        array.shape, array.strides, id(array.dtype), ord("f"), 4,
     )  # fmt: skip
+    return found == expected
 
 
 def _word(address: int) -> int:
@@ -118,8 +135,8 @@ def _engine() -> binding.ExecutionEngine:
     return binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine())
 
 
-def load(code: bytes, symbol: str) -> Callable[..., None]:
-    """The function `symbol` of a kernel's object code; see `codegen.llvm_entry`. symbol: unique to the code."""
+def _address(code: bytes, symbol: str) -> int:
+    """Where the function `symbol` of an object code is, once it is loaded."""
     with _lock:
         if symbol not in _addresses:
             engine = _engine()
@@ -127,12 +144,27 @@ def load(code: bytes, symbol: str) -> Callable[..., None]:
             engine.finalize_object()
             address = engine.get_function_address(symbol)
             if not address:
-                raise RuntimeError(f"no function {symbol} in a kernel's object code")
+                raise RuntimeError(f"no function {symbol} in the object code")
             _addresses[symbol] = address
-        address = _addresses[symbol]
-    method = _Method(b"kernel", address, METH_FASTCALL, None)
-    make: Any = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype = ctypes.py_object
-    make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
-    # What the function's `self` holds lives as long as the function: the description of the method, too.
-    return make(ctypes.byref(method), (np.ndarray, method), None)
+        return _addresses[symbol]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The function that Python calls to run kernels; see `codegen.llvm_entry`."""
+
+    method: _Method
+    make: Any
+
+    @classmethod
+    def of(cls, code: bytes) -> Entry:
+        make: Any = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype = ctypes.py_object
+        make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
+        return cls(_Method(b"kernel", _address(code, SYMBOL), METH_FASTCALL, None), make)
+
+    def function(self, kernel: Kernel, code: bytes, symbol: str) -> Callable[..., None]:
+        """`kernel`, whose object code has it as `symbol`, a name that no other code has. RuntimeError if it has not."""
+        about = descriptor(kernel, _address(code, symbol))
+        # What the function's `self` holds lives as long as the function: the description of the method, too.
+        return self.make(ctypes.byref(self.method), (np.ndarray, about, self.method), None)
