@@ -11,7 +11,7 @@ from workbench.runtime import compilation, dispatch, executable, kernels
 X = np.linspace(0.0, 1.0, 30)
 PLACES = [
     (dispatch, "trace"), (compilation, "run_pipeline"), (compilation, "form_plan"), (compilation, "plan_kernels"),
-    (executable, "compile_kernel"), (kernels, "_compile"), (kernels, "_save"), (kernels, "_load"),
+    (executable, "compile_kernel"), (kernels, "_compile"), (kernels, "write_payload"), (kernels, "_load"),
 ]  # fmt: skip
 
 
