@@ -67,6 +67,12 @@ class UnsupportedOperationError(TracingError, NotImplementedError):
     code = "WB120"
 
 
+class CheckFailedError(TracingError):
+    """A compiled call came to a point where the code raises: NumPy runs it again, and raises what it raises."""
+
+    code = "WB351"
+
+
 class UnexpectedTracerError(TracingError, RuntimeError):
     """A traced array was used after the trace that made it had ended."""
 

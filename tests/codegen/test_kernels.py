@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import workbench as wb
 import workbench.primitives  # noqa: F401  (declares the primitives)
 from tests.fusion import programs
 from workbench.fusion import form_plan
@@ -117,8 +118,6 @@ def test_result_does_not_depend_on_the_number_of_threads():
 
 
 def test_what_leaves_a_branch_is_computed_in_front_of_it():
-    import workbench as wb
-
     def scaled_differences(x, widths):
         out = np.zeros_like(x)
         out[:, :-1] = (x[:, 1:] - x[:, :-1]) / widths[:-1]
@@ -130,8 +129,11 @@ def test_what_leaves_a_branch_is_computed_in_front_of_it():
 
 
 def test_a_kernel_without_arrays_knows_its_size():
-    import workbench as wb
-    from tests.programs import random_program
+    def maximum_of_zeros(a, c):
+        t = np.imag(c)
+        return t.max(axis=None), c - np.where(t > 1, 3, a)
 
-    program = random_program(7038)  # the maximum of zeros beside other values
-    program.check(wb.jit(program.function())(*program.make_inputs().values()))
+    a, c = np.arange(9, dtype=np.int8).reshape(3, 3), np.arange(9, dtype=np.uint8).reshape(3, 3)
+    found, expected = wb.jit(maximum_of_zeros)(a, c), maximum_of_zeros(a, c)
+    assert found[0] == expected[0] == 0
+    np.testing.assert_array_equal(found[1], expected[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import optree
 import pytest
 
 import workbench as wb
-from workbench.errors import TracerBoolConversionError, TracingError
+from workbench.errors import CheckFailedError, TracerBoolConversionError, TracingError
 from workbench.frontend.cells import trace_cell
 from workbench.frontend.convert import plain_code
 from workbench.frontend.trace import trace
@@ -21,6 +22,7 @@ from workbench.ir.evaluate import eval_jaxpr
 from workbench.transforms.pipeline import run_pipeline
 
 from .control_flow_programs import control_flow_program
+from .raising_programs import RAISING
 
 X = np.linspace(-1.0, 2.0, 7)
 
@@ -150,7 +152,7 @@ def expressions(x):
 
 def extremes(x):
     low = min(x[0], x[1], 0.25)
-    high = max(np.abs(x).max(), 1e-8, 0)
+    high = max(np.abs(x).max(), 1e-8, 0) * x[0]  # a float64, whichever of them it is
     return low, high, max(3, 4), min([2, 1]), x / max(x[2], low)
 
 
@@ -297,17 +299,43 @@ def test_lists_in_traced_loops_are_refused_and_left_alone() -> None:
     assert wb.jit(record)(X)[1] == record(X)[1]
 
 
-def test_errors_in_branches_are_left_to_numpy() -> None:
-    def checked(x):
-        if x.sum() > 100:
-            raise ValueError("too big")
-        return x + 1
+@pytest.mark.parametrize("program", RAISING, ids=lambda f: f.__name__)
+def test_what_raises_is_checked_when_the_program_runs(program: Callable) -> None:
+    compiled = wb.jit(program)
+    for x in (X, X + 2, X + 1000, X - 1000, X * np.nan):
+        a, b = x.copy(), x.copy()
+        expected, found = outcome(program, a), outcome(compiled, b)
+        if isinstance(expected, Exception):
+            assert type(found) is type(expected) and str(found) == str(expected)
+            lines = [traceback.extract_tb(error.__traceback__)[-1].lineno for error in (found, expected)]
+            assert lines[0] == lines[1]
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_array_equal(a, b)
+    assert len(compiled.compilations) == 1 and not compiled.fallbacks
 
-    compiled = wb.jit(checked)
-    np.testing.assert_array_equal(compiled(X), X + 1)
-    assert compiled.fallbacks[0].code == "WB183"
-    with pytest.raises(ValueError, match="too big"):
-        compiled(X + 100)
+
+def outcome(program: Callable, x: np.ndarray) -> Any:
+    try:
+        return program(x)
+    except Exception as error:
+        return error
+
+
+def test_cells_check_too() -> None:
+    source = "y = x * 2\nassert y.sum() < 100, 'too much'\nz = y + 1"
+    for scale in (1.0, 1000.0, 1.0):
+        namespace: dict[str, Any] = {"x": X * scale, "np": np}
+        linecache.cache["<cell assert>"] = (len(source), None, source.splitlines(True), "<cell assert>")
+        cell = trace_cell(source, namespace, filename="<cell assert>")
+        inputs = [capture.read() for capture in cell.captures]
+        if scale > 1:
+            with pytest.raises(CheckFailedError, match="Line 2") as caught:
+                eval_jaxpr(cell.jaxpr, *inputs)
+            assert caught.value.line == 2
+        else:
+            values, _ = cell.rebuild(eval_jaxpr(cell.jaxpr, *inputs), inputs)
+            np.testing.assert_array_equal(values["z"], X * scale * 2 + 1)
 
 
 def test_writes_through_another_name_are_not_lost() -> None:

@@ -6,6 +6,7 @@ accepts for these values. `Program.reduced` cuts a failing one down.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import linecache
 import random
@@ -18,6 +19,7 @@ import numpy as np
 
 from .inputs import DTYPES, Input, draw_inputs
 from .phrases import BINARY, PHRASES, REDUCING, UNARY, Phrase
+from .statements import BRANCHES, CONDITIONS, FUNCTIONS, IN_PLACE, LOOPS, MASKED
 
 MAX_SIZE = 300_000  # elements of one value
 _numbers = itertools.count()
@@ -66,8 +68,30 @@ class Program:
             yield replace(self, statements=(*self.statements[:i], *self.statements[i + 1 :]))
         for i, statement in enumerate(self.statements):
             name = statement.split(" ")[0]
-            if " = " in statement and name not in self.results and i + 1 == len(self.statements):
-                yield replace(self, results=(*self.results, name))
+            if name in _first_names(statement) and name not in self.results and i + 1 == len(self.statements):
+                yield replace(self, results=(name,))
+            for shorter in _shorter(statement):
+                yield replace(self, statements=(*self.statements[:i], shorter, *self.statements[i + 1 :]))
+
+
+def _first_names(statement: str) -> set[str]:
+    return {statement.split(" ")[0]} if " = " in statement.split("\n")[0] else set()
+
+
+def _shorter(statement: str) -> Iterator[str]:
+    """A statement of several lines without one of them, or with a block in place of what it stands in."""
+    lines = statement.split("\n")
+    for i in range(len(lines)) if len(lines) > 1 else ():
+        texts = ["\n".join([*lines[:i], *lines[i + 1 :]])]
+        if lines[i].endswith(":") and not lines[i].startswith(" "):
+            end = next((k for k in range(i + 1, len(lines)) if not lines[k].startswith("    ")), len(lines))
+            texts.append("\n".join([*lines[:i], *(line[4:] for line in lines[i + 1 : end]), *lines[end:]]))
+        for text in texts:
+            try:
+                ast.parse(text)
+            except SyntaxError:
+                continue
+            yield text
 
 
 @dataclass
@@ -141,7 +165,9 @@ class Grower:
     # ---- statements ----
 
     def grow(self) -> None:
-        kind = self.rng.choice(("assign",) * 10 + ("augment", "augment", "store", "store", "masked", "out", "method"))
+        kind = self.rng.choice(
+            ("assign",) * 10 + ("augment", "augment", "store", "store", "masked", "out", "method") + ("statement",) * 8
+        )
         getattr(self, f"_{kind}")()
 
     def _assign(self) -> None:
@@ -216,6 +242,64 @@ class Grower:
                                 "np.fill_diagonal({x}, 1)", "np.add.at({x}, [0, 0], 1)", "np.negative({x}, {x})",
                                 "np.place({x}, {x} > 1, [0])", "{x}.partition(0)"))  # fmt: skip
         self._write(text.format(x=target.text), target, target.inexact)
+
+    def _statement(self) -> None:
+        """A loop, a branch, an update through a view or a mask, a helper function."""
+        rng = self.rng
+        kind = rng.choice(rng.choice((IN_PLACE, IN_PLACE, MASKED, LOOPS, LOOPS, BRANCHES, BRANCHES, FUNCTIONS)))
+        target = self._target()
+        if target.ndim < kind.min_ndim or kind.steps and target.inexact:
+            raise NoSuchPhraseError
+        parts = {"v": target.text, "n": str(rng.choice((0, 1, 2, 7, 40)))}
+        operands = [target]
+        for letter, draw in (
+            ("e", lambda: self.fitting(target)), ("s", self.scalar),
+            ("w", lambda: self.variable(lambda v: isinstance(v, np.ndarray) and v.shape == target.shape)),
+        ):  # fmt: skip
+            if "{" + letter + "}" in kind.text:
+                operands.append(draw())
+                parts[letter] = operands[-1].text
+        if "{r}" in kind.text:
+            parts["r"] = self.indexed(target).text[len(target.text) + 1 : -1] if target.ndim else "..."
+        if "{m}" in kind.text:
+            parts["m"] = f"({self.condition(target).text})"
+        for letter in ("c", "c2"):
+            if "{" + letter + "}" in kind.text:
+                parts[letter] = self.test()
+        if kind.makes:
+            parts["t"] = f"t{len(self.statements)}"
+        rounded = kind.rounds or any(o.inexact for o in operands) or any(o.kind == "c" for o in operands)
+        self._compound(kind.text.format(**parts), parts.get("t", ""), rounded)
+
+    def test(self) -> str:
+        """A condition that is one bool, and does not hang on a rounding."""
+        found = self.variable(lambda v: isinstance(v, np.ndarray))
+        if found.inexact:
+            raise NoSuchPhraseError
+        text = self.rng.choice(CONDITIONS).format(x=found.text, s=self.rng.choice(("0", "1", "4")))
+        return self._checked(Value(text, None)).text
+
+    def _compound(self, text: str, made: str, inexact: bool) -> None:
+        """Run statements that may bind and write to several variables; take back what they did if they fail."""
+        before = dict(self.env)
+        saved = {n: v.copy() for n, v in before.items() if isinstance(v, np.ndarray)}
+        try:
+            space = {**self.scope, **self.env}
+            exec(text, space)
+            values = {n: v for n, v in space.items() if n in before or n == made}
+            if not all(map(_is_number, values.values())):
+                raise NoSuchPhraseError
+        except Exception:
+            for n, v in saved.items():
+                if before[n].flags.writeable and before[n].shape == v.shape:
+                    np.copyto(before[n], v)
+            raise NoSuchPhraseError from None
+        self.env.update(values)
+        self.statements.append(text)
+        if inexact:
+            changed = [n for n, v in saved.items() if v.tobytes() != before[n].tobytes()]
+            rebound = [n for n, v in values.items() if v is not before.get(n)]
+            self.inexact.update(changed, rebound)
 
     def _write(self, text: str, target: Value, inexact: bool) -> None:
         name = target.text.split("[")[0].split(".")[0]

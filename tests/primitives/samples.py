@@ -287,6 +287,11 @@ def gather_cases(rng: np.random.Generator) -> Iterator[Case]:
         yield Case("gather_nd", (numbered((3,)), unsigned), {"axes": (0,), "position": 0, "mode": mode})
 
 
+@cases("check")
+def check_cases(rng: np.random.Generator) -> Iterator[Case]:
+    yield Case("check", (np.array(True),), {"filename": "a.py", "line": 3})
+
+
 @cases("gather_checked")
 def gather_checked_cases(rng: np.random.Generator) -> Iterator[Case]:
     for x, indices, axes, position in _indexed(rng, -1, 1, 20):

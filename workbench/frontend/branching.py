@@ -23,11 +23,12 @@ from .diagnostics import bool_value
 from .jumps import LoopSource
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
-from .merging import UNDEFINED, Outcome, branch_outcome, merge_results, promoted, refuse
+from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_results, mixed_types, promoted, refuse
+from .positions import current_spans
 from .recording import current_trace
 from .regions import as_index, emit_cond
 from .staging import Stage, TracedRange
-from .tracer import Tracer, emit, known_value, lift
+from .tracer import Tracer, emit, known_value, lift, require_trace
 
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
@@ -201,6 +202,7 @@ def _staged_if(
     watched = Watched(variables.roots(reads))
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     outcomes: list[Outcome] = []
+    raising: list[tuple[Callable[[], Any], RaisingError]] = []
     for side in sides:
 
         def run(side: Callable[[], Any] = side) -> tuple[Any, dict[str, Any]]:
@@ -209,17 +211,63 @@ def _staged_if(
 
         try:
             outcomes.append(branch_outcome(run))
+        except RaisingError as error:
+            watched.undo(cells)
+            raising.append((side, error))
+            continue
         except BaseException:
             watched.undo(cells)
             raise
         finally:
             variables.restore(before)
         watched.check(cells)
+    if len(raising) == len(sides):
+        raise raising[0][1].error
+    if raising:
+        # As long as the program goes on, it goes the other way.
+        way = sides.index(raising[0][0])
+        _check(not_(test) if way else _scalar(test))  # type: ignore[arg-type]  # a traced bool
+        return sides[1 - way]()
     merged = merge_results(outcomes)
     outs = emit_cond(as_index(_scalar(test)), [o.region for o in outcomes], merged.columns, op="if")
     result, state = merged.rebuild(outs)
     variables.restore({name: state.get(name, UNDEFINED) for name in names})
     return result
+
+
+def holds(test: Any) -> Any:
+    """The test of an `assert`: what is only known when the kernel runs is checked then."""
+    if not unknown(test):
+        return test
+    _check(_scalar(test))
+    return True
+
+
+def raised(make: Callable[[], Any], kind: Callable[[], Any]) -> Any:
+    """`raise make()`, where `make` calls `kind()`. On a path of a traced branch the message may need numbers that are
+    not known: nobody will read it, since NumPy raises in the end."""
+    trace = current_trace()
+    if trace is None or not trace.region:
+        return make()
+    failure = trace.failure
+    try:
+        return make()
+    except TracingError:
+        found = kind()
+        if not (isinstance(found, type) and issubclass(found, Exception)):
+            raise
+        trace.failure = failure
+        return found.__new__(found)
+
+
+def _check(test: Tracer) -> None:
+    """Have the call end here unless `test` is true. Everything is then run again in NumPy, which raises."""
+    trace = require_trace()
+    spans = current_spans(2, trace.entry)
+    place = (spans[0].filename, spans[0].line) if spans else ("", 0)
+    if test.dtype.kind != "b":
+        test = test != 0  # type: ignore[assignment]  # a traced bool
+    trace.operation("assert", lambda: emit(REGISTRY["check"], test, filename=place[0], line=place[1]), (), {})
 
 
 def _scalar(test: Tracer) -> Tracer:
@@ -282,7 +330,9 @@ def extreme(function: Any, *values: Any) -> Any:
             if case.dtype != other.dtype and case.weak_type:
                 cases[k] = promoted(case, other.dtype) or case
         if cases[0].dtype == cases[1].dtype:
+            mixed = mixed_types((best, value))
             best = emit(REGISTRY["select_n"], _scalar(test), *cases)
+            best.buffer.mixed = mixed
         else:  # which says what does not agree
             best = choose(test, lambda value=value: value, lambda best=best: best)  # type: ignore[arg-type]
     return best
@@ -477,5 +527,5 @@ def _stage(
 
 
 __all__ = [
-    "and_", "choose", "compare", "extreme", "for_", "if_", "not_", "or_", "range_", "while_",
+    "and_", "choose", "compare", "extreme", "for_", "holds", "if_", "not_", "or_", "raised", "range_", "while_",
 ]  # fmt: skip

@@ -297,6 +297,14 @@ class _Function:
                 return [ast.copy_location(ast.Match(_Expressions().visit(stmt.subject), cases), stmt)]
             case ast.FunctionDef() | ast.ClassDef():
                 return [stmt]
+            case ast.Raise(exc=ast.Call(func=kind) as made, cause=cause) if _movable([made]):
+                make = [_delayed(_Expressions().visit(made)), _delayed(kind)]
+                error = located(ast.Call(_operation("raised"), make, []), made)
+                return [ast.copy_location(ast.Raise(error, cause), stmt)]
+            case ast.Assert(test=test):
+                new = _Expressions().visit(stmt)
+                new.test = located(ast.Call(_operation("holds"), [new.test], []), test)
+                return [new]
         return [_Expressions().visit(stmt)]
 
     def _if(

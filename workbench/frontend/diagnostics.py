@@ -517,9 +517,10 @@ Which path is taken is only known when the kernel runs; types and shapes are fix
     "WB182": """A list, dict, set or object changes inside a branch or loop on traced values.
 The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy.
   while err > tol: errors.append(err)      ->  errors[k] = err, an array made before the loop""",
-    "WB183": """A branch or loop on traced values reaches code that raises.
-Whether it does is only known when the kernel runs. Such code runs in NumPy.
-  if x.max() > 9: raise ValueError         ->  check before you call the compiled function""",
+    "WB183": """The body of a loop on traced values raises, whatever the numbers are.
+Whether the loop runs at all is only known when the kernel runs. Such code runs in NumPy. A `raise` in a branch, and an
+`assert`, compile: they are checked when the call runs (WB351).
+  while err > tol: step(x, y)  # no such argument  ->  what Python says of that line is the mistake""",
     "WB184": """A loop writes into an array and also gives its name to another array, or the array another name.
 Which array the write changes then differs from one iteration to the next. Such code runs in NumPy.
   x[0] = 1; x = x + y                      ->  x[0] = 1; x[...] = x + y""",
@@ -535,6 +536,10 @@ Its equations would be one scalar operation each. It runs as fast as a loop in C
 It raised (an index out of bounds, a division by zero of Python numbers, a failed assert), or a Python integer grew
 past 64 bits. Nothing had been changed; NumPy ran everything from the start and raised what it raises.
   s = 1; s = s * k             ->  s = np.int64(1), which wraps as NumPy's integers do""",
+    "WB351": """An `assert` failed, or a branch was taken that raises, and the call ran in NumPy.
+Such lines compile to a check. Nothing has been changed when it fails; NumPy then runs everything from the start, and
+raises what the line raises. A check that passes costs a microsecond.
+  if x.min() < 0: raise ValueError(...)    compiles; as long as it does not raise, nothing to change""",
     "WB170": """The code writes into an array while another of its inputs is a view of the same memory.
 What is read before and after the write is for NumPy to keep in order, and so it runs there.
   x[1:] += y  # y is a view of x           ->  x[1:] += y.copy()""",

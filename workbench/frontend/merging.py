@@ -66,6 +66,14 @@ def disagree(name: str, found: str, other: str) -> TracingError:
     )  # fmt: skip
 
 
+class RaisingError(Exception):
+    """A side of a branch that raises `error`, whatever the numbers are."""
+
+    def __init__(self, error: Exception):
+        super().__init__(str(error))
+        self.error = error
+
+
 def region_of(run: Callable[..., Any], prototypes: Sequence[Any], forget: frozenset[int] = frozenset()) -> Region:
     try:
         return Region(run, prototypes, forget)
@@ -94,23 +102,32 @@ class Outcome:
 
 
 def branch_outcome(run: Callable[[], tuple[Any, dict[str, Any]]]) -> Outcome:
-    region = region_of(run, ())
+    try:
+        region = Region(run, ())
+    except (TracingError, RecursionError, MemoryError):
+        raise
+    except Exception as error:
+        raise RaisingError(error) from error
     result, state = region.result
     return Outcome(region, result, state)
 
 
 @dataclass(eq=False)
 class Merged:
-    """columns: for each region, its results in order; slots: how a name's value is put together from them."""
+    """columns: for each region, its results in order; slots: how a name's value is put together from them; mixed: the
+    results that are Python's numbers on one side alone, and of which types."""
 
     columns: list[list[Tracer]]
     slots: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
     aliases: list[tuple[int, list[Any]]] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
+    mixed: dict[int, tuple[type, ...]] = field(default_factory=dict)
 
     def rebuild(self, outs: Sequence[Tracer]) -> tuple[Any, dict[str, Any]]:
         for out, model in zip(outs, self.columns[0], strict=True):
             out.scalar = model.scalar
+        for k, kinds in self.mixed.items():
+            outs[k].buffer.mixed = kinds
         for region in self.regions:
             region.pass_on_ambiguity()
         for column in self.columns:
@@ -153,7 +170,9 @@ def merge_results(outcomes: Sequence[Outcome]) -> Merged:
             if is_static(column):
                 leaves.append(column[0])
                 continue
-            tracers = _unified(name, column, [o.region for o in outcomes])
+            tracers, mixed = _unified(name, column, [o.region for o in outcomes])
+            if mixed:
+                merged.mixed[len(merged.columns[0])] = mixed
             k = len(merged.columns[0])
             for into, tracer in zip(merged.columns, tracers, strict=True):
                 into.append(tracer)
@@ -210,8 +229,8 @@ def _shared_buffers(tracers: Sequence[Tracer], regions: Sequence[Region], seen: 
     return outer if outer or shared else None
 
 
-def _unified(name: str, column: Sequence[Any], regions: Sequence[Region]) -> list[Tracer]:
-    """One value for each region, of one type."""
+def _unified(name: str, column: Sequence[Any], regions: Sequence[Region]) -> tuple[list[Tracer], tuple[type, ...]]:
+    """One value for each region, of one type; and its `Buffer.mixed`."""
     for value in column:
         if type(value) is not Tracer and not isinstance(value, NUMBERS):
             raise disagree(name, described(column[0]), described(column[1]))
@@ -220,6 +239,7 @@ def _unified(name: str, column: Sequence[Any], regions: Sequence[Region]) -> lis
     for other in tracers[1:]:
         if other.shape != first.shape or other.scalar != first.scalar or other._strides != first._strides:
             raise disagree(name, described(first), described(other))
+    mixed = mixed_types(column)
     strong = {t.dtype for t in tracers if not t.weak_type}
     dtypes = {t.dtype for t in tracers}
     if len(strong) > 1 or not strong and len(dtypes) > 1:
@@ -229,7 +249,27 @@ def _unified(name: str, column: Sequence[Any], regions: Sequence[Region]) -> lis
         tracers = [region.run(lambda t=t: promoted(t, dtype)) for region, t in zip(regions, tracers, strict=True)]
         if any(t is None for t in tracers):
             raise disagree(name, described(column[0]), described(column[1]))
-    return tracers
+    return tracers, mixed
+
+
+def mixed_types(values: Sequence[Any]) -> tuple[type, ...]:
+    """Python's types of a number that is one of `values`, if others of them are NumPy's: its `Buffer.mixed`."""
+    python: dict[type, None] = {}
+    numpy = False
+    for value in values:
+        if type(value) is not Tracer:
+            if isinstance(value, np.generic | np.ndarray):
+                numpy = True
+            else:
+                python[type(value)] = None
+        elif value.buffer.mixed:
+            numpy = True
+            python.update(dict.fromkeys(value.buffer.mixed))
+        elif value.weak_type:
+            python[value.__class__] = None
+        else:
+            numpy = True
+    return tuple(python) if numpy else ()
 
 
 def promoted(value: Tracer, dtype: np.dtype) -> Tracer | None:

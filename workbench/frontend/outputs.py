@@ -215,6 +215,9 @@ def _plain(value: Any) -> Any:
 def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     """A leaf as a tracer, or as a static value that every call may return."""
     if type(value) is Tracer:
+        from .numpy_api.promotion import check_not_mixed
+
+        check_not_mixed(value)
         return lift(value)
     if issubclass(type(value), Deferred):
         raise value.error()

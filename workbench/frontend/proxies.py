@@ -24,8 +24,9 @@ from . import positions
 from .captures import CONSTANT_TYPES, Lifter, _Lifted
 from .diagnostics import side_effect, unsupported
 from .functions import NOT_CALLABLE
+from .operators import weaken
 from .recording import Trace, current_trace
-from .tracer import Tracer, _api, _weaken, known_value
+from .tracer import Tracer, _api, known_value
 
 if TYPE_CHECKING:
     from .captures import Read
@@ -301,7 +302,7 @@ class MathFunction(_Lifted):
             return np.log(args[0]) / np.log(args[1])
         if any(type(x) is Tracer and x.shape for x in args):
             return self.__wrapped__(*args)  # Python's own error
-        return _weaken(self._ufunc(*args))
+        return weaken(self._ufunc(*args))
 
     def __repr__(self) -> str:
         return repr(self.__wrapped__)

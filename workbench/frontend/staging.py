@@ -273,6 +273,7 @@ class Stage:
                     better = promoted(before, after.dtype)
                     if better is None:
                         raise self._unstable(name, [before], [after])
+                    better.buffer.mixed = (before.__class__,)  # Python's, for the first iteration
                     changed[key], news = better, True
                 elif after.dtype != before.dtype:
                     if not after.weak_type or region.run(lambda a=after, b=before: promoted(a, b.dtype)) is None:
@@ -368,6 +369,7 @@ class Stage:
         seen: dict[int, Tracer] = {}
         for key, out in zip(prepared.keys, outs, strict=True):
             out.scalar = prepared.first[key].scalar
+            out.buffer.mixed = prepared.first[key].buffer.mixed if may_be_empty else ()
             values[key] = out
             name, k = key
             inner = prepared.final[name][1][k]

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 class Buffer:
     """Memory that traced arrays share: `value` is its content now, `version` counts the writes.
 
-    aval, strides: of the whole buffer (strides in bytes; None: C-contiguous); writeable: whether NumPy would allow
-    a write; var_in: the program's input that this memory is, if it came from outside; given: the array it was then.
+    mixed: for a number that is Python's on one path through the program and NumPy's on another, so that it promotes in
+    two ways, Python's types; aval, strides: of the whole buffer (strides in bytes; None: C-contiguous); writeable:
+    whether NumPy would let it be written; var_in: the program's input that this memory is, if it came from outside;
+    given: the array it was then.
     """
 
-    __slots__ = ("ambiguous", "aval", "given", "strides", "trace", "value", "var_in", "version", "whole", "writeable")
+    __slots__ = (
+        "ambiguous", "aval", "given", "mixed", "strides", "trace", "value", "var_in", "version", "whole", "writeable",
+    )  # fmt: skip
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
         self.trace = trace
@@ -37,6 +41,7 @@ class Buffer:
         self.aval = value.aval
         self.strides = strides
         self.writeable = writeable
+        self.mixed: tuple[type, ...] = ()
         self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
         self.version = 0
         self.var_in: Var | None = None
@@ -372,109 +377,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
     return trace.operation(name, handler, (method, *inputs), kwargs)
 
 
-# ---- operators ----
-
-
-# Tuples made once: a union of types in an `isinstance` is built anew at every call.
-_SCALARS = (float, int, complex, bool, np.generic)
-_OPERANDS = (np.ndarray, *_SCALARS, list, tuple)
-
-
-def _is_operand(value: Any) -> bool:
-    return type(value) is Tracer or isinstance(value, _OPERANDS)
-
-
-def _is_weak(value: Any) -> bool:
-    if type(value) is Tracer:
-        return value.aval.weak_type
-    return type(value) in (float, int, bool, complex)
-
-
-def _weaken(x: Any) -> Any:
-    """The result of Python's own arithmetic on Python scalars is a Python scalar again."""
-    if type(x) is Tracer and x.scalar and not x.aval.weak_type and x.aval.dtype.char in "?ldD":
-        atom = x.buffer.value
-        weak = Aval((), x.aval.dtype, weak_type=True)
-        if isinstance(atom, Var):
-            atom.aval = weak
-        x.aval = x.buffer.aval = weak
-    return x
-
-
-def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
-    def forward(self: Tracer, other: Any) -> Any:
-        if not _is_operand(other):
-            return NotImplemented
-        result = apply_ufunc(ufunc, "__call__", (self, other), {})
-        return _weaken(result) if self.aval.weak_type and _is_weak(other) else result
-
-    def reflected(self: Tracer, other: Any) -> Any:
-        if not _is_operand(other):
-            return NotImplemented
-        result = apply_ufunc(ufunc, "__call__", (other, self), {})
-        return _weaken(result) if self.aval.weak_type and _is_weak(other) else result
-
-    def in_place(self: Tracer, other: Any) -> Any:
-        if self.scalar:
-            return forward(self, other)
-        if not _is_operand(other):
-            return NotImplemented
-        return apply_ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
-
-    return forward, reflected, in_place
-
-
-def _unary(ufunc: np.ufunc) -> Callable:
-    def apply(self: Tracer) -> Any:
-        result = apply_ufunc(ufunc, "__call__", (self,), {})
-        return _weaken(result) if self.aval.weak_type else result
-
-    return apply
-
-
-BINARY_OPERATORS = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
-COMPARISONS = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
-UNARY_OPERATORS = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-for _name, _ufunc in BINARY_OPERATORS.items():
-    _forward, _reflected, _in_place = _binary(_ufunc)
-    setattr(Tracer, f"__{_name}__", _forward)
-    setattr(Tracer, f"__r{_name}__", _reflected)
-    setattr(Tracer, f"__i{_name}__", _in_place)
-for _name, _ufunc in COMPARISONS.items():
-    setattr(Tracer, f"__{_name}__", _binary(_ufunc)[0])
-for _name, _ufunc in UNARY_OPERATORS.items():
-    setattr(Tracer, f"__{_name}__", _unary(_ufunc))
-
-
-def _divmod(self: Tracer, other: Any) -> Any:
-    return (self // other, self % other) if _is_operand(other) else NotImplemented
-
-
-def _rdivmod(self: Tracer, other: Any) -> Any:
-    return (other // self, other % self) if _is_operand(other) else NotImplemented
-
-
-def _round(self: Tracer, ndigits: int | None = None) -> Any:
-    if ndigits is None and self.scalar:  # Python's round() to an int, which needs the value
-        from .diagnostics import scalar_value
-
-        return round(scalar_value(self, "round"))
-    return self.round(0 if ndigits is None else ndigits)
-
-
-Tracer.__divmod__ = _divmod  # type: ignore[attr-defined]
-Tracer.__rdivmod__ = _rdivmod  # type: ignore[attr-defined]
-Tracer.__round__ = _round  # type: ignore[attr-defined]
-
-
 # ---- recording ----
+
+_SCALARS = (float, int, complex, bool, np.generic)  # made once: a union of types is built anew at every `isinstance`
 
 
 def type_name(x: Tracer) -> str:
@@ -578,15 +483,15 @@ def from_outside(trace: Trace, value: Any, name: str, read: Callable[[], Any]) -
 
 def input_tracer(trace: Trace, var: Var, value: Any) -> Tracer:
     """The tracer of an input: `value` is the array, scalar or aval it was traced with."""
-    strides, writeable = None, True
+    strides, writeable, mixed = None, True, ()
     if type(value) is Tracer:
-        strides, writeable, scalar = value._strides, value.writeable, value.scalar
+        strides, writeable, scalar, mixed = value._strides, value.writeable, value.scalar, value.buffer.mixed
     elif isinstance(value, np.ndarray):
         strides, writeable, scalar = layout_of(value), value.flags.writeable, False
     else:
         scalar = not isinstance(value, Aval)
     buffer = Buffer(trace, var, strides, writeable)
-    buffer.var_in, buffer.given = var, value
+    buffer.var_in, buffer.given, buffer.mixed = var, value, mixed
     buffer.whole = tracer = Tracer(buffer, var.aval, scalar=scalar, strides=strides, writeable=writeable)
     return tracer
 

@@ -3,6 +3,7 @@
     cond[branches=(...)] index operands             # i32 index; every branch takes the operands
     while[cond_jaxpr cond_nconsts body_jaxpr body_nconsts] cond_consts body_consts carry
     scan[jaxpr length reverse num_consts num_carry unroll] consts carry xs -> carry ys
+    check[filename line] p                          # ends the call unless p is true
 
 A plan has one step for such an equation, which holds the plans of its programs.
 """
@@ -13,9 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ir import Aval, Jaxpr, Primitive
+from ..errors import CheckFailedError
+from ..ir import Aval, Jaxpr, Primitive, Span
 from ..ir.evaluate import eval_jaxpr
-from .lowering import Control
+from .lowering import Control, LibraryCall
 
 
 def check_takes(name: str, jaxpr: Jaxpr, given: Sequence[Aval]) -> None:
@@ -133,3 +135,27 @@ def scan_aval(
 
 
 scan_p.def_lowering(Control())
+
+
+# ---- check: `p`, or CheckFailedError where it is false: the user's code raises in this line ----
+check_p = Primitive("check")
+
+
+@check_p.def_impl
+def check_impl(p: np.ndarray, *, filename: str, line: int) -> np.ndarray:
+    if not p:
+        raise CheckFailedError(
+            f"WB351  Line {line} raises, with these numbers: the call runs in NumPy, from its first line.",
+            span=Span(filename, line, line, 0, 0),
+        )
+    return p
+
+
+@check_p.def_abstract_eval
+def check_aval(p: Aval, *, filename: str, line: int) -> Aval:
+    if p.shape or p.dtype.kind != "b":
+        raise TypeError(f"check: the operand is {p}; it must be bool[]")
+    return p
+
+
+check_p.def_lowering(LibraryCall(check_impl, library="Python"))

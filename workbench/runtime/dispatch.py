@@ -19,7 +19,7 @@ import numpy as np
 import optree
 
 from ..config import config, device_choices
-from ..errors import BackendError, NonHashableStaticArgumentError, TracingError, WorkbenchError
+from ..errors import BackendError, CheckFailedError, NonHashableStaticArgumentError, TracingError, WorkbenchError
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
@@ -273,8 +273,8 @@ class CompiledFunction:
                     entry.trial.record_compiled(time.perf_counter() - begin)
                     self._settle(entry, args, kwargs)
                 return result
-        except LoopAbortedError as error:
-            logger.warning("%s runs in NumPy this time: %s", self.name, error)
+        except (LoopAbortedError, CheckFailedError) as error:
+            logger.info("%s runs in NumPy this time: %s", self.name, error)
             failure: Exception | None = None
         except (WorkbenchError, MemoryError, RecursionError) as error:
             if self.is_strict or has_written(error) or not isinstance(error, BackendError):

@@ -13,7 +13,7 @@ from .rewrite import drop_result
 # These raise on some values (an index out of range, a singular matrix). NumPy would have raised whether or not the
 # result is read, so they stay.
 MAY_RAISE = frozenset(
-    {"gather_checked", "numpy_call", "cholesky", "inv", "solve", "eig", "eigh", "svd", "lstsq"}
+    {"gather_checked", "numpy_call", "cholesky", "inv", "solve", "eig", "eigh", "svd", "lstsq", "check", "loop"}
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Elementary functions of complex numbers, from the real ones: exponentials, logarithms, roots, circular, hyperbolic.
 
-The formulas are those of Kahan (1987) and CPython's cmath, without their branches. Branch cuts, zeros and infinities
-are NumPy's; a NaN in one part may make both parts NaN where C's Annex G keeps the other.
+The formulas are those of Kahan (1987) and CPython's cmath, without their branches. Branch cuts, zeros, infinities and
+NaN are NumPy's, which are those of C's Annex G.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def sinh_T(z):
     real = unless_zero_R(w.real, cos_R(y)) * scale
     imag = unless_zero_R(sin_R(y), w.imag) * scale
     infinite = (fabs_R(x) == R_type(math.inf)) & (y - y != R_type(0.0))
-    return complex(select_R(infinite, x, real), imag)
+    return complex(select_R(infinite, fabs_R(x), real), imag)
 
 
 def cosh_T(z):
@@ -205,7 +205,9 @@ def over_i_T(z):
 
 def sin_T(z):
     """The sine. At most 4 ULP in each part."""
-    return over_i_T(sinh_T(times_i_T(z)))
+    w = over_i_T(sinh_T(times_i_T(z)))
+    infinite = (fabs_R(z.imag) == R_type(math.inf)) & (z.real - z.real != R_type(0.0))
+    return complex(w.real, select_R(infinite, R_type(math.inf), w.imag))
 
 
 def cos_T(z):
@@ -218,6 +220,12 @@ def tan_T(z):
     return over_i_T(tanh_T(times_i_T(z)))
 
 
+def larger_part_R(x, y):
+    """The larger of |x| and |y|: infinity beside NaN is infinity."""
+    infinite = (fabs_R(x) == R_type(math.inf)) | (fabs_R(y) == R_type(math.inf))
+    return select_R(infinite, R_type(math.inf), maximum_R(fabs_R(x), fabs_R(y)))
+
+
 def asinh_T(z):
     """The inverse hyperbolic sine. At most 6 ULP in each part."""
     x, y = z.real, z.imag
@@ -225,9 +233,10 @@ def asinh_T(z):
     b = sqrt_T(complex(R_type(1.0) - y, x))
     real = asinh_R(fma_R(a.real, b.imag, negative_R(b.real * a.imag)))
     imag = atan2_R(y, fma_R(a.real, b.real, negative_R(a.imag * b.imag)))
-    far = maximum_R(fabs_R(x), fabs_R(y)) > R_type(HUGE_ROOT)
+    far = larger_part_R(x, y) > R_type(HUGE_ROOT)
     real = select_R(far, copysign_R(log_modulus_R(x, y) + R_type(LN2), x), real)
-    return complex(real, select_R(far, atan2_R(y, fabs_R(x)), imag))
+    imag = select_R(far, atan2_R(y, fabs_R(x)), imag)
+    return complex(real, select_R(y == R_type(0.0), y, imag))
 
 
 def acosh_T(z):
@@ -237,8 +246,9 @@ def acosh_T(z):
     b = sqrt_T(complex(x + R_type(1.0), y))
     real = asinh_R(fma_R(a.real, b.real, a.imag * b.imag))
     imag = R_type(2.0) * atan2_R(a.imag, b.real)
-    far = maximum_R(fabs_R(x), fabs_R(y)) > R_type(HUGE_ROOT)
+    far = larger_part_R(x, y) > R_type(HUGE_ROOT)
     real = select_R(far, log_modulus_R(x, y) + R_type(LN2), real)
+    imag = select_R((x == R_type(0.0)) & (y != y), R_type(1.5707963267948966), imag)
     return complex(real, select_R(far, atan2_R(y, x), imag))
 
 
@@ -249,20 +259,22 @@ def acos_T(z):
     b = sqrt_T(complex(R_type(1.0) + x, y))
     real = R_type(2.0) * atan2_R(a.real, b.real)
     imag = asinh_R(fma_R(b.real, a.imag, negative_R(b.imag * a.real)))
-    far = maximum_R(fabs_R(x), fabs_R(y)) > R_type(HUGE_ROOT)
+    far = larger_part_R(x, y) > R_type(HUGE_ROOT)
     real = select_R(far, atan2_R(fabs_R(y), x), real)
+    real = select_R((x == R_type(0.0)) & (y != y), R_type(1.5707963267948966), real)
     return complex(real, select_R(far, copysign_R(log_modulus_R(x, y) + R_type(LN2), negative_R(y)), imag))
 
 
 def asin_T(z):
     """The inverse sine. At most 6 ULP in each part."""
-    return over_i_T(asinh_T(times_i_T(z)))
+    w = over_i_T(asinh_T(times_i_T(z)))
+    return complex(select_R(z.real == R_type(0.0), z.real, w.real), w.imag)
 
 
 def atanh_T(z):
     """The inverse hyperbolic tangent. At most 6 ULP in each part."""
     x, y = fabs_R(z.real), z.imag
-    far = maximum_R(x, fabs_R(y)) > R_type(HUGE_ROOT)
+    far = larger_part_R(x, y) > R_type(HUGE_ROOT)
     height = fabs_R(y)
     # (1 - x)**2 + y**2 and (1 - x) (1 + x) - y**2
     below = R_type(1.0) - x
@@ -272,12 +284,13 @@ def atanh_T(z):
     pole = (x == R_type(1.0)) & (height < R_type(DOWN_HALF))
     near = select_R(pole, negative_R(log_R(sqrt_R(height) / sqrt_R(hypot_R(height, R_type(2.0))))), near)
     imag = R_type(0.5) * atan2_R(R_type(2.0) * y, fma_R(below, R_type(1.0) + x, negative_R(height * height)))
-    larger = maximum_R(x, height)
+    larger = larger_part_R(x, height)
     ratio = minimum_R(x, height) / larger
     distant = select_R(x < height, ratio, R_type(1.0)) / larger / fma_R(ratio, ratio, R_type(1.0))
     distant = select_R(larger == R_type(math.inf), R_type(0.0), distant)
     real = copysign_R(select_R(far, distant, near), z.real)
-    return complex(real, select_R(far, copysign_R(R_type(1.5707963267948966), y), imag))
+    real = select_R(x == R_type(0.0), z.real, real)
+    return complex(real, select_R(far & (y == y), copysign_R(R_type(1.5707963267948966), y), imag))
 
 
 def atan_T(z):

@@ -73,6 +73,10 @@ def _gufunc(ufunc: np.ufunc, core: tuple[int, int], core_out: int, product: Call
             out_axes = groups[2] if len(groups) > 2 else ()
         check_core_shapes(ufunc, a, b)
         result = product(a, b)
+        if out[0] is not None and axes is None and not keepdims and out[0].shape != result.shape:
+            # Only loop dimensions may be broadcast into `out`: NumPy raises for others.
+            target = np.empty(out[0].shape, out[0].dtype)
+            ufunc(dummy(a.shape, a.dtype), dummy(b.shape, b.dtype), out=target, casting=casting)
         if keepdims:
             if core != (1, 1):
                 raise TypeError(f"{ufunc.__name__} does not support keepdims: its core dimensions differ")

@@ -37,7 +37,7 @@ from .operands import (
 from .operands import (
     full as filled,
 )
-from .promotion import BOOL, INT64, as_dtype, check_dtype, is_python_scalar, real_dtype, result_type
+from .promotion import BOOL, INT64, as_dtype, check_dtype, check_not_mixed, is_python_scalar, real_dtype, result_type
 
 call = ufuncs.call_ufunc
 
@@ -162,6 +162,8 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
 def as_array_of(value: Any, dtype: Any = None) -> Any:
     """`value` as a traced array of `dtype`: itself where it is one already."""
     dtype = None if dtype is None else check_dtype(as_dtype(dtype), "array")
+    if dtype is None:
+        check_not_mixed(value)
     if not is_tracer(value) and not has_tracer(value):
         if not isinstance(value, np.ndarray):
             return constant(np.asarray(value, dtype))

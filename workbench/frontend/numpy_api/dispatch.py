@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir.avals import Aval
 from . import contractions, library, picking, reductions
-from .operands import array, ndim_of, normalize_axis_index, operand, reshape_to, shape_of, unsupported
+from .operands import array, ndim_of, normalize_axis_index, reshape_to, shape_of, unsupported
 from .ufuncs import IGNORED_KEYWORDS, call_ufunc, normalize_out, store
 
 GUFUNCS = {
@@ -52,7 +52,7 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
     """`ufunc.outer`: every element of `a` with every element of `b`."""
     if ufunc.nin != 2:
         raise ValueError("outer product only supported for binary functions")
-    a, b = operand(a), operand(b)
+    a, b = array(a), array(b)  # Python's numbers, too: none is weak here
     if ndim_of(b):
         a = reshape_to(array(a), shape_of(a) + (1,) * ndim_of(b)) if ndim_of(a) else a
     return call_ufunc(ufunc, a, b, **kwargs)

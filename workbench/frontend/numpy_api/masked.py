@@ -13,15 +13,17 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ir import Atom, Literal
-from .. import diagnostics, views
+from .. import diagnostics, operators, views
 from .. import tracer as core
+from ..recording import current_trace
 from . import creation, indexing, reductions, selection, statistics, ufuncs
 from .elementwise import truth
 from .operands import array, as_axes, bind, cast, is_tracer, known, ndim_of, operand, reshape_to
 from .promotion import BOOL, INT64, as_dtype, check_cast
 from .reductions import NOVALUE
 
-OPERATORS = {**core.BINARY_OPERATORS, **core.COMPARISONS}
+_FINDERS = frozenset(("nonzero", "flatnonzero", "argwhere", "where"))
+OPERATORS = {**operators.BINARY_OPERATORS, **operators.COMPARISONS}
 
 
 class Selection(core.Deferred):
@@ -75,10 +77,15 @@ class Selection(core.Deferred):
         return np.ndarray
 
     def __repr__(self) -> str:
+        trace = current_trace()
+        if trace is not None and not trace.strict:  # text of it may end in a result
+            raise self.error()
         return f"Selection<{self.dtype}, {self.ndim} dimensions>"
 
     def error(self, what: str = "an array indexed with a mask") -> TracingError:
         """WB110, at the line that selected the elements."""
+        if self.origin.op in _FINDERS:
+            what = what.replace("an array indexed with a mask", f"the positions that np.{self.origin.op} finds")
         return diagnostics.data_dependent_shape(self.mask, what, span=next(iter(self.origin.spans), None))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -144,10 +151,10 @@ def _operator_methods(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
 for _name, _ufunc in OPERATORS.items():
     _forward, _reflected, _in_place = _operator_methods(_ufunc)
     setattr(Selection, f"__{_name}__", _forward)
-    if _name in core.BINARY_OPERATORS:
+    if _name in operators.BINARY_OPERATORS:
         setattr(Selection, f"__r{_name}__", _reflected)
         setattr(Selection, f"__i{_name}__", _in_place)
-for _name, _ufunc in core.UNARY_OPERATORS.items():
+for _name, _ufunc in operators.UNARY_OPERATORS.items():
     setattr(Selection, f"__{_name}__", lambda self, ufunc=_ufunc: self.__array_ufunc__(ufunc, "__call__", self))
 
 

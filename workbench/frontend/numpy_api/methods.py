@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import operators, views
 from .. import tracer as core
-from .. import views
 from ..proxies import unwrap
 from . import (
     contractions,
@@ -88,7 +88,7 @@ def as_python_scalar(x: Any) -> Any:
     if value is not None:
         return value.item()
     if kind == "b":
-        return core._weaken(bind("copy", x))
+        return operators.weaken(bind("copy", x))
     wide = np.dtype({"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind])
     if x.dtype == np.uint64:
         raise unsupported("item() of a uint64 array is a Python int that may not fit into 64 bits")

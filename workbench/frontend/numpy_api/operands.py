@@ -19,7 +19,7 @@ from ...ir.primitive import REGISTRY
 from .. import diagnostics
 from .. import tracer as core
 from ..layouts import followed_strides
-from .promotion import check_dtype, is_python_scalar, typed_scalar, wrapped_scalar
+from .promotion import check_dtype, check_not_mixed, is_python_scalar, typed_scalar, wrapped_scalar
 
 __all__ = [
     "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "cast_wrapping",
@@ -68,6 +68,7 @@ def array(x: Any) -> Any:
         return core.lift(typed_scalar(x, dtype_of(x)) if is_python_scalar(x) else x)
     if x.aval.weak_type:
         return bind("convert_element_type", x, new_dtype=x.dtype, weak_type=False)
+    check_not_mixed(x)
     return x
 
 

@@ -39,7 +39,7 @@ from .operands import (
     unsupported,
     with_axis,
 )
-from .promotion import BOOL, INT64, check_cast, is_python_scalar, resolve_ufunc
+from .promotion import BOOL, INT64, check_cast, is_python_scalar, resolve_ufunc, wrapped_scalar
 
 KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 SCATTER_OPS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
@@ -197,7 +197,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         check_cast(dtype_of(src), dst.dtype, "no", "scalar")
     elif isinstance(src, complex):  # an assignment would refuse it
         src = np.complex128(src)
-    if is_tracer(src) and views.same_memory(src, dst):
+    elif isinstance(src, float) and dst.dtype.kind in "iu":  # NaN too, which an assignment refuses
+        src = wrapped_scalar(src, dst.dtype)
+    if type(src) is Tracer and views.same_memory(src, dst):
         return
     new = as_assigned(src, dst.dtype, dst.shape)
     if where is not True:

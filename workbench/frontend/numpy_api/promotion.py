@@ -6,6 +6,7 @@ has a weak aval and counts as the same. Resolutions depend on dtypes alone and a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -42,6 +43,44 @@ def dtype_key(x: Any) -> np.dtype | type:
     if aval is not None and aval.weak_type:
         return WEAK_TYPES.get(dtype.kind, dtype)
     return dtype
+
+
+def is_mixed(x: Any) -> bool:
+    """Whether this may be Python's number or NumPy's: see `Buffer.mixed`."""
+    return bool(getattr(getattr(x, "buffer", None), "mixed", ()))
+
+
+def check_not_mixed(x: Any) -> None:
+    """WB181 for a number that as an array of its own has one dtype on one path, and another one on the other."""
+    if is_mixed(x) and any(DEFAULT_DTYPES.get(kind, BOOL) != x.dtype for kind in x.buffer.mixed):
+        raise two_types(x)
+
+
+def _loop_or_error(ufunc: np.ufunc, keys: tuple, signature: Any, casting: str) -> tuple[np.dtype, ...] | type:
+    try:
+        return _resolve(ufunc, keys, signature, casting, False)
+    except TypeError as error:
+        return type(error)
+
+
+def _all_keys(operands: Sequence[Any], keys: tuple) -> list[tuple]:
+    """What promotion may come to know of the operands, for all that mixed ones may be."""
+    others = [[BOOL if kind is bool else kind for kind in x.buffer.mixed] if is_mixed(x) else [] for x in operands]
+    return list(itertools.product(*[[key, *other] for key, other in zip(keys, others, strict=True)]))
+
+
+def two_types(x: Any) -> Exception:
+    """WB181: a result that would have one dtype on one path, and another one on the other."""
+    from ..diagnostics import build
+    from ..merging import UnstableLoopError
+
+    return build(
+        UnstableLoopError,
+        f"{{line}} computes with {{name}}, which is a Python number on one path and np.{x.dtype.name} on another: the "
+        "result has two dtypes.",
+        "a result has no one dtype", code="WB181", value=x,
+        fixes=(f"make it one of them:  np.{x.dtype.name}({{name}})",),
+    )  # fmt: skip
 
 
 def check_dtype(dtype: np.dtype, op: str) -> np.dtype:
@@ -83,6 +122,10 @@ def resolve_ufunc(
         signature = tuple(None if s is None else as_dtype(s) for s in signature)
         if len(signature) == 1 and ufunc.nargs > 1:
             signature = (None,) * ufunc.nin + signature * ufunc.nout
+    if any(map(is_mixed, operands)):
+        possible = {_loop_or_error(ufunc, k + outs, signature, casting) for k in _all_keys(operands, keys)}
+        if len(possible) > 1:
+            raise two_types(next(filter(is_mixed, operands)))
     loop = _resolve(ufunc, keys + outs, signature, casting, False)
     for found in loop:
         check_dtype(found, ufunc.__name__)
@@ -122,7 +165,11 @@ def _result_type(keys: tuple) -> np.dtype:
 
 def result_type(*operands: Any) -> np.dtype:
     """`np.result_type` of traced and concrete operands and of dtypes, Python scalars being weak."""
-    return _result_type(tuple(x if isinstance(x, np.dtype) else dtype_key(x) for x in operands))
+    keys = tuple(x if isinstance(x, np.dtype) else dtype_key(x) for x in operands)
+    found = _result_type(keys)
+    if any(map(is_mixed, operands)) and any(_result_type(k) != found for k in _all_keys(operands, keys)):
+        raise two_types(next(filter(is_mixed, operands)))
+    return found
 
 
 def inexact_dtype(dtype: np.dtype) -> np.dtype:

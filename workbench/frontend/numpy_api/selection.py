@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import operators, views
 from .. import tracer as core
-from .. import views
 from . import indexing, library, picking, reductions, ufuncs
 from .broadcasting import broadcast_scalars
 from .elementwise import truth
@@ -207,7 +207,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    return core._weaken(reductions.all_(isclose(a, b, rtol, atol, equal_nan)))
+    return operators.weaken(reductions.all_(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
@@ -217,7 +217,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     same = call(np.equal, x, y)
     if equal_nan and x.dtype.kind in "fc" and y.dtype.kind in "fc":
         same = call(np.logical_or, same, call(np.logical_and, call(np.isnan, x), call(np.isnan, y)))
-    return core._weaken(reductions.all_(same))
+    return operators.weaken(reductions.all_(same))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
@@ -226,7 +226,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
         return False
-    return core._weaken(reductions.all_(call(np.equal, x, y)))
+    return operators.weaken(reductions.all_(call(np.equal, x, y)))
 
 
 # ---- elementwise functions ----

@@ -105,7 +105,7 @@ def call_plainly(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
     for x in inputs:
         if type(x) is Tracer:
             aval = x.aval
-            if aval.weak_type:
+            if aval.weak_type or x.buffer.mixed:
                 return None
             key.append(aval.dtype)
             if aval.shape:

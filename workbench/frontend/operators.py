@@ -1,0 +1,120 @@
+"""The operators of tracers: each is a ufunc, and Python's own arithmetic where both operands are Python's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir import Aval, Var
+from .tracer import Tracer, apply_ufunc
+
+# Made once: a union of types in an `isinstance` is built anew at every call.
+_OPERANDS = (np.ndarray, float, int, complex, bool, np.generic, list, tuple)
+
+
+def is_operand(value: Any) -> bool:
+    return type(value) is Tracer or isinstance(value, _OPERANDS)
+
+
+def _is_weak(value: Any) -> bool:
+    if type(value) is Tracer:
+        return value.aval.weak_type
+    return type(value) in (float, int, bool, complex)
+
+
+def weaken(x: Any) -> Any:
+    """The result of Python's own arithmetic on Python scalars is a Python scalar again."""
+    if type(x) is Tracer and x.scalar and not x.aval.weak_type and x.aval.dtype.char in "?ldD":
+        atom = x.buffer.value
+        weak = Aval((), x.aval.dtype, weak_type=True)
+        if isinstance(atom, Var):
+            atom.aval = weak
+        x.aval = x.buffer.aval = weak
+    return x
+
+
+def _of_python(result: Any, x: Tracer, y: Any) -> Any:
+    """The result of an operator: a Python number if `x` and `y` are, and one that may be if they may."""
+    if x.aval.weak_type and _is_weak(y):
+        return weaken(result)
+    if (x.buffer.mixed or type(y) is Tracer and y.buffer.mixed) and type(result) is Tracer:
+        if all(_is_weak(v) or type(v) is Tracer and v.buffer.mixed for v in (x, y)):
+            result.buffer.mixed = ({"i": int, "f": float, "c": complex, "b": bool}[result.dtype.kind],)
+    return result
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
+    def forward(self: Tracer, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
+
+    def reflected(self: Tracer, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
+
+    def in_place(self: Tracer, other: Any) -> Any:
+        if self.scalar:
+            return forward(self, other)
+        if not is_operand(other):
+            return NotImplemented
+        if ufunc is np.matmul and (not self.shape or np.ndim(other) < 2):
+            raise ValueError(
+                "inplace matrix multiplication requires the first operand to have at least one and the second at least "
+                "two dimensions."
+            )
+        return apply_ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
+
+    return forward, reflected, in_place
+
+
+def _unary(ufunc: np.ufunc) -> Callable:
+    def apply(self: Tracer) -> Any:
+        return _of_python(apply_ufunc(ufunc, "__call__", (self,), {}), self, 0)
+
+    return apply
+
+
+BINARY_OPERATORS = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+COMPARISONS = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
+UNARY_OPERATORS = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+for _name, _ufunc in BINARY_OPERATORS.items():
+    _forward, _reflected, _in_place = _binary(_ufunc)
+    setattr(Tracer, f"__{_name}__", _forward)
+    setattr(Tracer, f"__r{_name}__", _reflected)
+    setattr(Tracer, f"__i{_name}__", _in_place)
+for _name, _ufunc in COMPARISONS.items():
+    setattr(Tracer, f"__{_name}__", _binary(_ufunc)[0])
+for _name, _ufunc in UNARY_OPERATORS.items():
+    setattr(Tracer, f"__{_name}__", _unary(_ufunc))
+
+
+def _divmod(self: Tracer, other: Any) -> Any:
+    return (self // other, self % other) if is_operand(other) else NotImplemented
+
+
+def _rdivmod(self: Tracer, other: Any) -> Any:
+    return (other // self, other % self) if is_operand(other) else NotImplemented
+
+
+def _round(self: Tracer, ndigits: int | None = None) -> Any:
+    if ndigits is None and self.scalar:  # Python's round() to an int, which needs the value
+        from .diagnostics import scalar_value
+
+        return round(scalar_value(self, "round"))
+    return self.round(0 if ndigits is None else ndigits)
+
+
+Tracer.__divmod__ = _divmod  # type: ignore[attr-defined]
+Tracer.__rdivmod__ = _rdivmod  # type: ignore[attr-defined]
+Tracer.__round__ = _round  # type: ignore[attr-defined]
