@@ -199,7 +199,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         src = np.complex128(src)
     elif isinstance(src, float) and dst.dtype.kind in "iu":  # NaN too, which an assignment refuses
         src = wrapped_scalar(src, dst.dtype)
-    if type(src) is Tracer and views.same_memory(src, dst):
+    if type(src) is core.Tracer and views.same_memory(src, dst):
         return
     new = as_assigned(src, dst.dtype, dst.shape)
     if where is not True:
