@@ -207,3 +207,22 @@ def test_flat():
         return x.flat[2], len(x.flat)
 
     check(f, x, may_refuse=True)
+
+
+@pytest.mark.parametrize("value", [np.ones(1), np.ones((1, 1)), np.ones(0), [1.0], np.float64(2), 3])
+@pytest.mark.parametrize("key", [0, (0,), np.int64(1), np.array(1), (0, Ellipsis), (None, 0)])
+def test_an_element_takes_no_array_unless_numpy_lets_it(key, value):
+    def put(x, value):
+        x[key] = value
+        return x
+
+    check(put, np.zeros(3), value)
+
+
+@pytest.mark.parametrize("value", [np.ones(1), np.float64(2)])
+def test_an_element_at_a_traced_index_takes_no_array_unless_numpy_lets_it(value):
+    def put(x, i, value):
+        x[i] = value
+        return x
+
+    check(put, np.zeros(3), np.int64(1), value)

@@ -26,8 +26,10 @@ from .operands import (
     has_tracer,
     is_tracer,
     known,
+    ndim_of,
     operand,
     reshape_to,
+    shape_of,
     unsupported,
 )
 from .promotion import BOOL, INT64, assigned_scalar, is_python_scalar
@@ -415,9 +417,17 @@ def setitem(x: Any, key: Any, value: Any) -> None:
             return
         if masked.find((value,)) is not None:
             raise value.error()
+    if (isinstance(value, list | tuple) or ndim_of(value)) and _is_element(x, key):
+        # NumPy's rule, which has changed between versions, by its own words
+        np.zeros(1, x.dtype)[0] = np.zeros((1,) if isinstance(value, list | tuple) else shape_of(value), x.dtype)
     plan = make_plan(x.shape, key)
     view = basic_view(x, plan, lazy=True)
     if not plan.indices:
+        if isinstance(value, list | tuple) and ndim_of(value := operand(value)) > view.ndim:
+            raise ValueError(
+                "setting an array element with a sequence. The requested array would exceed the maximum number of "
+                f"dimension of {view.ndim}."
+            )
         assign(view, value)
         return
     kept = [n for i, n in enumerate(view.shape) if i not in plan.axes]
@@ -426,6 +436,16 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if 0 in shape:
         return
     views.write(view, scatter(view, plan.indices, plan.axes, plan.position, value, "set"))
+
+
+def _is_element(x: Any, key: Any) -> bool:
+    """Whether the index is one integer for each axis."""
+    items = key if isinstance(key, tuple) else (key,)
+    return len(items) == x.ndim and all(
+        isinstance(i, int | np.integer) and not isinstance(i, bool)
+        or isinstance(i, np.ndarray) and ndim_of(i) == 0 and i.dtype.kind in "iu"
+        for i in items
+    )  # fmt: skip
 
 
 def scatter(x: Any, indices: Sequence[Any], axes: Sequence[int], position: int, update: Any, op: str) -> Any:
