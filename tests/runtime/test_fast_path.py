@@ -74,3 +74,38 @@ def test_inside_another_trace_the_program_is_inlined():
     outer = wb.jit(lambda x: inner(x) * 2 + inner(X))
     np.testing.assert_allclose(outer(X), 2 * (np.sqrt(X) + 1) + np.sqrt(X) + 1, rtol=1e-15)
     assert "sqrt" in str(wb.make_jaxpr(lambda x: inner(x))(X))
+
+
+def test_arguments_that_are_left_out_or_too_many_miss():
+    call = fast_call((X, 2), lambda x: (x,), 0, None, floats_are_traced=True)
+    assert call is not None and call(X, 2) is X
+    assert call(X) is MISS and call() is MISS and call(X, 2, None) is MISS
+
+
+def test_read_only_arguments_hit_where_they_were_read_only_before():
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    call = fast_call((X,), lambda x: (x,), 0, None, floats_are_traced=True)
+    assert call is not None and call(frozen) is MISS  # the slow path knows what to do
+    call = fast_call((frozen,), lambda x: (x,), 0, None, floats_are_traced=True)
+    assert call is not None and call(frozen) is frozen and call(X) is X
+    f = wb.jit(lambda x: x * 2)
+    for x in (X, frozen, X, frozen, np.broadcast_to(X, (2, 12))[1]):
+        np.testing.assert_array_equal(f(x), X * 2)
+
+
+def test_a_chosen_device_is_asked_from_then_on():
+    chosen = set()
+    call = fast_call((X,), lambda x: (x,), 0, None, floats_are_traced=True, elsewhere=chosen)
+    assert call is not None and call(X) is X
+    chosen.add("cuda:0")
+    assert call(X) is MISS
+
+
+def test_defaults_of_the_function_are_its_own():
+    f = wb.jit(lambda x, n=None, scale=2.0: x * scale if n is None else x * n)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(X), X * 2)
+        np.testing.assert_array_equal(f(X, None), X * 2)
+        np.testing.assert_array_equal(f(X, 3), X * 3)
+        np.testing.assert_array_equal(f(X, None, 5.0), X * 5)

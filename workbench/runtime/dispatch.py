@@ -39,7 +39,7 @@ from .arguments import (
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen
 from .executable import Executable, has_written
-from .fast_path import MISS, fast_call
+from .fast_path import MISS, fast_call, missed
 from .function_parts import FunctionParts
 from .log import logger
 from .loops import LoopAbortedError
@@ -56,7 +56,7 @@ class Specialisation:
     capture_keys: tuple[tuple, ...]
     # Where the result is one new array and nothing else needs care, the position of that array; else None.
     direct: int | None = None
-    fast: tuple[int, Callable[..., Any] | None] | None = None  # made at its second call: `fast_call`, for N arguments
+    fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
     trial: Trial | None = None  # while it is not known whether NumPy is faster
 
     def __post_init__(self) -> None:
@@ -156,7 +156,7 @@ class CompiledFunction:
         self.strict = strict
         self.n_traces = 0
         self._state = _State()
-        self._fast: tuple[int, Callable[..., Any]] | None = None  # of the latest call, with its number of arguments
+        self._fast: Callable[..., Any] = missed  # of the latest call's version
         self._plain = not self.static_argnums and not self.static_argnames
         self.device = None if device is None else canonical(device)
         self.auto_device = auto_device
@@ -190,21 +190,20 @@ class CompiledFunction:
     # ---- the call ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            try:
+                result = self._fast(*args)
+            except Exception:
+                if self.is_strict:
+                    raise
+                self._fast = missed
+                return self._call_slowly(args, kwargs)
+            if result is not MISS:
+                return result
         if (device_choices or self._moves) and not self._settled and current_trace() is None:
             there = self.where()
             if there is not self:
                 return self._call_there(there, args, kwargs)
-        fast = self._fast
-        if fast is not None and fast[0] == len(args) and not kwargs and current_trace() is None:
-            try:
-                result = fast[1](*args)
-            except Exception:
-                if self.is_strict:
-                    raise
-                self._fast = None
-                return self._call_slowly(args, kwargs)
-            if result is not MISS:
-                return result
         if self._plain and not kwargs and current_trace() is None:
             key: list[Any] = []
             leaves: list[Any] = []
@@ -245,10 +244,11 @@ class CompiledFunction:
         if entry.fast is None and entry.direct is not None:
             is_current = entry.is_current if entry.traced.guards else None
             run, floats = entry.compilation.executable.run, not self.keep_python_scalars
-            call = fast_call(args, run, entry.direct, is_current, floats_are_traced=floats)
-            entry.fast = len(args), call
-        if entry.fast is not None and entry.fast[1] is not None:
-            self._fast = entry.fast  # type: ignore[assignment]  # its function is there
+            elsewhere = () if self._settled else device_choices
+            call = fast_call(args, run, entry.direct, is_current, floats_are_traced=floats, elsewhere=elsewhere)
+            entry.fast = missed if call is None else call
+        if entry.fast is not None and (self._settled or not self._moves):
+            self._fast = entry.fast
 
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if current_trace() is not None:

@@ -1,12 +1,12 @@
 """The fast path of a call: one generated function that tests whether the arguments are those of a specialisation.
 
-For two arrays and a float it reads like this:
+For two arrays and a float it reads like this (`carray`: C-contiguous, aligned and writeable, in one look-up):
 
-    def call(a0, a1, a2):
+    def call(a0=MISS, a1=MISS, a2=MISS, *rest):
         if (
-            type(a0) is ndarray and a0.dtype is dtype0 and a0.shape == shape0 and a0.flags.num & 0x101 == 0x101
-            and type(a1) is ndarray and a1.dtype is dtype1 and a1.shape == shape1 and a1.flags.num & 0x101 == 0x101
-            and type(a2) is float
+            type(a0) is ndarray and a0.dtype is dtype0 and a0.shape == shape0 and a0.flags.carray
+            and type(a1) is ndarray and a1.dtype is dtype1 and a1.shape == shape1 and a1.flags.carray
+            and type(a2) is float and not rest and not open.traces and not elsewhere
         ):
             return run(a0, a1, asarray(a2))[0]
         return MISS
@@ -14,14 +14,20 @@ For two arrays and a float it reads like this:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
+from ..frontend.recording import open_traces
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES
 
 MISS = object()
+
+
+def missed(*_: Any) -> Any:
+    """The fast path of a function that has none."""
+    return MISS
 
 
 def fast_call(
@@ -31,11 +37,13 @@ def fast_call(
     is_current: Callable[[], bool] | None,
     *,
     floats_are_traced: bool,
+    elsewhere: Collection[str] = (),
 ) -> Callable[..., Any] | None:
-    """`call(*args)`: the result number `direct` of `run` for arguments like `args`, or MISS for others. is_current:
-    what else must hold, if anything. None where the arguments are of other kinds than C-contiguous arrays, floats and
-    static values."""
+    """`call(*args)`: the result number `direct` of `run` for arguments like `args`, or MISS for others and inside a
+    trace. is_current: what else must hold, if anything; elsewhere: what must be empty. None where the arguments are of
+    other kinds than C-contiguous arrays, floats and static values."""
     scope: dict[str, Any] = {"ndarray": np.ndarray, "asarray": np.asarray, "run": run, "MISS": MISS}
+    scope["open"], scope["elsewhere"] = open_traces(), elsewhere
     tests: list[str] = []
     passed: list[str] = []
     good = C_CONTIGUOUS | ALIGNED
@@ -43,10 +51,8 @@ def fast_call(
         kind = type(arg)
         if kind is np.ndarray and arg.flags.num & good == good:
             scope[f"dtype{i}"], scope[f"shape{i}"] = arg.dtype, arg.shape
-            tests.append(
-                f"type(a{i}) is ndarray and a{i}.dtype is dtype{i} and a{i}.shape == shape{i} "
-                f"and a{i}.flags.num & {good} == {good}"
-            )
+            in_order = f"a{i}.flags.carray" if arg.flags.carray else f"a{i}.flags.num & {good} == {good}"
+            tests.append(f"type(a{i}) is ndarray and a{i}.dtype is dtype{i} and a{i}.shape == shape{i} and {in_order}")
             passed.append(f"a{i}")
         elif kind is float and floats_are_traced:
             tests.append(f"type(a{i}) is float")
@@ -56,11 +62,14 @@ def fast_call(
             tests.append(f"type(a{i}) is kind{i} and a{i} == value{i}")
         else:
             return None
+    tests.append("not rest and not open.traces")
+    if not isinstance(elsewhere, tuple):
+        tests.append("not elsewhere")
     if is_current is not None:
         scope["is_current"] = is_current
         tests.append("is_current()")
-    parameters = ", ".join(f"a{i}" for i in range(len(args)))
+    parameters = ", ".join([*(f"a{i}=MISS" for i in range(len(args))), "*rest"])
     body = f"        return run({', '.join(passed)})[{direct}]\n"
-    source = f"def call({parameters}):\n    if {' and '.join(tests) or 'True'}:\n{body}    return MISS\n"
+    source = f"def call({parameters}):\n    if {' and '.join(tests)}:\n{body}    return MISS\n"
     exec(compile(source, "<workbench call>", "exec"), scope)
     return scope["call"]
