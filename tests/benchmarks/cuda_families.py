@@ -76,7 +76,7 @@ def mandelbrot(xp: Any, x: Any, y: Any) -> Any:
     for _ in range(30):
         a, b = a * a - b * b + x, 2.0 * a * b + y
         inside = a * a + b * b < 4.0
-        a, b, n = xp.where(inside, a, 2.0), xp.where(inside, b, 2.0), n + xp.where(inside, 1.0, 0.0)
+        a, b, n = xp.where(inside, a, 2.0), xp.where(inside, b, 2.0), xp.where(inside, n + 1.0, n)
     return n
 
 

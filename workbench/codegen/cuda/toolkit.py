@@ -14,6 +14,7 @@ import shutil
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numba.np.numpy_support import as_dtype
 
 from ...errors import BackendError, DeviceError
 from ..kernel import Kernel
@@ -140,6 +142,22 @@ def _simulator() -> tuple[Any, Any]:
     return jit, FakeCUDAArray
 
 
+_shared_arrays: weakref.WeakKeyDictionary[Any, dict[int, np.ndarray]] = weakref.WeakKeyDictionary()
+_shared_lock = threading.Lock()
+
+
+def _shared_array(shared: Any, shape: int, dtype: Any) -> np.ndarray:
+    """`cuda.shared.array`, which two threads of the simulator might allocate twice. One call a line, as there."""
+    if shape == 0:
+        return shared.array(shape, dtype)  # dynamic memory is there already
+    line = sys._getframe(1).f_lineno
+    with _shared_lock:
+        arrays = _shared_arrays.setdefault(shared, {})
+        if line not in arrays:
+            arrays[line] = np.empty(shape, as_dtype(dtype))
+        return arrays[line]
+
+
 def simulated(source: str, name: str, functions: Mapping[str, Any], numpy: Any) -> Callable[..., None]:
     """A kernel under numba's simulator: `run(grid, block, shared_bytes, *args)`, with ndarrays as arrays of the device.
 
@@ -149,6 +167,8 @@ def simulated(source: str, name: str, functions: Mapping[str, Any], numpy: Any) 
 
     jit, array = _simulator()
     scope: dict[str, Any] = {"np": numpy, "types": types, "cuda": cuda, "errstate": np.errstate, **functions}
+    scope["shared_array"] = _shared_array
+    source = source.replace("cuda.shared.array(", "shared_array(cuda.shared, ")
     exec(compile(source, f"<workbench kernel {name}>", "exec"), scope)
     # Each thread of the simulator is one of Python's, with a floating-point state of its own.
     quiet = f"def simulated_kernel(*args):\n    with errstate(all='ignore'):\n        {name}(*args)\n"
