@@ -179,7 +179,7 @@ def sobel_edges(image):
 
 @program(lambda rng, n: (rng.integers(0, 256, (n, n, 3), dtype=np.uint8),), 12, 700)
 def equalise_and_threshold(image):
-    grey = (image @ np.array([0.2989, 0.5870, 0.1140])).astype(np.uint8)
+    grey = ((image.astype(np.int64) @ np.array([77, 150, 29])) >> 8).astype(np.uint8)
     histogram = np.bincount(grey.ravel(), minlength=256)
     cdf = histogram.cumsum()
     low = cdf[np.argmax(cdf > 0)]

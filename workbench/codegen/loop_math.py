@@ -105,6 +105,11 @@ def same_length(a, b):
         raise ValueError
 
 
+@njit(error_model="numpy", forceinline=True)
+def close(a, b, rtol, atol):
+    return (abs(a - b) <= atol + rtol * abs(b)) & math.isfinite(b) | (a == b)
+
+
 # ---- elements of arrays; indices are known to lie inside ----
 
 

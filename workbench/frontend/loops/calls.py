@@ -84,7 +84,7 @@ NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow")},
     math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
     np.outer: "outer", np.roll: "roll", np.arange: "arange", np.clip: "clip",
-    np.transpose: "transpose",
+    np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod",
 }  # fmt: skip
 
 
@@ -105,6 +105,9 @@ class Calls(Rearranging):
             if isinstance(base.type.value, np.ufunc) and node.func.attr == "outer" and len(node.args) == 2:
                 ufunc = base.type.value
                 return self._outer_of(lambda v: self._ufunc(ufunc, v), *(self.value(a) for a in node.args))
+            if isinstance(base.type.value, np.ufunc) and node.func.attr == "accumulate" and len(node.args) == 1:
+                ufunc = base.type.value
+                return self.accumulated(lambda v: self._ufunc(ufunc, v), self.value(node.args[0]))
         function = self.static(node.func)
         if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
             return self.user_function(function, node)
@@ -123,6 +126,10 @@ class Calls(Rearranging):
             return self._created(function, args, keywords)
         if function is np.roll and "axis" in keywords and len(args) == 2:
             return self._call_roll(args[0], args[1], keywords["axis"])
+        if function in (np.allclose, np.isclose):
+            return self._close(function, args, keywords)
+        if function is np.concatenate and len(args) == 1 and not keywords:
+            return self.concatenated(args[0])
         if function in REDUCTIONS:
             return self.reduction(REDUCTIONS[function], args, keywords)
         if keywords:
@@ -404,6 +411,29 @@ class Calls(Rearranging):
         if any(type(k) is not int or not -n <= k < n for k in numbers) or len({k % n for k in numbers}) < len(numbers):
             raise UntranslatableError("an axis that is not written out")
         return tuple(sorted(k % n for k in numbers)), keepdims
+
+    def _call_cumsum(self, value: Value) -> Value:
+        return self.accumulated(lambda v: binary("+", v[0], v[1]), value)
+
+    def _call_cumprod(self, value: Value) -> Value:
+        return self.accumulated(lambda v: binary("*", v[0], v[1]), value)
+
+    def _close(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
+        """NumPy's definition: `abs(a - b) <= atol + rtol * abs(b)`, b finite, or both equal."""
+        given = dict(zip(("a", "b", "rtol", "atol"), args, strict=False)) | keywords
+        if len(given) != len(args) + len(keywords) or not {"a", "b"} <= set(given) <= {"a", "b", "rtol", "atol"}:
+            raise UntranslatableError(f"{name_of(function)}() with these arguments")
+        rtol, atol = given.get("rtol", literal(1e-5)), given.get("atol", literal(1e-8))
+
+        def close(v: Sequence[Value]) -> Value:
+            if any(not isinstance(x.type, Number) or x.type.dtype not in (F64, I64) for x in v):
+                raise UntranslatableError(f"{name_of(function)}() of these types")
+            return Value(f"close({', '.join(cast(x, F64) for x in v)})", Number(BOOL))
+
+        found = self.pointwise(close, given["a"], given["b"], rtol, atol)
+        if function is np.isclose or isinstance(found.type, Number):
+            return found
+        return self.reduction("all", [found], {})
 
     def _call_clip(self, value: Value, low: Value, high: Value) -> Value:
         return self._ufunc(np.minimum, [self._ufunc(np.maximum, [value, low]), high])

@@ -209,13 +209,13 @@ class Scope(Arrays):
             raise UntranslatableError(f"a product of arrays of {dtype.name}")
         a, b = self.array(a), self.array(b)
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
-        self.facts.count(*x.shape)
-        self.facts.count(*y.shape)
-        self.facts.several = True
+        self.facts.arrays = self.facts.several = True
         sizes = (*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
-        self.facts.product = max(
-            self.facts.product, math.prod(n or 0 for n in sizes) if None not in sizes else math.inf
-        )
+        product = math.prod(n or 0 for n in sizes) if None not in sizes else math.inf
+        if x.ndim == y.ndim == 2:
+            self.facts.product = max(self.facts.product, product)
+        else:
+            self.facts.matrix = max(self.facts.matrix, product)
         if x.ndim == y.ndim == 1:
             return Value(f"dot({left}, {right})", Number(dtype))
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))

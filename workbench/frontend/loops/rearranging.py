@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .arrays import Compute
+from .arrays import Compute, scalar_name
 from .expressions import Scope
-from .operators import binary, index
+from .operators import binary, cast, index
 from .types import I64, LAZY, Array, Lazy, Number, UntranslatableError, Value, literal
 
 
@@ -85,3 +85,65 @@ class Rearranging(Scope):
         self.facts.partial = self.facts.partial or known is None
         lazy = Lazy((size,), lambda i: Value(f"np.int64({low} + {i[0]})", Number(I64)), ())
         return Value(LAZY, Array(I64, (known,)), lazy=lazy)
+
+    def accumulated(self, compute: Compute, value: Value) -> Value:
+        """`ufunc.accumulate` of an array of one axis."""
+        kind = value.type
+        if not isinstance(kind, Array) or kind.ndim != 1 or kind.dtype.kind not in "iuf" or kind.dtype.itemsize < 8:
+            raise UntranslatableError("an accumulation of this array")
+        lazy = self.elements(value)
+        out = self.empty(lazy.sizes, kind.dtype)
+        so_far = self.temporary()
+        number = Number(kind.dtype)
+
+        def body(i: list[str]) -> None:
+            element = Value(self.early(lazy.at(i).text), number)
+            following = compute((Value(so_far, number), element))
+            if following.type != number:
+                raise UntranslatableError("an accumulation that changes the type")
+            self.line(f"{so_far} = {following.text} if {i[0]} else {element.text}")
+            self.put(out, i, so_far)
+
+        self.line(f"{so_far} = {scalar_name(kind.dtype)}(0)")
+        self.nest(lazy.sizes, body)
+        self.facts.several = True
+        return Value(out, Array(kind.dtype, kind.shape))
+
+    def concatenated(self, value: Value) -> Value:
+        """`np.concatenate` of arrays of one axis, and of lists of numbers."""
+        pieces = value.literal if isinstance(value.literal, tuple) else ()
+        parts: list[tuple[list[Value], Lazy | None]] = []  # numbers, or an array's elements
+        dtypes: list[np.dtype] = []
+        known: list[int | None] = []
+        for piece in pieces:
+            kind = piece.type
+            if isinstance(kind, Array) and kind.ndim == 1:
+                parts.append(([], self.elements(piece)))
+                dtypes.append(kind.dtype)
+                known.append(kind.shape[0])
+                continue
+            numbers = list(piece.literal) if isinstance(piece.literal, tuple) else []
+            dtypes += [v.type.dtype for v in numbers if isinstance(v.type, Number)]
+            known.append(len(numbers))
+            parts.append((numbers, None))
+            if not numbers or any(not isinstance(v.type, Number) for v in numbers):
+                raise UntranslatableError("np.concatenate() of these arrays")
+        if all(lazy is None for _, lazy in parts):
+            raise UntranslatableError("np.concatenate() without arrays")
+        dtype = np.result_type(*dtypes)
+        lengths = [lazy.sizes[0] if lazy is not None else str(len(numbers)) for numbers, lazy in parts]
+        total = None if None in known else sum(k or 0 for k in known)
+        out = self.empty([" + ".join(lengths)], dtype)
+        first = "0"
+        for (numbers, lazy), length in zip(parts, lengths, strict=True):
+            for k, item in enumerate(numbers):
+                self.put(out, [f"{first} + {k}"], cast(item, dtype))
+            if lazy is not None:
+                self._copied(out, first, lazy, dtype)
+            first = f"{first} + {length}"
+        self.facts.count(total)
+        self.facts.several = True
+        return Value(out, Array(dtype, (total,)))
+
+    def _copied(self, out: str, first: str, lazy: Lazy, dtype: np.dtype) -> None:
+        self.nest(lazy.sizes, lambda i: self.put(out, [f"{first} + {i[0]}"], cast(lazy.at(i), dtype)))

@@ -44,7 +44,8 @@ from .types import (
 from .writing import MANY_ELEMENTS, Module
 
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
-FEW_PRODUCTS = 32_768  # up to here calling BLAS does
+FEW_PRODUCTS = 32_768  # multiplications of a matrix product: up to here calling BLAS does
+SMALL_MATRIX = 131_072  # elements, which a cache holds, so that a product with a vector is as fast here as in BLAS
 
 
 @dataclass(eq=False)
@@ -57,6 +58,7 @@ class Translated:
     outputs: list[tuple[str, Type, int]]  # variables: name, type, how many results
     prefer: bool
     only_elements: bool  # it computes with single numbers alone
+    nested: bool  # it holds loops of its own
 
 
 def translate(source: LoopSource, variables: Any, live: Sequence[str]) -> Translated:
@@ -226,9 +228,11 @@ class _Builder:
         scalar_only = not facts.arrays and not facts.elements
         # Slices that change their length would be written out, one by one.
         few = MANY_ELEMENTS if facts.rows else FEW_ELEMENTS
-        small = (facts.rows or facts.several) and facts.largest <= few and facts.product <= FEW_PRODUCTS
+        small = (facts.rows or facts.several) and facts.largest <= few
+        small = small and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
         prefer = facts.partial or small or (facts.elements or scalar_only) and not facts.many
-        return Translated(program, inputs, written, outputs, prefer, not facts.arrays)
+        nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
+        return Translated(program, inputs, written, outputs, prefer, not facts.arrays, nested)
 
     def _changes_dtype(self, name: str) -> bool:
         """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""

@@ -25,6 +25,7 @@ class Facts:
     largest_known: float = 0  # of those whose lengths are known
     masked: bool = False  # picks elements by masks, so that lengths are not known, but bounded by those that are
     product: float = 0  # multiplications of the largest matrix product
+    matrix: float = 0  # elements of the largest matrix that a vector is multiplied with
 
     @property
     def many(self) -> bool:
