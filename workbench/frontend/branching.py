@@ -454,7 +454,7 @@ def for_(
     n = _length(iterable)
     step = _as_step(source, variables, live) if trace is not None and n > 1 else None
     # A few operations on arrays are better written out, where they fuse with what stands around them.
-    if step is not None and _prefers(step) and (n > MAX_UNROLL or step.only_elements):
+    if step is not None and _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested):
         emit_loop(step, variables, "for")
         return
     if step is not None:
