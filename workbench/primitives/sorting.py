@@ -33,7 +33,7 @@ def sort_impl(*xs: np.ndarray, dimension: int, is_stable: bool = True, num_keys:
 
 def sort_into(*xs: np.ndarray, dimension: int, is_stable: bool = True, num_keys: int = 1) -> tuple[np.ndarray, ...]:
     """The same, with the result of a single operand in its memory."""
-    if len(xs) > 1:
+    if len(xs) != 1:
         return sort_impl(*xs, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
     xs[0].sort(axis=dimension, stable=is_stable)
     return xs

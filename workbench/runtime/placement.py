@@ -289,10 +289,10 @@ class _Placer:
             self.intermediate.update(eqn.outvars)
         if eqn.primitive.name == "numpy_call":  # it may hand out what it is given
             self.pinned.update(eqn.outvars)
-        if not isinstance(lowering, LibraryCall) or lowering.in_place is None or len(eqn.outvars) > 1:
+        if not isinstance(lowering, LibraryCall) or lowering.in_place is None or len(eqn.outvars) != 1:
             return
         base, *others = eqn.invars
-        (out,) = eqn.outvars
+        out = eqn.outvars[0]
         if not isinstance(base, Var) or not self._is_free(base, position, out):
             return
         if any(isinstance(v, Var) and self._root(v) is self._root(base) for v in others):
