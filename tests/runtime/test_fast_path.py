@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import optree
 import pytest
 
 import workbench as wb
-from workbench.runtime.fast_path import MISS, fast_call
+from workbench.runtime.fast_path import MISS, ResultText, fast_call
 
 X = np.linspace(0.0, 1.0, 12)
+FIRST = ResultText("r[0]", {})
 
 
 def test_only_arguments_of_the_same_kind_hit():
-    call = fast_call((X, 2.0, 3), lambda *arrays: (arrays,), 0, None, floats_are_traced=True)
+    call = fast_call((X, 2.0, 3), lambda *arrays: (arrays,), FIRST, None, floats_are_traced=True)
     assert call is not None
     (x, factor) = call(X, 2.5, 3)
     assert x is X and factor == 2.5 and isinstance(factor, np.ndarray)
@@ -27,7 +29,7 @@ def test_only_arguments_of_the_same_kind_hit():
 
 def test_a_guard_that_fails_misses():
     current = True
-    call = fast_call((X,), lambda x: (x,), 0, lambda: current, floats_are_traced=True)
+    call = fast_call((X,), lambda x: (x,), FIRST, lambda: current, floats_are_traced=True)
     assert call is not None and call(X) is X
     current = False
     assert call(X) is MISS
@@ -35,7 +37,7 @@ def test_a_guard_that_fails_misses():
 
 @pytest.mark.parametrize("args", [([1.0],), ({"a": X},), (1j,), (np.float64(1),), (X[::2],)])
 def test_other_arguments_have_no_fast_path(args):
-    assert fast_call(args, lambda *a: a, 0, None, floats_are_traced=True) is None
+    assert fast_call(args, lambda *a: a, FIRST, None, floats_are_traced=True) is None
 
 
 def test_shapes_dtypes_and_statics_that_alternate():
@@ -59,6 +61,42 @@ def test_a_captured_value_that_changes_is_seen():
         np.testing.assert_array_equal(f(X), X + 5)
 
 
+RESULTS = {
+    "a number": lambda x: x.sum(),
+    "a Python number": lambda x: x.sum().item() if isinstance(x, float) else len(x) * 2,
+    "an array of rank 0": lambda x: np.asarray(x.sum()),
+    "a pair": lambda x: (x + 1, x.max()),
+    "a list": lambda x: [x + 1, None, "text", x.argmin(), 3],
+    "a dict": lambda x: {"b": x * 2, "a": (x.mean(), [x > 0])},
+    "one": lambda x: (x - 1,),
+    "none": lambda x: None,
+    "an empty tuple": lambda x: (),
+    "twice the same": lambda x: (y := x + 1, y),
+    "equal ones": lambda x: (x + 1, x + 1),
+    "a view of a result": lambda x: (y := x + 1, y[2:]),
+    "an argument": lambda x: (x, x + 1),
+    "a view of an argument": lambda x: (x[1:], x.sum()),
+    "a constant": lambda x: (np.arange(3), x * 1),
+}
+
+
+@pytest.mark.parametrize("f", RESULTS.values(), ids=RESULTS)
+def test_results_of_all_kinds_are_those_of_the_first_call(f):
+    def facts(result):
+        leaves, tree = optree.tree_flatten(result, none_is_leaf=True)
+        shared = [np.may_share_memory(a, b) for a in leaves for b in (X, *leaves) if isinstance(a, np.ndarray)]
+        same = [a is b for a in leaves for b in leaves if isinstance(a, np.ndarray)]
+        return tree, [type(x) for x in leaves], [getattr(x, "flags", None) and x.flags.writeable for x in leaves], \
+            shared, same  # fmt: skip
+
+    compiled = wb.jit(f)
+    expected = f(X)
+    for _ in range(4):
+        found = compiled(X)
+        assert facts(found) == facts(expected)
+        np.testing.assert_equal(found, expected)
+
+
 def test_results_are_fresh_arrays():
     f = wb.jit(lambda x: x + 1)
     results = [f(X) for _ in range(5)]
@@ -77,7 +115,7 @@ def test_inside_another_trace_the_program_is_inlined():
 
 
 def test_arguments_that_are_left_out_or_too_many_miss():
-    call = fast_call((X, 2), lambda x: (x,), 0, None, floats_are_traced=True)
+    call = fast_call((X, 2), lambda x: (x,), FIRST, None, floats_are_traced=True)
     assert call is not None and call(X, 2) is X
     assert call(X) is MISS and call() is MISS and call(X, 2, None) is MISS
 
@@ -85,9 +123,9 @@ def test_arguments_that_are_left_out_or_too_many_miss():
 def test_read_only_arguments_hit_where_they_were_read_only_before():
     frozen = X.copy()
     frozen.flags.writeable = False
-    call = fast_call((X,), lambda x: (x,), 0, None, floats_are_traced=True)
+    call = fast_call((X,), lambda x: (x,), FIRST, None, floats_are_traced=True)
     assert call is not None and call(frozen) is MISS  # the slow path knows what to do
-    call = fast_call((frozen,), lambda x: (x,), 0, None, floats_are_traced=True)
+    call = fast_call((frozen,), lambda x: (x,), FIRST, None, floats_are_traced=True)
     assert call is not None and call(frozen) is frozen and call(X) is X
     f = wb.jit(lambda x: x * 2)
     for x in (X, frozen, X, frozen, np.broadcast_to(X, (2, 12))[1]):
@@ -96,7 +134,7 @@ def test_read_only_arguments_hit_where_they_were_read_only_before():
 
 def test_a_chosen_device_is_asked_from_then_on():
     chosen = set()
-    call = fast_call((X,), lambda x: (x,), 0, None, floats_are_traced=True, elsewhere=chosen)
+    call = fast_call((X,), lambda x: (x,), FIRST, None, floats_are_traced=True, elsewhere=chosen)
     assert call is not None and call(X) is X
     chosen.add("cuda:0")
     assert call(X) is MISS

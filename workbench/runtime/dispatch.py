@@ -39,7 +39,7 @@ from .arguments import (
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen
 from .executable import Executable, has_written
-from .fast_path import MISS, fast_call, missed
+from .fast_path import MISS, ResultText, fast_call, missed, result_text
 from .function_parts import FunctionParts
 from .log import logger
 from .loops import LoopAbortedError
@@ -54,8 +54,9 @@ class Specialisation:
     traced: Traced
     compilation: Compilation
     capture_keys: tuple[tuple, ...]
-    # Where the result is one new array and nothing else needs care, the position of that array; else None.
-    direct: int | None = None
+    # The result, where nothing is written back and no result needs care, as text and as a function.
+    result: ResultText | None = None
+    finish: Callable[[tuple], Any] | None = None
     fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
     trial: Trial | None = None  # while it is not known whether NumPy is faster
 
@@ -66,13 +67,9 @@ class Specialisation:
             self.trial = Trial()
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
-        leaves = traced.out_leaves
-        simple = not (traced.captures or traced.writes) and traced.out_tree is None and len(leaves) == 1
-        if simple and leaves[0].kind == "array":
-            (leaf,) = leaves
-            is_view = leaf.base_input is not None or leaf.base_outvar is not None
-            if leaf.outvar is not None and not is_view and plan.outvars[leaf.outvar] not in owned:
-                self.direct = leaf.outvar
+        if not (traced.captures or traced.writes):
+            self.result = result_text(traced.outputs, plan.outvars, owned)
+            self.finish = self.result.function() if self.result is not None else None
 
     def is_current(self) -> bool:
         """Whether the values that the trace captured are what they were (arrays: their types)."""
@@ -231,8 +228,8 @@ class CompiledFunction:
                     if type(entry) is Specialisation and entry.is_usable(leaves):
                         self._remember(entry, args)
                         try:
-                            if entry.direct is not None and only_arrays:
-                                return entry.compilation.executable.run(*leaves)[entry.direct]
+                            if entry.finish is not None and only_arrays:
+                                return entry.finish(entry.compilation.executable.run(*leaves))
                             return entry.call(leaves)
                         except Exception as error:
                             if self.is_strict or has_written(error):
@@ -241,11 +238,11 @@ class CompiledFunction:
 
     def _remember(self, entry: Specialisation, args: tuple) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
-        if entry.fast is None and entry.direct is not None:
+        if entry.fast is None and entry.result is not None:
             is_current = entry.is_current if entry.traced.guards else None
             run, floats = entry.compilation.executable.run, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
-            call = fast_call(args, run, entry.direct, is_current, floats_are_traced=floats, elsewhere=elsewhere)
+            call = fast_call(args, run, entry.result, is_current, floats_are_traced=floats, elsewhere=elsewhere)
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast

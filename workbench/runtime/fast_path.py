@@ -8,18 +8,23 @@ For two arrays and a float it reads like this (`carray`: C-contiguous, aligned a
             and type(a1) is ndarray and a1.dtype is dtype1 and a1.shape == shape1 and a1.flags.carray
             and type(a2) is float and not rest and not open.traces and not elsewhere
         ):
-            return run(a0, a1, asarray(a2))[0]
+            r = run(a0, a1, asarray(a2))
+            return r[0], r[1].item()
         return MISS
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import optree
 
+from ..frontend.outputs import OutLeaf, Outputs
 from ..frontend.recording import open_traces
+from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES
 
 MISS = object()
@@ -30,19 +35,62 @@ def missed(*_: Any) -> Any:
     return MISS
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class ResultText:
+    """What a call returns, as an expression of `r`, the results of the program, and of the names in `scope`."""
+
+    text: str
+    scope: dict[str, Any]
+
+    def function(self) -> Callable[[Sequence[np.ndarray]], Any]:
+        return eval(f"lambda r: {self.text}", dict(self.scope))
+
+
+def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[Atom]) -> ResultText | None:
+    """The expression for results that are numbers, static values and new arrays. None where one is a view, or the
+    memory of an argument, a constant or another result: these need care. foreign: variables whose memory others know.
+    """
+    scope: dict[str, Any] = {}
+    arrays = [leaf.outvar for leaf in outputs.leaves if leaf.kind == "array" and leaf.outvar is not None]
+    if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
+        return None
+    if any(_needs_care(leaf) for leaf in outputs.leaves):
+        return None
+    texts = [_leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
+    tree = outputs.tree
+    if tree is None:
+        return ResultText(texts[0], scope)
+    listed = "".join(f"{text}, " for text in texts)
+    if tree.type in (tuple, list) and all(child.is_leaf() for child in tree.children()):
+        return ResultText(f"({listed})" if tree.type is tuple else f"[{listed}]", scope)
+    scope |= {"unflatten": optree.tree_unflatten, "tree": tree}
+    return ResultText(f"unflatten(tree, [{listed}])", scope)
+
+
+def _needs_care(leaf: OutLeaf) -> bool:
+    return leaf.same_as is not None or leaf.base_input is not None or leaf.base_outvar is not None
+
+
+def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:
+    if leaf.outvar is None:
+        scope[f"static{i}"] = leaf.value
+        return f"static{i}"
+    return f"r[{leaf.outvar}]" + {"array": "", "scalar": "[()]", "python": ".item()"}[leaf.kind]
+
+
 def fast_call(
     args: tuple,
     run: Callable[..., tuple],
-    direct: int,
+    result: ResultText,
     is_current: Callable[[], bool] | None,
     *,
     floats_are_traced: bool,
     elsewhere: Collection[str] = (),
 ) -> Callable[..., Any] | None:
-    """`call(*args)`: the result number `direct` of `run` for arguments like `args`, or MISS for others and inside a
-    trace. is_current: what else must hold, if anything; elsewhere: what must be empty. None where the arguments are of
-    other kinds than C-contiguous arrays, floats and static values."""
-    scope: dict[str, Any] = {"ndarray": np.ndarray, "asarray": np.asarray, "run": run, "MISS": MISS}
+    """`call(*args)`: the result of `run` for arguments like `args`, or MISS for others and inside a trace. is_current:
+    what else must hold, if anything; elsewhere: what must be empty. None where the arguments are of other kinds than
+    C-contiguous arrays, floats and static values."""
+    scope: dict[str, Any] = {"ndarray": np.ndarray, "asarray": np.asarray, "run": run, "MISS": MISS, **result.scope}
     scope["open"], scope["elsewhere"] = open_traces(), elsewhere
     tests: list[str] = []
     passed: list[str] = []
@@ -69,7 +117,7 @@ def fast_call(
         scope["is_current"] = is_current
         tests.append("is_current()")
     parameters = ", ".join([*(f"a{i}=MISS" for i in range(len(args))), "*rest"])
-    body = f"        return run({', '.join(passed)})[{direct}]\n"
+    body = f"        r = run({', '.join(passed)})\n        return {result.text}\n"
     source = f"def call({parameters}):\n    if {' and '.join(tests)}:\n{body}    return MISS\n"
     exec(compile(source, "<workbench call>", "exec"), scope)
     return scope["call"]
