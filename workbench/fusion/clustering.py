@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Pointwise
 from .access import Reader, is_index_map
 from .classify import VIEWS, Classes, classify, is_choosy
-from .cost import flops_per_element, is_expensive
+from .cost import MAX_KERNEL_EQNS, flops_per_element, is_expensive
 from .groups import Fit, Fitter, Group, Refusal, new_group
 from .plan import BranchStep, Cluster, Decision, LibraryStep, LoopStep, NumpyStep, Plan, Space, Step, ViewStep
 from .reasons import REASONS
@@ -27,28 +28,33 @@ CHEAP_FLOPS = 2.0
 MOST_REPETITIONS = 3
 
 
-def form_plan(jaxpr: Jaxpr, prefix: str = "", *, in_place: bool = True) -> Plan:
+def form_plan(
+    jaxpr: Jaxpr, prefix: str = "", *, in_place: bool = True, most_eqns: int = MAX_KERNEL_EQNS
+) -> Plan:  # fmt: skip
     """Group the equations of `jaxpr` (no `pjit` left in it) into the steps that compute it, whose ids begin with
-    `prefix`. in_place: whether kernels may write into arrays that hold something."""
-    clustering, plan = _planned(jaxpr, prefix, (), in_place)
+    `prefix`. in_place: whether kernels may write into arrays that hold something; most_eqns: the length of a kernel.
+    """
+    clustering, plan = _planned(jaxpr, prefix, (), in_place, most_eqns)
     repeated: set[Equation] = set()
     for _ in range(MOST_REPETITIONS):
         found = clustering.cheaper_to_repeat()
         if not found:
             break
         repeated |= found
-        clustering, other = _planned(jaxpr, prefix, repeated, in_place)
+        clustering, other = _planned(jaxpr, prefix, repeated, in_place, most_eqns)
         if _traffic(other) >= _traffic(plan):
             break
         plan = other
     return plan
 
 
-def _planned(jaxpr: Jaxpr, prefix: str, repeated: Iterable[Equation], in_place: bool) -> tuple[_Clustering, Plan]:
+def _planned(
+    jaxpr: Jaxpr, prefix: str, repeated: Iterable[Equation], in_place: bool, most_eqns: int
+) -> tuple[_Clustering, Plan]:
     """A clustering and its plan. Looking for cycles among all nodes takes time that grows with the square of a
     program's length: only where the quick way has missed one."""
     for thorough in (False, True):
-        clustering = _Clustering(jaxpr, prefix, repeated, in_place=in_place, thorough=thorough)
+        clustering = _Clustering(jaxpr, prefix, repeated, in_place=in_place, thorough=thorough, most_eqns=most_eqns)
         try:
             return clustering, clustering.plan()
         except _CycleError:
@@ -70,12 +76,12 @@ class _Clustering:
 
     def __init__(
         self, jaxpr: Jaxpr, prefix: str = "", repeated: Iterable[Equation] = (), *, in_place: bool = True,
-        thorough: bool = False,
+        thorough: bool = False, most_eqns: int = MAX_KERNEL_EQNS,
     ):  # fmt: skip
         self.jaxpr = jaxpr
         self.thorough = thorough
         self.prefix = prefix
-        self.in_place = in_place
+        self.options: dict[str, Any] = {"in_place": in_place, "most_eqns": most_eqns}
         self.classes: Classes = classify(jaxpr, in_place=in_place)
         self.classes.lazy.update(repeated)
         self.classes.kernel.difference_update(repeated)
@@ -84,7 +90,7 @@ class _Clustering:
         self.producer = self.reader.producer
         self.kept = self._kept()
         self.needed = self._needed()
-        self.fitter = Fitter(self.reader, self.order, self.needed, self.kept)
+        self.fitter = Fitter(self.reader, self.order, self.needed, self.kept, most_eqns)
         self.group_of: dict[Equation, Group] = {}
 
     # ---- what is read by whom ----
@@ -313,15 +319,13 @@ class _Clustering:
         params = eqn.params
         if eqn.primitive.name == "cond":
             step = name("B")
-            plans = (
-                form_plan(branch, f"{step}b{i}_", in_place=self.in_place) for i, branch in enumerate(params["branches"])
-            )
+            plans = (form_plan(branch, f"{step}b{i}_", **self.options) for i, branch in enumerate(params["branches"]))
             return BranchStep(step, eqn, tuple(plans))
         step = name("W")
         if eqn.primitive.name == "scan":
-            return LoopStep(step, eqn, form_plan(params["jaxpr"], f"{step}_", in_place=self.in_place))
-        condition = form_plan(params["cond_jaxpr"], f"{step}c_", in_place=self.in_place)
-        return LoopStep(step, eqn, form_plan(params["body_jaxpr"], f"{step}_", in_place=self.in_place), condition)
+            return LoopStep(step, eqn, form_plan(params["jaxpr"], f"{step}_", **self.options))
+        condition = form_plan(params["cond_jaxpr"], f"{step}c_", **self.options)
+        return LoopStep(step, eqn, form_plan(params["body_jaxpr"], f"{step}_", **self.options), condition)
 
     def _cluster(self, name: str, group: Group) -> Cluster:
         eqns = sorted({*group.eqns, *self.reader.lazy_closure(group.eqns)}, key=self.order.__getitem__)

@@ -9,6 +9,8 @@ from ..primitives.lowering import IndexMap, Pointwise, Reduction
 FLOPS_PER_BYTE = 1.0
 # LLVM's time grows faster than linearly with the length of a loop body.
 MAX_KERNEL_EQNS = 200
+# NVVM's does not, and what two kernels hand over goes through all of a GPU's memory.
+MAX_DEVICE_KERNEL_EQNS = 1000
 MAX_KERNEL_ARRAYS = 40
 # The same of a kernel that computes some values at several places: it pays less, and takes as long to compile.
 MAX_REPEATED_TEXT = 100

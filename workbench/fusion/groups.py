@@ -122,9 +122,13 @@ def new_group(position: int, eqn: Equation, reads: set[Var], separation: str, *,
 class Fitter:
     """Decides merges. needed: for each variable the equations that read it from memory or registers, lazily evaluated
     ones seen through; kept: variables that must reach memory for the program's results or other steps; order:
-    positions in the program."""
+    positions in the program; most_eqns: the length of a kernel."""
 
-    def __init__(self, reader: Reader, order: dict[Equation, int], needed: dict[Var, set[Equation]], kept: set[Var]):
+    def __init__(
+        self, reader: Reader, order: dict[Equation, int], needed: dict[Var, set[Equation]], kept: set[Var],
+        most_eqns: int = MAX_KERNEL_EQNS,
+    ):  # fmt: skip
+        self.most_eqns = most_eqns
         self.reader = reader
         self.order = order
         self.needed = needed
@@ -257,13 +261,12 @@ class Fitter:
                 return Refusal("WB314")
         return None
 
-    @staticmethod
-    def _growth(up: Group, down: Group, places: int) -> Refusal | None:
+    def _growth(self, up: Group, down: Group, places: int) -> Refusal | None:
         """Refuse kernels whose text would grow with every merge: shifted reads of shifted reads multiply."""
         length = places * up.length + down.length
         if places > 1 and length > MAX_REPEATED_TEXT:
             return Refusal("WB314")
-        return Refusal("WB317") if length > MAX_KERNEL_EQNS else None
+        return Refusal("WB317") if length > self.most_eqns else None
 
     def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], code: str) -> Fit | Refusal:
         """Map the loops of the smaller space onto the larger one."""

@@ -14,6 +14,7 @@ import numpy as np
 from ..codegen.kernel import Kernel
 from ..config import config
 from ..fusion import Plan, form_plan
+from ..fusion.cost import MAX_DEVICE_KERNEL_EQNS
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
 from .background import checkpoint
@@ -153,7 +154,7 @@ def compile_traced(
         from .cuda.memory import memory_of
 
         memory = memory_of(device)
-        plan = clock.time("form clusters", lambda: form_plan(jaxpr, in_place=False))
+        plan = clock.time("form clusters", lambda: form_plan(jaxpr, in_place=False, most_eqns=MAX_DEVICE_KERNEL_EQNS))
         kernels = clock.time("write kernels", lambda: device_kernels(plan, device))
         known = {name: is_written(kernel) for name, kernel in kernels.items()}
         names = getattr(traced, "input_names", ())

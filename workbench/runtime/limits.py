@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -74,7 +75,8 @@ def _measured_as(device: str) -> str:
 
 def _path(place: str):
     folder = cache_folder()
-    which = available_threads() if place == "cpu" else place.replace(":", "")
+    # Machines of one name may get another GPU.
+    which = available_threads() if place == "cpu" else re.sub(r"\W+", "-", f"{place} {title_of(place)}")
     return None if folder is None else folder.parent / f"limits-{platform.node()}-{which}.json"
 
 

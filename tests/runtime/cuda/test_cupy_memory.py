@@ -124,6 +124,17 @@ def test_updates_of_the_hosts_arrays_by_the_devices_come_back(cupy):
     np.testing.assert_array_equal(cupy.asnumpy(doubled), [2, 4, 6, 8])
 
 
+def test_a_long_chain_is_one_kernel(cupy):
+    def chain(x):
+        for k in tuple(range(130)):
+            x = np.where(x > k, x * 0.5, x + 0.25)
+        return x
+
+    f, x = wb.jit(chain, device="cuda"), np.linspace(0.0, 9.0, 7)
+    np.testing.assert_array_equal(f(x), chain(x))
+    assert len(f.compilations[0].kernels) == 1
+
+
 def test_loops_over_small_arrays_stay_on_the_device(cupy):
     def steps(x):
         for _ in range(6):
