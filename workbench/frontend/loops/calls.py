@@ -195,7 +195,7 @@ class Calls(Rearranging):
             return literal(len(value.type.items))
         if not isinstance(value.type, Array) or not value.type.ndim:
             raise UntranslatableError("len()")
-        return Value(f"{value.text}.shape[0]", weak_int(0, SMALL), None, value.type.shape[0])
+        return Value(f"{self.array(value).text}.shape[0]", weak_int(0, SMALL), None, value.type.shape[0])
 
     def _call_abs(self, value: Value) -> Value:
         if isinstance(value.type, Number) and value.type.weak:

@@ -172,7 +172,7 @@ def _axes_last(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
-    """Sorted, then the mean of the middle; a NaN, which sorts last, is the median of its row."""
+    """The mean of the middle, once that is in its place; a NaN, which sorts last, is the median of its row."""
     a = array(a)
     shape = a.shape
     flat, axes = _axes_last(a, axis)
@@ -180,7 +180,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     last = flat.ndim - 1
     if n == 0:
         return library.numpy_call("median", a, axis=axis if axis is None else axes, keepdims=bool(keepdims))
-    (ordered,) = bind("sort", flat, dimension=last, is_stable=False, num_keys=1)
+    places = {(n - 1) // 2, n // 2, *([n - 1] if a.dtype.kind in "fc" else [])}
+    ordered = bind("partition", flat, kth=tuple(sorted(places)), axis=last)
     middle = part(ordered, last, (n - 1) // 2, n // 2 + 1)
     result = mean(middle, axis=-1)
     if a.dtype.kind in "fc":
