@@ -7,8 +7,7 @@ loop axis a"; anything else (an offset, a stride, a choice between operands, a l
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,8 +58,7 @@ class IndexMapContext:
         return repr(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """One operand as an equation reads it. axis_map: None for a shifted read; reads: how many different elements."""
 
     operand: int
@@ -154,8 +152,7 @@ def _axis_map(index: tuple[Expr | int, ...], operand_shape: tuple[int, ...], sha
     return tuple(axes) if len(set(used)) == len(used) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """A variable that is read from memory or from another equation's registers, as seen through lazy equations.
 
     axis_map: root axis -> axis of the reader's loop, None if any step on the way shifts it; reads counts elements."""

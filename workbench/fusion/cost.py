@@ -7,9 +7,11 @@ from ..primitives.lowering import IndexMap, Pointwise, Reduction
 
 # Flops that take about as long as moving one byte to memory and back, per core: 10 GB/s against 10 Gflop/s.
 FLOPS_PER_BYTE = 1.0
-# LLVM's time grows faster than linearly with the length of a loop body.
-MAX_KERNEL_EQNS = 200
-# NVVM's does not, and what two kernels hand over goes through all of a GPU's memory.
+# A kernel costs LLVM 10 ms before its first equation, so that a few long ones are compiled sooner than many short ones,
+# and write less to memory. Beyond this, with an elementary function in every equation, LLVM's time grows faster than
+# linearly, and values no longer fit in registers.
+MAX_KERNEL_EQNS = 500
+# NVVM's time does not grow so, and what two kernels hand over goes through all of a GPU's memory.
 MAX_DEVICE_KERNEL_EQNS = 1000
 MAX_KERNEL_ARRAYS = 40
 # The same of a kernel that computes some values at several places: it pays less, and takes as long to compile.
