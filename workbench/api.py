@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import html
-import statistics
 import time
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import optree
@@ -14,14 +12,16 @@ import optree
 from .frontend.scopes import jit_scope, running_in_numpy
 from .frontend.trace import trace
 from .ir import Jaxpr
-from .report import CompileReport, build_report, compare_with_numpy, numpy_report
-from .report.merge import parts_report
 from .runtime.compilation import Compilation
 from .runtime.devices import device
 from .runtime.dispatch import CompiledFunction, Fallback
 from .runtime.function_parts import RESULT, FunctionParts
 from .runtime.hooks import on_show_graph
 from .runtime.limits import machine_limits
+
+# Reports are imported when one is made: a program that only computes starts without them.
+if TYPE_CHECKING:
+    from .report import CompileReport
 
 Function = Callable[..., Any]
 # `explain` repeats a run until here, so that medians mean something.
@@ -107,6 +107,8 @@ class Xpr(str):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<pre class='workbench-xpr'>{html.escape(self)}</pre>"
 
 
@@ -131,6 +133,8 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
     compiled = fun if isinstance(fun, CompiledFunction) else CompiledFunction(fun)
 
     def explained(*args: Any, **kwargs: Any) -> CompileReport:
+        from .report import build_report, numpy_report
+
         args, kwargs = optree.tree_map(_copied, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
         entry, leaves = compiled.where().specialise(args, kwargs)
         if isinstance(entry, Fallback):
@@ -151,6 +155,9 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
 def _explained_in_parts(
     parts: FunctionParts, args: tuple, kwargs: dict[str, Any], numpy_ms: list[float]
 ) -> CompileReport:
+    from .report import compare_with_numpy
+    from .report.merge import parts_report
+
     ran: list[Any] = []
 
     def run() -> None:
@@ -160,13 +167,15 @@ def _explained_in_parts(
     report = parts_report(ran, parts.source, lambda name: name == RESULT)
     if report.status == "partly":
         report.timings.runs_ms, report.timings.numpy_ms = times, numpy_ms
-        report.summary.time_ms = statistics.median(times)
-        compare_with_numpy(report.summary, statistics.median(numpy_ms))
+        report.summary.time_ms = float(np.median(times))
+        compare_with_numpy(report.summary, float(np.median(numpy_ms)))
     return report
 
 
 def _print_graph(compilation: Compilation) -> None:
     """What `show_graph=True` does in a script; in a notebook the extension shows the report instead."""
+    from .report import build_report
+
     print(build_report(compilation).to_text(only=["strip", "graph"]))
 
 

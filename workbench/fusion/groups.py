@@ -7,6 +7,7 @@ variables that flow between the two; what cannot be mapped is a reason to refuse
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..ir import Equation, Var
@@ -146,7 +147,7 @@ class Fitter:
         in_step: dict[Var, int] = {}  # at so many places that its readers share
         aside: dict[Var, int] = {}  # at so many of their own
         flowing = down.inputs & up.made
-        for eqn in {reader for var in flowing for reader in self.needed.get(var, ()) if reader in down.loops}:
+        for eqn in {reader for var in flowing for reader in self._readers(var, down)}:
             loop, work = down.loops[eqn], down.work[eqn]
             for root in self.reader.roots(eqn):
                 if root.var not in flowing:
@@ -213,6 +214,13 @@ class Fitter:
         """The variables of `group` that something outside it needs."""
         return {out for eqn in group.eqns for out in eqn.outvars if self._is_needed_outside(out, group)}
 
+    def _readers(self, var: Var, group: Group) -> Iterable[Equation]:
+        """The equations of `group` that read `var`."""
+        readers = self.needed.get(var, set())
+        if len(readers) < len(group.eqns):
+            return [eqn for eqn in readers if eqn in group.loops]
+        return [eqn for eqn in group.eqns if eqn in readers]
+
     def _is_needed_outside(self, var: Var, *groups: Group) -> bool:
         """Whether memory must hold `var`, or something in none of these groups reads it."""
         if var in self.kept:
@@ -238,8 +246,8 @@ class Fitter:
     def _axes_of(self, var: Var, group: Group) -> dict[Equation, AxisMap]:
         """The loop axes along which equations of `group` read `var`, for those that read it in step."""
         found: dict[Equation, AxisMap] = {}
-        for eqn in self.needed.get(var, ()):
-            loop = group.loops.get(eqn)
+        for eqn in self._readers(var, group):
+            loop = group.loops[eqn]
             if loop is not None:
                 for root in self.reader.roots(eqn):
                     if root.var is var and root.axis_map is not None:

@@ -7,8 +7,8 @@ origins, or the values of constvars: types come back strong, origins empty, and 
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -277,7 +277,7 @@ class _Parser:
     def primitive(self, name: _Token) -> Primitive:
         primitive = REGISTRY.get(name.text) or REGISTRY.get(_ALIASES.get(name.text, ""))
         if primitive is None:
-            close = difflib.get_close_matches(name.text, REGISTRY, n=3)
+            close = _close_matches(name.text, REGISTRY, 3)
             hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
             self.fail(f"no primitive is called {name.text!r}{hint}", name.start)
         return primitive
@@ -300,7 +300,7 @@ class _Parser:
             scope.returned[:] = scope.dropped
             return scope.dropped[0]
         if name.text not in scope.by_name:
-            close = difflib.get_close_matches(name.text, scope.by_name, n=1)
+            close = _close_matches(name.text, scope.by_name, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             self.fail(f"variable {name.text!r} is not bound{hint}", name.start)
         return scope.by_name[name.text]
@@ -440,3 +440,9 @@ class _Parser:
         except (TypeError, ValueError) as error:
             self.fail(str(error), name.start)
         self.fail(f"{name.text!r} cannot be read as a value", name.start)
+
+
+def _close_matches(name: str, known: Iterable[str], n: int) -> list[str]:
+    import difflib  # only errors need it
+
+    return difflib.get_close_matches(name, known, n=n)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-import statistics
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
+
+import numpy as np
 
 from ..errors import TracingError
 from ..frontend.convert import syntax_of
@@ -84,7 +85,7 @@ class FunctionParts:
         tried = self.parts_ms[WARM_UP_CALLS:]
         if len(tried) < TRIED_CALLS:
             return None
-        return statistics.median(tried) < min(self.numpy_ms, default=float("inf"))
+        return float(np.median(tried)) < min(self.numpy_ms, default=float("inf"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         pays = self.pays

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 
 from .. import __version__
 from ..codegen.kernel import Kernel
@@ -192,7 +191,11 @@ def cache_folder() -> Path | None:
     chosen = config.cache_dir or os.environ.get("WORKBENCH_CACHE_DIR", "")
     if chosen == "off":
         return None
-    return Path(chosen or platformdirs.user_cache_dir("workbench")) / "kernels"
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_cache_dir("workbench")
+    return Path(chosen) / "kernels"
 
 
 def write_payload(key: str, payload: bytes, kind: str = "kernels") -> None:
