@@ -186,9 +186,13 @@ def plain_python(x):
     return x + np.zeros(s // 45 * 7)
 
 
+def types_of_truth(x):
+    return not x[0] > 0, x[0] > 0, not x.any(), [not (x[0] > 0 and x[1] > 0)]
+
+
 PROGRAMS = [
     branch, early_return, converge, stencil, two_buffers, jumps, return_from_a_loop, calls, plain_numbers_in_while,
-    loop_else, expressions, extremes, best, writes_in_branches, lists, plain_python,
+    loop_else, expressions, extremes, best, writes_in_branches, lists, plain_python, types_of_truth,
 ]  # fmt: skip
 
 
@@ -336,6 +340,42 @@ def test_cells_check_too() -> None:
         else:
             values, _ = cell.rebuild(eval_jaxpr(cell.jaxpr, *inputs), inputs)
             np.testing.assert_array_equal(values["z"], X * scale * 2 + 1)
+
+
+@pytest.mark.parametrize("x", [X, -X])
+def test_not_gives_a_bool_of_python(x: np.ndarray) -> None:
+    for found, expected in zip(
+        optree.tree_leaves(wb.jit(types_of_truth)(x)), optree.tree_leaves(types_of_truth(x)), strict=True
+    ):
+        assert type(found) is type(expected) and found == expected
+
+
+def f(x):
+    class Base:
+        def f(self, v):
+            return v + 1
+
+    class Derived(Base):
+        def f(self, v):
+            return super().f(v) * 2
+
+    return Derived().f(x)
+
+
+def test_a_class_inside_may_have_a_method_of_the_functions_name() -> None:
+    assert_same(f, X)
+
+
+def test_nditer_is_left_to_numpy() -> None:
+    def walk(x):
+        s = 0.0
+        for v in np.nditer(x):
+            s += v
+        return s
+
+    compiled = wb.jit(walk)
+    assert compiled(X) == walk(X)
+    assert compiled.fallbacks[0].code == "WB160"
 
 
 def test_writes_through_another_name_are_not_lost() -> None:

@@ -24,6 +24,7 @@ from .jumps import LoopSource
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
 from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_results, mixed_types, promoted, refuse
+from .operators import weaken
 from .positions import current_spans
 from .recording import current_trace
 from .regions import as_index, emit_cond
@@ -346,7 +347,7 @@ def not_(value: Any) -> Any:
     if not unknown(value):
         return not value
     value = _scalar(value)
-    return emit(REGISTRY["not"], value if value.dtype.kind == "b" else value != 0)
+    return weaken(emit(REGISTRY["not"], value if value.dtype.kind == "b" else value != 0))  # a bool of Python
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

@@ -8,6 +8,7 @@ packages and of the standard library are called as they are, unless that would b
 from __future__ import annotations
 
 import abc
+import dis
 import enum
 import functools
 import inspect
@@ -52,7 +53,7 @@ def class_body_names(code: types.CodeType) -> set[str]:
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             if not const.co_flags & inspect.CO_OPTIMIZED:
-                names.update(const.co_names)
+                names.update(i.argval for i in dis.get_instructions(const) if i.opname == "LOAD_NAME")
             names |= class_body_names(const)
     return names
 
@@ -117,12 +118,12 @@ def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Re
     cells = tuple([_new_cell(lifter, cell) for cell in originals])
     code = rebuild_code(fn.__code__, convert=lifter.trace.converts)
     overlay = lifter.overlay(fn.__globals__)
-    overlay.place(class_body_names(code))
     new = types.FunctionType(code, overlay, fn.__name__, None, cells or None)
     new.__qualname__ = fn.__qualname__
     new.__module__ = fn.__module__
     new.__doc__ = fn.__doc__
     lifter._remember(fn, new, read)
+    overlay.place(class_body_names(code))  # among them may be `fn` itself
     for variable, original, cell in zip(fn.__code__.co_freevars, originals, cells, strict=True):
         _fill_cell(lifter, original, cell, f"{variable}")
     if fn.__defaults__:

@@ -199,6 +199,8 @@ def _lift_attribute(lifter: Lifter, module: types.ModuleType, name: str) -> Any:
     if package in sys.stdlib_module_names or package == "numpy":  # nobody assigns these: no guards
         if name in IMPURE_NUMPY and package == "numpy":
             return Refused(value, path, "what it does outside must happen at every run")
+        if name in ("nditer", "nested_iters") and package == "numpy":
+            return Refused(value, path, "it walks over the memory of arrays")
         return wrap_library(lifter, value) if callable(value) else value
     return lifter.lift(value, path, lambda: getattr(module, name))
 
