@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optree
 import pytest
 
 import workbench
@@ -89,3 +91,133 @@ def test_examples_do_what_the_page_says(code, fails, cure, name, inputs):
         np.testing.assert_allclose(mine, function(*[np.copy(v)[()] for v in inputs.values()]), rtol=1e-14)
     else:
         pytest.fail(f"{code} does not show {cure}")
+
+
+PAGES = [  # code, the page's words for what is refused, a program that does it, for its cure, another one, arguments
+    ("WB100", "if x.max() > 1: x = x / x.max()", "def page(x):\n    if x.max() > 1: x = x / x.max()\n    return x",
+     "x = np.where(x.max() > 1, x / x.max(), x)",
+     "def page(x):\n    x = np.where(x.max() > 1, x / x.max(), x)\n    return x", (A,)),
+    ("WB103", 'label = f"{x.mean():.2f}"', 'def page(x):\n    label = f"{x.mean():.2f}"\n    return label', "", "", (A,)),
+    ("WB121", "a = np.array([1, 2.5], dtype=object)",
+     "def page(x):\n    a = np.array([1, 2.5], dtype=object)\n    return a[1] * x", "a = np.array([1, 2.5])",
+     "def page(x):\n    a = np.array([1, 2.5])\n    return a[1] * x", (A,)),
+    ("WB122", "result = MyResult(y, z)", "def page(x):\n    y, z = x, x + 1\n    result = MyResult(y, z)\n    return result",
+     'result = {"y": y, "z": z}', "def page(x):\n    y, z = x * 2, x + 1\n    result = {'y': y, 'z': z}\n    return result", (A,)),
+    ("WB131", "def f(t): return t * scale", "def page(x):\n    scale = x.sum()\n    def f(t): return t * scale\n    return f",
+     "def f(t, scale): return t * scale", "def page(x):\n    def f(t, scale): return t * scale\n    return f(x, 2.0)", (A,)),
+    ("WB160", "history.append(loss)", "def page(x):\n    loss = x.sum()\n    history.append(loss)\n    return x", "", "", (A,)),
+    ("WB160", "print(loss)", "def page(loss):\n    print(loss)\n    return loss", "", "", (A,)),
+    ("WB160", "noise = rng.normal(size=n)", "def page(x):\n    n = x.size\n    noise = rng.normal(size=n)\n    return x * n", "", "", (A,)),
+    ("WB181", "if c: y = x[1:]", "def page(x):\n    c, y = x.sum() > 0, x\n    if c: y = x[1:]\n    return y", "", "", (A,)),
+    ("WB181", "while x.sum() < 9: x = np.append(x, 1)",
+     "def page(x):\n    while x.sum() < 9: x = np.append(x, 1)\n    return x", "", "", (A,)),
+    ("WB181", "s = 0.5 if x[0] > 1 else x[0]", "def page(x, y):\n    s = 0.5 if x[0] > 1 else x[0]\n    return s * y",
+     "s = np.float64(0.5) if x[0] > 1 else x[0]",
+     "def page(x, y):\n    s = np.float64(0.5) if x[0] > 1 else x[0]\n    return s * y", (A, A.astype(np.float32))),
+    ("WB182", "while err > tol: errors.append(err)",
+     "def page(err, tol):\n    errors = []\n    while err > tol:\n        errors.append(err)\n        err = err / 2\n    return err",
+     "errors[k] = err",
+     "def page(err, tol):\n    errors, k = np.zeros(50), 0\n    while err > tol:\n        errors[k] = err\n        err = err / 2\n"
+     "        k += 1\n    return errors", (np.float64(3), 0.1)),
+    ("WB184", "x[0] = 1; x = np.sort(x + y)",
+     "def page(x, y):\n    while x.sum() < 50:\n        x[0] = 1; x = np.sort(x + y)\n    return x",
+     "x[0] = 1; x[...] = np.sort(x + y)",
+     "def page(x, y):\n    while x.sum() < 50:\n        x[0] = 1; x[...] = np.sort(x + y)\n    return x", (A + 3, A + 3)),
+    ("WB350", "s = 1; s = s * k",
+     "def page(x):\n    s = 1\n    for k in range(3, 60):\n        s = s * k\n        x[k % 6] += s % 7\n    return s",
+     "s = np.int64(1)", "def page(x):\n    s = np.int64(1)\n    for k in range(3, 60):\n        s = s * k\n"
+     "        x[k % 6] += s % 7\n    return s", (A,)),
+    ("WB351", "if x.min() < 0: raise ValueError(...)",
+     "def page(x):\n    if x.min() < 0: raise ValueError('negative')\n    return np.sqrt(x)", "", "", (A,)),
+    ("WB340", "for i in range(1, n): y[i] = a * y[i - 1] + x[i]",
+     "def page(x, y, a):\n    n = len(x)\n    for i in range(1, n): y[i] = a * y[i - 1] + x[i]\n    return y",
+     "y = a * x + b", "def page(x, y, a):\n    b = 1.0\n    y = a * x + b\n    return y", (A, B, 0.5)),
+    ("WB170", "x[1:] += y  # y is a view of x", "def page(x):\n    y = x[:-1]\n    x[1:] += y\n    return x",
+     "x[1:] += y.copy()", "def page(x):\n    y = x[:-1]\n    x[1:] += y.copy()\n    return x", (A,)),
+    ("WB180", "cond(p, lambda: 0, lambda: x)", "def page(x, p):\n    return wb.lax.cond(p, lambda: 0, lambda: x)",
+     "cond(p, lambda: np.zeros_like(x), lambda: x)",
+     "def page(x, p):\n    return wb.lax.cond(p, lambda: np.zeros_like(x), lambda: x)", (A, np.bool_(True))),
+]  # fmt: skip
+RUNS_COMPILED = ("WB340", "WB350", "WB351", "WB170")  # the program itself is compiled
+
+
+class MyResult:
+    def __init__(self, y: Any, z: Any):
+        self.y, self.z = y, z
+
+
+def _program(source: str) -> Any:
+    name = f"<page {abs(hash(source)):x}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    scope: dict[str, Any] = {"np": np, "wb": workbench, "rng": np.random.default_rng(0), "history": [],
+                             "MyResult": MyResult, "__name__": "page"}  # fmt: skip
+    exec(compile(source, name, "exec"), scope)
+    return scope["page"]
+
+
+def _outcome(function: Any, args: tuple) -> Any:
+    with np.errstate(all="ignore"):
+        try:
+            return function(*[np.copy(a) if isinstance(a, np.ndarray) else a for a in args])
+        except Exception as error:
+            return error
+
+
+@pytest.mark.parametrize(("code", "words", "before", "cure", "after", "args"), PAGES)
+def test_what_a_page_shows_is_refused_and_its_cure_compiles(code, words, before, cure, after, args):
+    page = EXPLANATIONS[code]
+    assert words in page and cure in page
+    plain = _program(before)
+    if code == "WB100":
+        error = _outcome(workbench.jit(plain, strict=True), args)
+        assert error.code.startswith("WB10")
+    elif code in RUNS_COMPILED:
+        compiled = workbench.jit(plain)
+        expected, found = _outcome(plain, args), _outcome(compiled, args)
+        assert not compiled.fallbacks
+        assert type(found) is type(expected)
+        if not isinstance(expected, Exception):
+            np.testing.assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-12)
+    elif code == "WB180":
+        assert _outcome(workbench.jit(plain), args).code == code
+    else:
+        compiled = workbench.jit(plain)
+        _outcome(compiled, args)
+        assert [reason.code for reason in compiled.fallbacks] == [code]
+    if after:
+        compiled = workbench.jit(_program(after))
+        expected, found = _outcome(_program(after), args), _outcome(compiled, args)
+        assert not compiled.fallbacks
+        for x, y in zip(optree.tree_leaves(found), optree.tree_leaves(expected), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_a_view_given_as_an_argument_is_left_to_numpy():
+    def page(x, y):
+        x[1:] += y
+
+    compiled = workbench.jit(page)
+    x, expected = A.copy(), A.copy()
+    compiled(x, x[:-1])
+    page(expected, expected[:-1])
+    np.testing.assert_array_equal(x, expected)
+    assert [reason.code for reason in compiled.fallbacks] == ["WB170"]
+
+
+def test_a_static_argument_is_hashable():
+    f = workbench.jit(lambda x, n: x.reshape(tuple(n)), static_argnums=1)
+    with pytest.raises(workbench.errors.NonHashableStaticArgumentError) as caught:
+        f(A, [2, 3])
+    assert caught.value.code == "WB140"
+    assert f(A, (2, 3)).shape == (2, 3)
+
+
+def test_a_scope_means_something_in_traced_code():
+    with pytest.raises(RuntimeError, match="WB150"), workbench.jit_scope():
+        pass
+
+    def g(x):
+        with workbench.jit_scope():
+            return x + 1
+
+    np.testing.assert_array_equal(workbench.jit(g)(A), A + 1)

@@ -471,8 +471,8 @@ Tracing runs your Python once with stand-ins that know a shape and a dtype, but 
 Shapes are part of the compiled program. `x.shape` itself is known while tracing, and arithmetic on it stays known:
   y = x.reshape(np.array(x.shape).prod())  ->  y = x.reshape(np.prod(x.shape))
   for i in range(n): ...  # n is traced    ->  n = 10 in the cell before; or a formula over np.arange(10)""",
-    "WB103": """Code outside NumPy asked for the numbers of a traced array (`float(x)`, a plot, a print).
-  print(x.mean())                          ->  print it in the next cell, where x is an ordinary array
+    "WB103": """Code outside NumPy asked for the numbers of a traced array (`float(x)`, a plot, a text).
+  label = f"{x.mean():.2f}"                ->  make it in the next cell, where x is an ordinary array
   total = float(x.sum())                   ->  total = x.sum()""",
     "WB110": """A shape depends on the data: a boolean mask as an index, `np.nonzero`, `np.unique`.
 How many elements there are is only known when the kernel runs; its arrays must have their sizes before. Elements that
@@ -513,7 +513,9 @@ A compiled branch has one type on both sides, and a loop carries the type that i
     "WB181": """A variable has one type on one path through a branch or loop, and another one elsewhere.
 Which path is taken is only known when the kernel runs; types and shapes are fixed before. Such code runs in NumPy.
   if c: y = x[1:]                          ->  y = np.where(c, ..., ...), of one shape
-  best = None; for ...: best = x           ->  best = np.zeros_like(x)""",
+  while x.sum() < 9: x = np.append(x, 1)   ->  an array as long as it may get, and a count of what is in it
+A number may also be Python's on one path and NumPy's on another, which promote differently beside float32 or int8:
+  s = 0.5 if x[0] > 1 else x[0]            ->  s = np.float64(0.5) if x[0] > 1 else x[0]""",
     "WB182": """A list, dict, set or object changes inside a branch or loop on traced values.
 The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy.
   while err > tol: errors.append(err)      ->  errors[k] = err, an array made before the loop""",
@@ -523,7 +525,7 @@ Whether the loop runs at all is only known when the kernel runs. Such code runs 
   while err > tol: step(x, y)  # no such argument  ->  what Python says of that line is the mistake""",
     "WB184": """A loop writes into an array and also gives its name to another array, or the array another name.
 Which array the write changes then differs from one iteration to the next. Such code runs in NumPy.
-  x[0] = 1; x = x + y                      ->  x[0] = 1; x[...] = x + y""",
+  x[0] = 1; x = np.sort(x + y)             ->  x[0] = 1; x[...] = np.sort(x + y)""",
     "WB185": """The program would have very many equations: of a loop that is written out, or of recursion.
 Compiling it would take longer than it can save. Such code runs in NumPy.
   def fft(x): ... fft(x[::2]) ...          ->  a loop over the stages, on whole arrays
