@@ -56,6 +56,7 @@ class Scope(Arrays):
         self.bound = bound
         self.parameter = parameter
         self.given = given
+        self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
 
     # ---- names ----
@@ -267,7 +268,9 @@ class Scope(Arrays):
     def later(self, node: ast.expr) -> Value:
         """An expression that is computed on a condition: nothing of it may stand in front of the statement."""
         before = len(self.lines)
+        self.conditions += 1
         value = self.value(node)
+        self.conditions -= 1
         self._none_since(before)
         return value
 
@@ -282,7 +285,9 @@ class Scope(Arrays):
             first, *rest = node.values
             texts = [self.test(first)]
             before = len(self.lines)
+            self.conditions += 1
             texts += [self.test(v) for v in rest]
+            self.conditions -= 1
             self._none_since(before)
             return f"({word.join(texts)})"
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -428,8 +433,19 @@ class Scope(Arrays):
             raise UntranslatableError("a slice with a step that is not written out")
         size = base.type.shape[axis]
         if size is None or MOST in numbers:
+            low, high, step = parts
+            if low and not step and high.startswith(f"({low} + ") and high[len(low) + 4 : -1].isdigit():
+                return parts, self._window(f"{base.text}.shape[{axis}]", low, high, high[len(low) + 4 : -1])
             return parts, None if parts != ["", "", ""] else size
         return parts, len(range(*slice(*numbers).indices(size)))
+
+    def _window(self, size: str, low: str, high: str, length: str) -> int | None:
+        """The length of `i:i + length`, which is compared, since the slice need not lie in the array."""
+        if self.conditions:
+            return None
+        first = self.early(f"first_of({low}, {size})")
+        self.compare_lengths(self.early(f"count_between({first}, {high}, {size})"), length)
+        return int(length)
 
     # ---- conversions of names ----
 
