@@ -123,7 +123,7 @@ class _Writer:
 
     def _free(self) -> None:
         for block in self.allocated:
-            self.code.intrinsic("free", "void", ("ptr", block))
+            self.code.intrinsic("PyMem_RawFree", "void", ("ptr", block))
 
     # ---- statements ----
 
@@ -271,8 +271,9 @@ class _Writer:
         n_bytes = self.flat(array).shape[0]
         n_bytes = code.binary("*", n_bytes, constant("i64", DTYPES_BY_SHORT_NAME[short].itemsize))
         n_bytes = code.binary("+", n_bytes, constant("i64", ALIGNMENT))
-        code.declared.setdefault("malloc", "declare noalias ptr @malloc(i64)")
-        block = code.op(f"call noalias ptr @malloc(i64 {n_bytes.text})")
+        # Python's own, which every platform's loader finds, and which needs no lock of Python's.
+        code.declared.setdefault("PyMem_RawMalloc", "declare noalias ptr @PyMem_RawMalloc(i64)")
+        block = code.op(f"call noalias ptr @PyMem_RawMalloc(i64 {n_bytes.text})")
         missing, full, there = code.op(f"icmp eq ptr {block}, null"), code.new_label("full"), code.new_label("there")
         code.line(f"br i1 {missing}, label %{full}, label %{there}")
         code.start(full)
