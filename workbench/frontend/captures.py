@@ -173,6 +173,9 @@ class Lifter:
             return self._remember(value, proxies.refuse(value, name), read)
         if isinstance(value, Iterator | io.IOBase | logging.Logger):
             raise side_effect(f"uses `{name}`, a {kind.__name__}", "its state must change at every run")
+        index_object = proxies.wrap_index_object(value)
+        if index_object is not value:
+            return self._remember(value, index_object, read)
         lifted = functions.lift_callable(self, value, name, read)
         if lifted is not functions.NOT_CALLABLE:
             return lifted

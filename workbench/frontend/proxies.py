@@ -201,7 +201,7 @@ def _lift_attribute(lifter: Lifter, module: types.ModuleType, name: str) -> Any:
             return Refused(value, path, "what it does outside must happen at every run")
         if name in ("nditer", "nested_iters") and package == "numpy":
             return Refused(value, path, "it walks over the memory of arrays")
-        return wrap_library(lifter, value) if callable(value) else value
+        return wrap_library(lifter, value) if callable(value) else wrap_index_object(value)
     return lifter.lift(value, path, lambda: getattr(module, name))
 
 
@@ -283,6 +283,31 @@ class CreationType(Creation):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
+
+
+def wrap_index_object(value: Any) -> Any:
+    """`np.r_`, `np.c_` as traced code sees them; other objects as they are."""
+    handler = _api().take_item if isinstance(value, _api().Concatenator) else None
+    return value if handler is None else IndexObject(value, handler)
+
+
+class IndexObject(_Lifted):
+    """An object of NumPy that makes arrays of what stands in its brackets."""
+
+    __slots__ = ("__wrapped__", "_handler")
+
+    def __init__(self, value: Any, handler: Callable):
+        self.__wrapped__ = value
+        self._handler = handler
+
+    def __getitem__(self, key: Any) -> Any:
+        trace = current_trace()
+        if trace is None:
+            return self.__wrapped__[key]
+        return trace.operation("concatenate", self._handler, (self.__wrapped__, key), {})
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
 
 
 class MathFunction(_Lifted):

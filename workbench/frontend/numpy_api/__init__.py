@@ -13,12 +13,16 @@ import numpy as np
 
 from . import indexing
 from .broadcasting import broadcast, promote
+from .concatenators import Concatenator, take_item
 from .creation import CREATION
 from .dispatch import GUFUNCS, apply_ufunc
 from .functions import FUNCTIONS
 from .methods import METHODS, PROPERTIES
 
-__all__ = ["CREATION", "FUNCTIONS", "METHODS", "PROPERTIES", "UFUNCS", "broadcast", "indexing", "promote"]
+__all__ = [
+    "CREATION", "FUNCTIONS", "METHODS", "PROPERTIES", "UFUNCS", "Concatenator", "broadcast", "indexing", "promote",
+    "take_item",
+]  # fmt: skip
 
 
 def _handler(ufunc: np.ufunc) -> Callable[..., Any]:
