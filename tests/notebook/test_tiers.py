@@ -150,11 +150,21 @@ def test_a_terminal_shows_what_it_knows(shell, held):
     assert "first result from NumPy while kernels compile" in shown.data["text/plain"]
 
 
-def test_cells_that_cannot_be_compiled_whole_run_in_parts(shell):
-    shell.ip.push({"x": np.arange(4.0)})
-    shell("%%jit\ny = np.exp(x) + 1\nprint('half')\nz = np.sqrt(y) * 2")
-    assert shell.error is None and shell.text.count("half") == 1
-    np.testing.assert_allclose(shell["z"], np.sqrt(np.exp(np.arange(4.0)) + 1) * 2, rtol=1e-14)
+def test_the_parts_of_a_cell_do_not_wait_either(shell, held):
+    x = np.arange(4.0)
+    shell.ip.push({"x": x})
+    cell = "%%jit\ny = np.exp(x) + 1\nprint('half')\nx += 1\nz = np.sqrt(y) * 2"
+    shell(cell)
+    assert shell.error is None and shell.text.count("half") == 1, shell.text
+    np.testing.assert_array_equal(shell["z"], np.sqrt(np.exp(np.arange(4.0)) + 1) * 2)
+    np.testing.assert_array_equal(x, np.arange(4.0) + 1)
+    assert shell.report.status == "numpy" and "WB501" in {f.code for f in shell.report.fallbacks}
+    held.let_go.set()
+    shell(cell.replace("%%jit", "%%jit --wait"))
+    assert shell.error is None and shell.text.count("half") == 1, shell.text
+    assert shell.report.status == "partly" and shell.report.summary.n_kernels >= 2
+    np.testing.assert_allclose(shell["z"], np.sqrt(np.exp(np.arange(4.0) + 1) + 1) * 2, rtol=1e-14)
+    np.testing.assert_array_equal(x, np.arange(4.0) + 2)
 
 
 def test_the_setting_is_spelled_as_the_others(shell):

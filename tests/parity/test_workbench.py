@@ -1,8 +1,9 @@
-"""Rows B1, B13, C1 and C2: NumPy as it is written, kernels for every shape, cells, fusion."""
+"""Rows B1, B4, B13, C1 and C2: NumPy as it is written, tiers, kernels for every shape, cells, fusion."""
 
 from __future__ import annotations
 
 import copy
+import threading
 
 import numpy as np
 import optree
@@ -12,6 +13,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 import workbench as wb
+from workbench.runtime import dispatch
 
 # ---- B1: in-place updates, views, out=, mutated arguments, masks ----
 
@@ -165,6 +167,34 @@ def test_a_read_only_argument_refuses_to_be_written():
     with pytest.raises(ValueError, match="read-only|not writeable"):
         f(x)
     np.testing.assert_array_equal(x, [0, 1, 2])
+
+
+# ---- B4: the first call runs in NumPy ----
+@pytest.mark.parity("B4")
+def test_the_first_call_runs_in_numpy_while_kernels_compile(monkeypatch, rng):
+    let_go, ready = threading.Event(), threading.Event()
+    compile_traced = dispatch.compile_traced
+
+    def held(*args, **kwargs):
+        let_go.wait(60)
+        try:
+            return compile_traced(*args, **kwargs)
+        finally:
+            ready.set()
+
+    monkeypatch.setattr(dispatch, "compile_traced", held)
+    x = rng.random((40, 30))
+    expected = softmax(x)
+    with wb.config(tiers=True):
+        compiled = wb.jit(softmax)
+        np.testing.assert_array_equal(compiled(x), expected)
+        assert not compiled.compilations, "the call waited for its kernels"
+        let_go.set()
+        assert ready.wait(60)
+        for _ in range(3):
+            np.testing.assert_allclose(compiled(x), expected, rtol=1e-13)
+        assert wb.explain(compiled)(x).summary.n_kernels >= 1
+    assert len(compiled.compilations) == 1 and compiled.n_traces == 1
 
 
 # ---- B13: kernels for every shape ----

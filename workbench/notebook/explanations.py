@@ -16,6 +16,8 @@ EXPLANATIONS: dict[str, str] = {
 steps, say. Some first calls were timed both ways; calls of this kind now run in NumPy, others still compiled. Larger
 arrays, or the loop's body written over whole arrays, change that. `config.numpy_trials = False` keeps such programs
 compiled.""",
+    "WB501": """NumPy ran these statements, because `config.tiers` is set and their kernels are still being compiled.
+Run the cell again to use them, or wait for them with `%%jit --wait`.""",
     "WB600": "There is no device of that name: there are numpy, cpu, cuda, cuda:1 ... and cuda-sim.",
     "WB601": """CUDA needs two more packages: numba-cuda, which compiles, and CuPy, which has the arrays.
   pip install "jit-workbench[cuda]"

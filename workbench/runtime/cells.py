@@ -34,6 +34,8 @@ class Options(Protocol):
     def strict(self) -> bool: ...
     @property
     def device(self) -> str | None: ...
+    @property
+    def has_tiers(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +144,17 @@ def run_cell(
 
 
 def begin_cell(
-    source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0
-) -> CompilingCell | None:
+    source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0,
+    part: CellPart | None = None,
+) -> CompilingCell | None:  # fmt: skip
     """Begin to compile a cell in the background, if that was not done yet. None if its kernels are ready, or if it
-    should wait for them. Whoever runs it in NumPy meanwhile says when that is over: `task.may_begin.set()`.
+    should wait for them. part: as in `run_cell`. Whoever runs it in NumPy meanwhile says when that is over:
+    `task.may_begin.set()`.
 
     Raises what tracing raises, before anything has happened.
     """
-    key = _key(source, namespace, options, flags, None)
-    entry = _find(key) or _trace(key, source, namespace, label, filename, options, flags, None, later=True)
+    key = _key(source, namespace, options, flags, part)
+    entry = _find(key) or _trace(key, source, namespace, label, filename, options, flags, part, later=True)
     if isinstance(entry.made, Task) and not entry.made.is_done:
         return CompilingCell(entry.cell.jaxpr, entry.made)
     return None

@@ -38,6 +38,7 @@ class _Options:
     out: None = None
     strict: bool = False
     device: None = None
+    has_tiers: bool = False  # the first call of a function in parts runs in NumPy anyway
 
 
 @dataclass(eq=False, slots=True)

@@ -20,9 +20,11 @@ from ..errors import TracingError
 from ..frontend.cells import trace_cell
 from ..frontend.scopes import running_in_numpy
 from ..ir import Aval
-from .cells import CellPart, CellResult, Options, run_cell
+from .cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run_cell
 from .compilation import Source
 from .executable import has_written
+
+STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,12 @@ class PartedRun:
                 # The user's mistake, which NumPy reports best at its own statement, or ours.
                 self._in_numpy(begin, end, error)
                 return end, reason
+            if isinstance(result, CompilingCell):
+                try:
+                    self._in_numpy(begin, end, TracingError(STILL_COMPILING, code="WB501"))
+                finally:
+                    result.task.may_begin.set()
+                return end, reason
             self.namespace.update(result.values)
             for name in result.removed:
                 self.namespace.pop(name, None)
@@ -137,14 +145,16 @@ class PartedRun:
             return end, reason
         return begin, reason
 
-    def _run_compiled(self, begin: int, end: int) -> CellResult:
+    def _run_compiled(self, begin: int, end: int) -> CellResult | CompilingCell:
         whole = self.whole
         text = f"{begin}-{end} of {whole.filename}:{whole.first_line}\n{whole.text}"
         part = CellPart(self._tree(begin, end), whole, self.timed)
-        return run_cell(
-            text, self.namespace, label=whole.label, filename=whole.filename, options=self.options, flags=self.flags,
-            part=part,
-        )  # fmt: skip
+        how = {"label": whole.label, "filename": whole.filename, "options": self.options, "flags": self.flags}
+        if self.options.has_tiers:
+            compiling = begin_cell(text, self.namespace, part=part, **how)
+            if compiling is not None:
+                return compiling
+        return run_cell(text, self.namespace, part=part, **how)
 
     def _tree(self, begin: int, end: int) -> ast.Module:
         # A copy: tracing may rewrite what it is given.
