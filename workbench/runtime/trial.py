@@ -1,6 +1,6 @@
-"""Whether a compiled program with loops is faster than NumPy: found out on the caller's own calls.
+"""Whether a compiled program with loops, or of many steps, is faster than NumPy: found out on the caller's own calls.
 
-Kernels of straight-line programs are; a loop whose iterations are small may not be. Some calls are timed compiled, then
+A few kernels are; a loop whose iterations are small, or one that was written out, may not be. Some calls are timed compiled, then
 at most two run in NumPy, which is as right: the faster way stays. Calls that are over in no time, or that take so long
 that waiting for NumPy would be felt, are left compiled.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..fusion import Cluster, LibraryStep, Plan, ViewStep
 
+MANY_STEPS = 24  # from here on what it takes to call each may count
 COMPILED_CALLS = 3  # the first one faults pages in
 LEAST_S = 5e-5
 MOST_S = 0.3
@@ -16,8 +17,8 @@ CLEARLY = 1.2
 
 
 def needs_trial(plan: Plan) -> bool:
-    """Whether a plan has steps besides kernels, views and library routines."""
-    return any(
+    """Whether a plan has many steps, or others than kernels, views and library routines."""
+    return len(plan.steps) > MANY_STEPS or any(
         not isinstance(step, Cluster | ViewStep | LibraryStep)
         or (isinstance(step, LibraryStep) and step.eqn.primitive.name == "loop")
         for step in plan.all_steps
