@@ -1,8 +1,8 @@
 """Whether a compiled program with loops, or of many steps, is faster than NumPy: found out on the caller's own calls.
 
-A few kernels are; a loop whose iterations are small, or one that was written out, may not be. Some calls are timed compiled, then
-at most two run in NumPy, which is as right: the faster way stays. Calls that are over in no time, or that take so long
-that waiting for NumPy would be felt, are left compiled.
+A few kernels are; a loop whose iterations are small, or one that was written out, may not be. Some calls are timed
+compiled, then at most two run in NumPy, which is as right: the faster way stays. Calls that are over in no time, or
+that take so long that waiting for NumPy would be felt, are left compiled.
 """
 
 from __future__ import annotations
