@@ -121,10 +121,13 @@ def draw_inputs(rng: random.Random) -> tuple[list[Input], list[dict[str, int]]]:
         if overlaps:
             dtype, mine = inputs[0].dtype, inputs[0].dims
         inputs.append(Input(name, kind, dtype, mine, rng.choice(LAYOUTS), wild, overlaps))
-    return inputs, [draw_sizes(rng, dims), draw_sizes(rng, dims)]
+    squares = any(len(set(entry.dims)) < len(entry.dims) for entry in inputs)
+    longest = 400 if squares or len(dims) > 1 else 50_000
+    return inputs, [draw_sizes(rng, dims, longest), draw_sizes(rng, dims, longest)]
 
 
-def draw_sizes(rng: random.Random, dims: tuple[str, ...]) -> dict[str, int]:
+def draw_sizes(rng: random.Random, dims: tuple[str, ...], longest: int) -> dict[str, int]:
+    """A size for each dimension. longest: of those of a big program."""
     small = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17)
     sizes = {d: rng.choice(small) for d in dims}
     match rng.choice(("small",) * 6 + ("zero", "ones", "long", "long", "big")):
@@ -135,8 +138,7 @@ def draw_sizes(rng: random.Random, dims: tuple[str, ...]) -> dict[str, int]:
         case "long":
             sizes[rng.choice(dims)] = rng.choice((100, 255, 257, 300, 513, 600, 1030))
         case "big":
-            total = 50_000 if len(dims) == 1 else 400
-            sizes.update((d, rng.randint(total // 2, total)) for d in dims[:2])
+            sizes.update((d, rng.randint(longest // 2, longest)) for d in dims[:2])
             if len(dims) == 3:
                 sizes[dims[2]] = rng.choice((1, 2, 3))
     return sizes
