@@ -81,6 +81,7 @@ chromium:
 bench: $(VENV)/ready-bench
 	$(BIN)/python -m tests.benchmarks
 	$(BIN)/python -m tests.benchmarks --sweep --json build/benchmarks/sweep.json
+	$(BIN)/python -m tests.benchmarks --memory --only temporaries --json build/benchmarks/memory.json
 
 # For example: make fuzz EXAMPLES=100000
 EXAMPLES ?= 20000

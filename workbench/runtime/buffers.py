@@ -229,7 +229,8 @@ def allocator(shape: tuple[int, ...], dtype: np.dtype, n_bytes: int) -> Callable
     """`allocate` for one shape, again and again."""
     if n_bytes < LARGE_BYTES:
         return partial(np.empty, shape, dtype)
-    rounding = PAGE if n_bytes >= PAGE else mmap.PAGESIZE
+    # To few sizes, which find each other's blocks, and little that is touched in vain.
+    rounding = PAGE if n_bytes >= 8 * PAGE else PAGE // 8 if n_bytes >= PAGE else mmap.PAGESIZE
     n_bytes = -(-n_bytes // rounding) * rounding
     owner = pool
     if n_bytes > SHELF_BYTES:
