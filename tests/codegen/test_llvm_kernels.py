@@ -113,8 +113,25 @@ def truths(x, y):
     return both, both.any(axis=1), both.all(axis=0), np.where(both, x, y), both.sum()
 
 
+def large_literals(x, y):
+    return (
+        x + np.uint64(2**64 - 2),
+        np.where(y > 3, np.uint64(2**63 + 1), x) // np.uint64(2**63 - 1),
+        x != 0,
+        y.astype(bool),
+    )
+
+
 DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint8, np.complex128, np.complex64]
-KINDS = {mixed: "f", integers: "iu", several_uses: "ifc", moved: "fiu", updated: "fi", truths: "fiu"}
+KINDS = {
+    mixed: "f",
+    integers: "iu",
+    several_uses: "ifc",
+    moved: "fiu",
+    updated: "fi",
+    truths: "fiu",
+    large_literals: "u",
+}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +144,9 @@ def test_programs_of_every_dtype_have_the_same_bits(function, dtype, monkeypatch
     x, y = (rng.integers(1, 60, (9, 33)).astype(dtype) / (dtype(7) if kind in "fc" else 1) for _ in range(2))
     x, y = x.astype(dtype), y.astype(dtype)
     if kind == "c":
-        function = lambda x, y: ((x * y + 1).sum(axis=1), x * y - x, (x - y) * (x + y) / y, abs(-x), x == y)  # noqa: E731
+        function = lambda x, y: (  # noqa: E731
+            (x * y + 1).sum(axis=1), x * y - x, (x - y) * (x + y) / y, abs(-x), x == y, (x - y).astype(bool)
+        )  # fmt: skip
     if kind == "f":
         x[0, :6] = [np.nan, np.inf, -np.inf, -0.0, 5e-324, -1]
     with np.errstate(all="ignore"):

@@ -346,6 +346,8 @@ class _Writer:
                 return constant("bool", value)
             case ast.Constant(value=int() as value) if -(2**63) <= value < 2**63:
                 return constant("i64", value)
+            case ast.Constant(value=int() as value) if 2**63 <= value < 2**64:
+                return constant("u64", value)
             case ast.Constant(value=float() as value):
                 return constant("f64", value)
             case ast.Subscript(

@@ -25,6 +25,8 @@ _FLOAT_OPS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 _INT_OPS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 # No kernel has arrays of so many elements; so far from overflow, sums and products of indices do not wrap.
 INDEX_LIMIT = 1 << 62
+# Whole numbers up to here are the same in every type of floats.
+EXACT_IN_F32 = 1 << 24
 
 
 class Value(NamedTuple):
@@ -185,6 +187,8 @@ class Code:
     def compare(self, op: str, a: Value, b: Value) -> Value:
         if a.short[0] in "iu" and b.short[0] in "iu":
             a, b = self._widened(a, b)
+        elif a.short[0] in "fc" and b.short == "i64" and b.constant is not None and abs(b.constant) <= EXACT_IN_F32:
+            b = self.cast(b, a.short)
         if a.short != b.short:
             raise UnsupportedSourceError(f"{a.short} {op} {b.short}")
         kind = LLVM_TYPES[a.short]
