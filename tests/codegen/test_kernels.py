@@ -137,3 +137,16 @@ def test_a_kernel_without_arrays_knows_its_size():
     found, expected = wb.jit(maximum_of_zeros)(a, c), maximum_of_zeros(a, c)
     assert found[0] == expected[0] == 0
     np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("source", ["float32", "float64"])
+@pytest.mark.parametrize("target", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint64"])
+def test_a_nan_in_the_source_is_cast_as_one_in_the_data(source, target):
+    def written(x):
+        return np.where(x > 2, x, x.dtype.type(np.nan)).astype(target), (x * x.dtype.type(np.nan)).astype(target)
+
+    x = np.arange(6, dtype=source)
+    with np.errstate(invalid="ignore"):
+        expected = written(x)
+    for mine, numpys in zip(wb.jit(written)(x), expected, strict=True):
+        np.testing.assert_array_equal(mine, numpys)

@@ -97,7 +97,7 @@ UNARY = (
         np.rint({x})
         np.round({x}, {small})
         np.sign({x})
-        np.signbit({x})
+        np.signbit(np.nan_to_num({x}))
         np.spacing({x})
         np.modf({x})[0]
         np.modf({x})[1]
@@ -144,6 +144,7 @@ UNARY = (
     """, FLOAT, discontinuous=True),
 )  # fmt: skip
 
+# The sign of a NaN depends on how it was computed.
 BINARY = (
     *_phrases("""
         {x} + {y}
@@ -166,7 +167,7 @@ BINARY = (
         np.minimum({x}, {y})
         np.fmax({x}, {y})
         np.fmin({x}, {y})
-        np.clip({x}, {y}, {z})
+        np.clip({x}, {y}, {z}) + 0
         np.clip({x}, -1, 1)
         np.maximum({x}, 0)
     """, REAL),
@@ -177,7 +178,7 @@ BINARY = (
         np.divmod({x}, {y})[1]
         {x} // {scalar}
         {x} % {scalar}
-        np.copysign({x}, {y})
+        np.copysign({x}, np.nan_to_num({y}))
         np.heaviside({x}, {y})
         np.nextafter({x}, {y})
         np.floor_divide({x}, {y})

@@ -13,13 +13,27 @@ from .registry import FLOATS, ScalarFunction, by_name, library
 
 _BOOL = np.dtype(bool)
 
-# The branch of u64 is C's: numbers from 2**63 on are brought into the range of a signed conversion first.
+# LLVM leaves the conversion of a number that does not fit undefined, and makes use of that where it knows the number
+# (a NaN in the source text): the least number is chosen in its place. The branch of u64 is C's: numbers from 2**63 on
+# are brought into the range of a signed conversion first.
 library(
     """
+def to_i32_T(x):
+    \"\"\"x without its fraction, -2**31 where it does not fit.\"\"\"
+    fits = (x >= T_type(-2147483648.0)) & (x < T_type(2147483648.0))
+    return select_i32(fits, np.int32(x), np.int32(-0x80000000))
+
+
+def to_i64_T(x):
+    \"\"\"x without its fraction, -2**63 where it does not fit.\"\"\"
+    fits = (x >= T_type(-9.223372036854775808e18)) & (x < T_type(9.223372036854775808e18))
+    return select_i64(fits, np.int64(x), np.int64(-0x8000000000000000))
+
+
 def to_u64_T(x):
     \"\"\"x as an unsigned integer, without its fraction.\"\"\"
     high = x >= T_type(9.223372036854775808e18)
-    whole = np.int64(select_T(high, x - T_type(9.223372036854775808e18), x))
+    whole = to_i64_T(select_T(high, x - T_type(9.223372036854775808e18), x))
     return np.uint64(select_i64(high, xor_i64(whole, -0x8000000000000000), whole))
 """,
     FLOATS,
@@ -37,12 +51,17 @@ def cast(expr: str, source: np.dtype, target: np.dtype) -> str:
         zero = "0" if source.kind in "fc" else f"np.{source.name}(0)"
         return f"({expr} != {zero})"
     if source.kind == "f" and target.kind in "iu":
-        if target == np.uint64:
-            return f"to_u64_{short_dtype_name(source)}({expr})"
-        if target.itemsize < 4:
-            return f"np.{target.name}(np.int32({expr}))"
-        return f"np.{target.name}({expr})" if target.kind == "i" else f"np.uint32(np.int64({expr}))"
+        through = _through(target)
+        whole = f"to_{short_dtype_name(through)}_{short_dtype_name(source)}({expr})"
+        return whole if through == target else f"np.{target.name}({whole})"
     return f"np.{target.name}({expr})"
+
+
+def _through(target: np.dtype) -> np.dtype:
+    """The integer that a float becomes on its way to `target`."""
+    if target == np.uint64:
+        return target
+    return np.dtype(np.int64 if target.itemsize == 8 or target == np.uint32 else np.int32)
 
 
 def cast_requires(source: np.dtype, target: np.dtype) -> tuple[ScalarFunction, ...]:
@@ -50,8 +69,8 @@ def cast_requires(source: np.dtype, target: np.dtype) -> tuple[ScalarFunction, .
     source, target = np.dtype(source), np.dtype(target)
     if source.kind == "c":
         source = _part(source)
-    if source.kind == "f" and target == np.uint64:
-        return (by_name(f"to_u64_{short_dtype_name(source)}"),)
+    if source.kind == "f" and target.kind in "iu":
+        return (by_name(f"to_{short_dtype_name(_through(target))}_{short_dtype_name(source)}"),)
     return ()
 
 
