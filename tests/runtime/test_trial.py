@@ -54,10 +54,27 @@ def test_numpy_is_kept_where_it_is_faster(monkeypatch):
     assert len(compiled.compilations) == 2  # another size is tried anew
 
 
-def test_straight_programs_are_not_tried():
-    compiled = wb.jit(lambda x: np.exp(x).sum())
-    compiled(np.ones(10))
+@pytest.mark.parametrize("f", [lambda x: np.exp(x).sum(), lambda x: (x @ x.T + 1).T, lambda x: x[:, ::2] * 2])
+def test_kernels_views_and_products_are_not_tried(f):
+    compiled = wb.jit(f)
+    compiled(np.ones((4, 4)))
     assert version(compiled).trial is None
+
+
+@pytest.mark.parametrize("f", [lambda x: np.sort(x) + 1, lambda x: abs(np.fft.fft(x)), lambda x: add_at(x)])
+def test_programs_of_routines_that_numpy_calls_too_are_tried(f):
+    compiled = wb.jit(f)
+    x = np.linspace(1.0, 2.0, 12).reshape(3, 4)
+    for _ in range(COMPILED_CALLS + 3):
+        np.testing.assert_allclose(compiled(x), f(x), rtol=1e-13)
+        assert len(compiled._state.specialisations) == 1
+    assert version(compiled).trial is None
+
+
+def add_at(x):
+    y = np.zeros(4)
+    np.add.at(y, np.array([0, 1, 1, 3]), x[0])
+    return y
 
 
 def decided(compiled_s, numpy_s):

@@ -1,6 +1,7 @@
-"""Whether a compiled program with loops, or of many steps, is faster than NumPy: found out on the caller's own calls.
+"""Whether a compiled program is faster than NumPy where that is in doubt: found out on the caller's own calls.
 
-A few kernels are; a loop whose iterations are small, or one that was written out, may not be. Some calls are timed
+A few kernels and products are; a loop whose iterations are small, one that was written out, or a program whose time
+goes into routines that NumPy calls as well (sorting, scatters, transforms) may not be. Some calls are timed
 compiled, then at most two run in NumPy, which is as right: the faster way stays. Calls that are over in no time, or
 that take so long that waiting for NumPy would be felt, are left compiled.
 """
@@ -8,6 +9,7 @@ that take so long that waiting for NumPy would be felt, are left compiled.
 from __future__ import annotations
 
 from ..fusion import Cluster, LibraryStep, Plan, ViewStep
+from ..primitives.contractions import dot_general_p
 
 MANY_STEPS = 24  # from here on what it takes to call each may count
 COMPILED_CALLS = 3  # the first one faults pages in
@@ -17,10 +19,9 @@ CLEARLY = 1.2
 
 
 def needs_trial(plan: Plan) -> bool:
-    """Whether a plan has many steps, or others than kernels, views and library routines."""
-    return len(plan.steps) > MANY_STEPS or any(
-        not isinstance(step, Cluster | ViewStep | LibraryStep)
-        or (isinstance(step, LibraryStep) and step.eqn.primitive.name == "loop")
+    """Whether a plan has many steps, or others than kernels, views and matrix products."""
+    return len(plan.steps) > MANY_STEPS or not all(
+        isinstance(step, Cluster | ViewStep) or (isinstance(step, LibraryStep) and step.eqn.primitive is dot_general_p)
         for step in plan.all_steps
     )
 
