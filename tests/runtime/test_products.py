@@ -113,3 +113,12 @@ def test_one_slow_run_changes_little():
     ways(choice, (1.0, 2.0), 50)
     choice.record(0, 30.0)
     assert sum(ways(choice, (1.0, 2.0), 100)) < 30
+
+
+def test_a_way_that_is_slow_now_and_then_is_judged_by_the_rest():
+    choice = products._Choice()
+    ways(choice, (1.0, 3.0), 2)
+    taken = []
+    for k in range(400):
+        taken += ways(choice, (30.0 if k % 4 == 0 else 1.0, 3.0), 1)
+    assert sum(taken) < 20

@@ -31,6 +31,9 @@ BLOCK_ROWS = 64
 FIRST_TRIAL = 8
 RAREST_TRIAL = 1024
 MOST_CHOICES = 1024
+# A slower product raises what is expected of its way to so many times as much, at most: one that lost its core for a
+# moment says little about the next.
+MOST_RISE = 1.4
 
 
 class _OneThread:
@@ -78,7 +81,7 @@ class _Choice:
     __slots__ = ("seconds", "trial_in", "trial_interval")
 
     def __init__(self) -> None:
-        self.seconds: list[float | None] = [None, None]  # of late: a faster run counts whole, a slower one half
+        self.seconds: list[float | None] = [None, None]  # expected, after what was measured of late
         self.trial_in = self.trial_interval = FIRST_TRIAL
 
     def take(self) -> int:
@@ -95,7 +98,7 @@ class _Choice:
     def record(self, way: int, elapsed_s: float) -> None:
         before = self.seconds[way]
         was_better = self._better()
-        self.seconds[way] = elapsed_s if before is None else min(elapsed_s, (before + elapsed_s) / 2)
+        self.seconds[way] = elapsed_s if before is None else min(elapsed_s, MOST_RISE * before)
         if self._better() != was_better:
             self.trial_in = self.trial_interval = FIRST_TRIAL
 
