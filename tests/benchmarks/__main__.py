@@ -1,6 +1,6 @@
 """The table: the workbench beside its peers, on single kernels, straight-line programs, loops and first calls.
 
-    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--sweep] [--memory] [--without torch.compile]
+    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--pause S] [--sweep] [--memory] [--without torch.compile]
 
 Without `--only` it takes a quarter of an hour, most of it the peers' compilers. A ratio above 1 says how many times
 faster than the best peer (NumPy included) the workbench is.
@@ -74,6 +74,7 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     parser.add_argument("--json", type=Path, default=Path("build/benchmarks/table.json"))
     parser.add_argument("--only", default="", help="only subjects or cases whose name holds this word")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds before each contestant's turn")
     parser.add_argument("--sweep", action="store_true", help="the second table: sizes 1e2 to 1e7")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave a contestant out")
     parser.add_argument("--no-compiling", action="store_true", help="leave out the first calls")
@@ -83,7 +84,7 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     load = os.getloadavg() if hasattr(os, "getloadavg") else (math.nan,)
     versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
     print(f"{about['processor']}, {about['cores']} cores, load {load[0]:.1f}; {versions}")
-    print(f"medians of {args.rounds} rounds in one process, contestants in turn\n", flush=True)
+    print(f"medians of {args.rounds} rounds in one process, contestants in turn, {args.pause} s apart\n", flush=True)
     if args.memory:
         peaks_of_memory(args.only, args.without, args.json)
         return []
@@ -93,7 +94,7 @@ def main(arguments: list[str] | None = None) -> list[Row]:
         for case in cases():
             if args.only in subject or args.only in case.name:
                 present = {name: call for name, call in case.contestants.items() if name not in args.without}
-                rows.append(run_case(replace(case, contestants=present), args.rounds))
+                rows.append(run_case(replace(case, contestants=present), args.rounds, args.pause))
                 write_json(rows, args.json)  # what has been measured survives an interrupt
                 print(f"  measured {case.name}, {case.detail}", flush=True)
     if not args.sweep and not args.no_compiling and args.only in "compiling first call":

@@ -77,8 +77,9 @@ class Row:
         return min(others) / ours if ours and others else None
 
 
-def run_case(case: Case, rounds: int = ROUNDS) -> Row:
-    """Warm up, check that all contestants agree with NumPy, measure."""
+def run_case(case: Case, rounds: int = ROUNDS, pause_s: float = 0.0) -> Row:
+    """Warm up, check that all contestants agree with NumPy, measure. pause_s: before each contestant's turn; without
+    one, the threads of OpenMP and BLAS still spin from turns before, which favours their owners over who comes next."""
     reference = arrays_of(case.contestants[BASELINE]())
     repeats = {}
     for name, call in case.contestants.items():
@@ -98,6 +99,7 @@ def run_case(case: Case, rounds: int = ROUNDS) -> Row:
     for _ in range(rounds):
         shuffle(order)  # whoever follows a writer of large temporaries finds the caches cold
         for name in order:
+            time.sleep(pause_s)
             call, n = case.contestants[name], repeats[name]
             begin = time.perf_counter()
             for _ in range(n):
