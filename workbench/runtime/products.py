@@ -27,6 +27,8 @@ SMALL = 1 << 18
 # (or columns) that packing the other operand for each block costs little.
 BLOCK_FLOPS = 8e5
 BLOCK_ROWS = 64
+# Products of each way, in turn, before one is preferred: a first run may find caches cold and cores taken.
+FIRST_RUNS = 3
 # Products after which the slower way is tried again: at first, and at most.
 FIRST_TRIAL = 8
 RAREST_TRIAL = 1024
@@ -78,17 +80,18 @@ _one_thread = _OneThread()
 class _Choice:
     """Which of two ways computes products of one shape: the threads of BLAS (0) or ours (1)."""
 
-    __slots__ = ("seconds", "trial_in", "trial_interval")
+    __slots__ = ("first_runs", "seconds", "trial_in", "trial_interval")
 
     def __init__(self) -> None:
+        self.first_runs = 2 * FIRST_RUNS  # to come
         self.seconds: list[float | None] = [None, None]  # expected, after what was measured of late
         self.trial_in = self.trial_interval = FIRST_TRIAL
 
     def take(self) -> int:
-        theirs, ours = self.seconds
-        if theirs is None or ours is None:
-            return 0 if theirs is None else 1
-        better = int(ours < theirs)
+        if self.first_runs > 0:  # several threads count it down
+            self.first_runs -= 1
+            return 1 - self.first_runs % 2
+        better = self._better() or 0
         self.trial_in -= 1
         if self.trial_in > 0:
             return better
@@ -98,7 +101,8 @@ class _Choice:
     def record(self, way: int, elapsed_s: float) -> None:
         before = self.seconds[way]
         was_better = self._better()
-        self.seconds[way] = elapsed_s if before is None else min(elapsed_s, MOST_RISE * before)
+        rise = 1.0 if self.first_runs > 0 else MOST_RISE
+        self.seconds[way] = elapsed_s if before is None else min(elapsed_s, rise * before)
         if self._better() != was_better:
             self.trial_in = self.trial_interval = FIRST_TRIAL
 
