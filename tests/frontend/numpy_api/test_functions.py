@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import workbench as wb
 from tests import strategies
 from workbench.frontend.numpy_api import FUNCTIONS
 from workbench.frontend.numpy_api.functions import REFUSED
@@ -101,3 +102,28 @@ def test_every_function_of_the_table_has_a_case():
         if f"{prefix}{function.__name__}" not in tested and function.__name__ not in WHY_NOT:
             missing.append(f"{prefix}{function.__name__}")
     assert not missing
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.sum().reshape(()), lambda x: np.reshape(x.sum(), ()), lambda x: x.sum().reshape(1),
+        lambda x: np.moveaxis(x.max(), (), ()), lambda x: x[:1].reshape(()), lambda x: x.mean().squeeze(),
+    ],
+)  # fmt: skip
+def test_movement_of_a_scalar_gives_a_scalar_where_numpy_does(f):
+    x = np.linspace(0.5, 1.5, 4)
+    found, expected = wb.jit(f)(x), f(x)
+    assert type(found) is type(expected) and np.shape(found) == np.shape(expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_one_bool_may_say_what_is_reduced(limit):
+    def total(x, n):
+        return np.sum(x[1], where=n <= 1), np.sum(x, where=n <= 1), np.max(x, where=n > 1, initial=-1.0)
+
+    compiled = wb.jit(total)
+    x = np.linspace(0.5, 1.5, 4)
+    np.testing.assert_allclose(compiled(x, limit), total(x, limit), rtol=1e-15)
+    assert not compiled.fallbacks

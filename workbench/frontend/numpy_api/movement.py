@@ -59,6 +59,8 @@ def reversed_axes(x: Any) -> Any:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     a = array(a)
     sizes = complete_shape(as_shape(shape), a.size)
+    if a.scalar and not sizes:  # NumPy's scalars stay what they are
+        return bind("copy", a)
     if order == "A":
         order = "F" if views.Flags(a).fnc else "C"
     if order == "C":
@@ -112,7 +114,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     order = [i for i in range(a.ndim) if i not in source]
     for dest, src in sorted(zip(destination, source, strict=True)):
         order.insert(dest, src)
-    return views.transpose(a, order)
+    return a if a.scalar else views.transpose(a, order)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:

@@ -134,7 +134,7 @@ def mask_with_identity(ufunc: np.ufunc, values: Any, where: Any, initial: Any, n
         neutral = np.True_ if values.dtype == BOOL else np.array(-1).astype(values.dtype)[()]
     else:
         neutral = values.dtype.type(1 if name == "reduce_prod" else 0)
-    mask = truth(operand(where))
+    mask = truth(array(where))
     shape = np.broadcast_shapes(np.shape(np.broadcast_to(0, mask.shape)), values.shape)
     if shape != values.shape:
         raise ValueError(f"where: shape {mask.shape} does not broadcast to that of the array, {values.shape}")
