@@ -115,10 +115,16 @@ def test_one_slow_run_changes_little():
     assert sum(ways(choice, (1.0, 2.0), 100)) < 30
 
 
-def test_a_way_that_is_slow_now_and_then_is_judged_by_the_rest():
+def test_a_way_that_is_slow_now_and_then_is_soon_taken_again():
     choice = products._Choice()
-    ways(choice, (1.0, 3.0), 2)
+    ways(choice, (1.0, 3.0), 2 * products.FIRST_RUNS)
     taken = []
     for k in range(400):
-        taken += ways(choice, (30.0 if k % 4 == 0 else 1.0, 3.0), 1)
-    assert sum(taken) < 20
+        taken += ways(choice, (30.0 if k % 8 == 0 else 1.0, 3.0), 1)
+    assert sum(taken) < 100
+
+
+def test_a_way_that_becomes_slow_is_left_at_once():
+    choice = products._Choice()
+    ways(choice, (1.0, 3.0), 2 * products.FIRST_RUNS + 5)
+    assert ways(choice, (1000.0, 3.0), 100).count(0) < 10

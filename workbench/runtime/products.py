@@ -29,13 +29,11 @@ BLOCK_FLOPS = 8e5
 BLOCK_ROWS = 64
 # Products of each way, in turn, before one is preferred: a first run may find caches cold and cores taken.
 FIRST_RUNS = 3
-# Products after which the slower way is tried again: at first, and at most.
-FIRST_TRIAL = 8
+# Products after which the slower way is tried again: soon at first, for it may have lost a core for a moment only (it
+# costs BLAS up to 80 ms), then less and less often.
+FIRST_TRIAL = 2
 RAREST_TRIAL = 1024
 MOST_CHOICES = 1024
-# A slower product raises what is expected of its way to so many times as much, at most: one that lost its core for a
-# moment says little about the next.
-MOST_RISE = 1.4
 
 
 class _OneThread:
@@ -84,7 +82,8 @@ class _Choice:
 
     def __init__(self) -> None:
         self.first_runs = 2 * FIRST_RUNS  # to come
-        self.seconds: list[float | None] = [None, None]  # expected, after what was measured of late
+        # Of late: a faster run counts whole, a slower one half, and not at all among the first ones.
+        self.seconds: list[float | None] = [None, None]
         self.trial_in = self.trial_interval = FIRST_TRIAL
 
     def take(self) -> int:
@@ -101,8 +100,10 @@ class _Choice:
     def record(self, way: int, elapsed_s: float) -> None:
         before = self.seconds[way]
         was_better = self._better()
-        rise = 1.0 if self.first_runs > 0 else MOST_RISE
-        self.seconds[way] = elapsed_s if before is None else min(elapsed_s, rise * before)
+        if before is None or elapsed_s < before:
+            self.seconds[way] = elapsed_s
+        elif self.first_runs <= 0:
+            self.seconds[way] = (before + elapsed_s) / 2
         if self._better() != was_better:
             self.trial_in = self.trial_interval = FIRST_TRIAL
 
