@@ -28,6 +28,21 @@ display(whole, code, graph)
 """
 
 
+def run_until_drawn(page, times: int = 4):
+    """Run the cell, and again where nothing is drawn: JupyterLab drops what a kernel says of widgets while its own
+    widget manager, which a busy machine loads late, is not there yet."""
+    from playwright.sync_api import TimeoutError as NotDrawn
+
+    for attempt in range(times):
+        run_all_cells(page)
+        try:
+            page.locator(".wb-canvas").wait_for(timeout=15_000 * (attempt + 1))
+            return
+        except NotDrawn:
+            if attempt == times - 1:
+                raise
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     root = tmp_path_factory.mktemp("notebooks")
@@ -37,8 +52,7 @@ def page(tmp_path_factory):
     nbformat.write(notebook, root / "live.ipynb")
     with running_lab(root, tmp_path_factory.mktemp("lab")) as lab, browser_page(height=1400) as page:
         open_notebook(page, lab, "live.ipynb")
-        run_all_cells(page)
-        page.locator(".wb-canvas").wait_for()
+        run_until_drawn(page)
         yield page
 
 
