@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import linecache
-import pickle
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +14,9 @@ import llvmlite
 import numba
 import numpy as np
 from numba import types
-from numba.core import serialize
 from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
 
 from .. import __version__
 from ..codegen import loop_math
@@ -27,6 +24,7 @@ from ..codegen.scalar_math import definitions, names_in, namespace
 from ..primitives.loops import LoopProgram
 from .kernels import read_payload, write_payload
 from .log import logger
+from .numba_kernels import packed, unpacked
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": True}
 _held: list[CompileResult] = []  # whose machine code runs
@@ -50,7 +48,7 @@ def compile_with_numba(program: LoopProgram) -> Callable[..., Any] | None:
             logger.warning("a loop runs in Python, numba does not take it: %s\n%s", error, program.source)
             return None
         logger.info("compiled a loop in %.0f ms", (time.perf_counter() - begin) * 1e3)
-        _save(key, result)
+        write_payload(key, packed(result, b""))
     _held.append(result)
     return result.entry_point
 
@@ -86,21 +84,12 @@ def _key(program: LoopProgram, signature: tuple[types.Type, ...]) -> str:
     return hashlib.sha256(f"loop\n{_versions()}\n{signature}\n{program.source}\n{functions}".encode()).hexdigest()
 
 
-def _save(key: str, result: CompileResult) -> None:
-    try:
-        write_payload(key, serialize.dumps(result._reduce()))
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        logger.debug("kernel cache: a loop is not saved: %s", error)
-
-
 def _load(key: str) -> CompileResult | None:
     payload = read_payload(key)
     if payload is None:
         return None
     try:
-        context = cpu_target.target_context
-        rtsys.initialize(context)  # not `context.refresh()`, which takes longer than compiling
-        return CompileResult._rebuild(context, *pickle.loads(payload))
+        return unpacked(payload)[1]
     except Exception as error:  # noqa: BLE001  # whatever an unreadable file raises, compiling again is the answer
         logger.debug("kernel cache: a loop is not loaded: %s", error)
         return None
