@@ -287,8 +287,7 @@ class CreationType(Creation):
 
 def wrap_index_object(value: Any) -> Any:
     """`np.r_`, `np.c_` as traced code sees them; other objects as they are."""
-    handler = _api().take_item if isinstance(value, _api().Concatenator) else None
-    return value if handler is None else IndexObject(value, handler)
+    return IndexObject(value, _api().take_item) if isinstance(value, _api().Concatenator) else value
 
 
 class IndexObject(_Lifted):

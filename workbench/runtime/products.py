@@ -29,8 +29,8 @@ BLOCK_FLOPS = 8e5
 BLOCK_ROWS = 64
 # Products of each way, in turn, before one is preferred: a first run may find caches cold and cores taken.
 FIRST_RUNS = 3
-# Products after which the slower way is tried again: soon at first, for it may have lost a core for a moment only (it
-# costs BLAS up to 80 ms), then less and less often.
+# Products after which the slower way is tried again: soon at first, for it may have lost a core for a moment only, then
+# less and less often.
 FIRST_TRIAL = 2
 RAREST_TRIAL = 1024
 MOST_CHOICES = 1024
