@@ -20,6 +20,7 @@ import hypothesis.strategies as st
 import numpy as np
 
 from tests.compare import SUM_EPSILONS, assert_same
+from tests.sources import define
 
 MAX_ELEMENTS = 400
 MAX_STATEMENTS = 12
@@ -84,14 +85,7 @@ class Program:
 
     def function(self) -> Callable[..., dict[str, Any]]:
         """The program as a function of its inputs. Its source can be found by `inspect` and `linecache`."""
-        import linecache
-
-        filename = f"<program {abs(hash(self.source)):x}>"
-        text = self.function_source
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        scope: dict[str, Any] = {"np": np, "__name__": "program"}
-        exec(compile(text, filename, "exec"), scope)
-        return scope["program"]
+        return define(self.function_source, "program", f"<program {abs(hash(self.source)):x}>")
 
     def run(self) -> dict[str, Any]:
         """What NumPy makes of it: every variable, and every input as it is left."""

@@ -13,6 +13,7 @@ import optree
 import pytest
 
 import workbench as wb
+from tests.sources import define
 from workbench.errors import CheckFailedError, TracerBoolConversionError, TracingError
 from workbench.frontend.cells import trace_cell
 from workbench.frontend.convert import plain_code
@@ -215,13 +216,10 @@ def test_compiles_to_the_same(program: Callable) -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_random_programs(seed: int) -> None:
     source = control_flow_program(seed)
-    filename = f"<program {seed}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace: dict[str, Any] = {"np": np}
-    exec(compile(source, filename, "exec"), namespace)
+    f = define(source, "f", f"<program {seed}>")
     rng = np.random.default_rng(seed)
     try:
-        assert_same(namespace["f"], rng.normal(size=5), rng.normal(size=5), float(rng.normal()))
+        assert_same(f, rng.normal(size=5), rng.normal(size=5), float(rng.normal()))
     except TracingError:  # it runs in NumPy: right by definition
         pass
 

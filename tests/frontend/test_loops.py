@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import optree
 import pytest
 
 import workbench as wb
+from tests.sources import define
 from workbench.frontend.cells import trace_cell
 from workbench.frontend.trace import trace
 from workbench.ir import check_jaxpr
@@ -86,11 +86,8 @@ def test_their_equations_mean_the_same(program: Callable[..., Any], arguments: C
 @pytest.mark.parametrize("seed", range(12))
 def test_random_loops_over_elements(seed: int) -> None:
     source = element_loop_program(seed)
-    filename = f"<loop program {seed}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace: dict[str, Any] = {"np": np}
-    exec(compile(source, filename, "exec"), namespace)
-    assert_same(namespace["f"], *arguments(seed))
+    f = define(source, "f", f"<loop program {seed}>")
+    assert_same(f, *arguments(seed))
 
 
 # ---- Python's numbers and NumPy's ----
@@ -359,8 +356,5 @@ def test_loops_in_cells() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_loops_over_rows(seed: int) -> None:
     source = array_loop_program(seed)
-    filename = f"<rows {seed}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace: dict[str, Any] = {"np": np}
-    exec(compile(source, filename, "exec"), namespace)
-    assert_same(namespace["f"], *array_arguments(seed), rtol=1e-9)
+    f = define(source, "f", f"<rows {seed}>")
+    assert_same(f, *array_arguments(seed), rtol=1e-9)

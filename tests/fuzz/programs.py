@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import linecache
 import random
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+
+from tests.sources import define
 
 from .inputs import DTYPES, Input, draw_inputs
 from .phrases import BINARY, PHRASES, REDUCING, UNARY, Phrase
@@ -45,11 +46,7 @@ class Program:
 
     def function(self) -> Callable[..., Any]:
         """The program, with its source where Python looks for it."""
-        filename = f"<program {next(_numbers)}>"
-        linecache.cache[filename] = (len(self.source), None, self.source.splitlines(True), filename)
-        scope: dict[str, Any] = {"np": np, "__name__": "program"}
-        exec(compile(self.source, filename, "exec"), scope)
-        return scope["program"]
+        return define(self.source, "program", f"<program {next(_numbers)}>")
 
     def arguments(self, which: int) -> list[Any]:
         """Fresh arguments for the set of sizes `which`; the same each time."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import optree
 import pytest
 
 import workbench
+from tests.sources import define
 from workbench.fusion.reasons import REASONS
 from workbench.notebook.explanations import EXPLANATIONS, explain
 
@@ -147,12 +147,8 @@ class MyResult:
 
 
 def _program(source: str) -> Any:
-    name = f"<page {abs(hash(source)):x}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    scope: dict[str, Any] = {"np": np, "wb": workbench, "rng": np.random.default_rng(0), "history": [],
-                             "MyResult": MyResult, "__name__": "page"}  # fmt: skip
-    exec(compile(source, name, "exec"), scope)
-    return scope["page"]
+    names = {"wb": workbench, "rng": np.random.default_rng(0), "history": [], "MyResult": MyResult}
+    return define(source, "page", f"<page {abs(hash(source)):x}>", **names)
 
 
 def _outcome(function: Any, args: tuple) -> Any:
