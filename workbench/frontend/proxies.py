@@ -150,15 +150,21 @@ class Refused(_Lifted):
         return self.__value
 
 
-_RANDOM_TYPES = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+def _is_random(value: Any) -> bool:
+    """Whether a value is a source of random numbers. NumPy's are not imported before somebody uses them."""
+    if isinstance(value, random.Random):
+        return True
+    if "numpy.random" not in sys.modules:
+        return False
+    return isinstance(value, (np.random.Generator, np.random.RandomState, np.random.BitGenerator))
 
 
 def is_impure(value: Any) -> bool:
-    return isinstance(value, (*_RANDOM_TYPES, logging.Logger))
+    return isinstance(value, logging.Logger) or _is_random(value)
 
 
 def refuse(value: Any, name: str) -> Refused:
-    why = IMPURE_MODULES["random" if isinstance(value, _RANDOM_TYPES) else "logging"]
+    why = IMPURE_MODULES["random" if _is_random(value) else "logging"]
     return Refused(value, name, why)
 
 
@@ -376,7 +382,7 @@ def wrap_library(lifter: Lifter, value: Any) -> Any:
     if module.startswith("numpy") and name in IMPURE_NUMPY:
         return Refused(value, f"np.{name}", "what it does outside must happen at every run")
     bound_to = getattr(value, "__self__", None)  # `random.random` is a method of a hidden generator
-    why = IMPURE_MODULES["random"] if isinstance(bound_to, _RANDOM_TYPES) else _impurity(module)
+    why = IMPURE_MODULES["random"] if _is_random(bound_to) else _impurity(module)
     if why is not None and not (isinstance(value, type) and module == "datetime"):
         return Refused(value, f"{module}.{name}", why)
     if top_level(module) in PURE_MODULES or isinstance(value, type):

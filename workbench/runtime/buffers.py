@@ -19,9 +19,9 @@ from functools import partial
 from sys import getrefcount
 
 import numpy as np
-import psutil
 
 from ..config import config
+from .machine import total_memory
 
 # Below this malloc recycles by itself, and an array costs less than a lease.
 LARGE_BYTES = 1 << 19
@@ -208,7 +208,7 @@ class _Lease:
             self._pool.give(self._n_bytes, self._block)
 
 
-pool = Pool(psutil.virtual_memory().total // 16)
+pool = Pool(total_memory() // 16)
 
 
 def _forget_watcher() -> None:

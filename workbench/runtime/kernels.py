@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -98,12 +99,10 @@ def forget_kernels() -> None:
 
 @lru_cache(maxsize=1)
 def _environment_key() -> str:
-    import llvmlite
-
     from . import machine_code
 
-    versions = (__version__, llvmlite.__version__, np.__version__, object.__basicsize__, tuple.__basicsize__)
-    return "|".join(map(str, (*versions, *machine_code.processor())))
+    versions = (__version__, np.__version__, object.__basicsize__, tuple.__basicsize__)
+    return "|".join(map(str, (*versions, machine_code.identity())))
 
 
 def _key(kernel: Kernel) -> str:
@@ -191,11 +190,17 @@ def cache_folder() -> Path | None:
     chosen = config.cache_dir or os.environ.get("WORKBENCH_CACHE_DIR", "")
     if chosen == "off":
         return None
-    if not chosen:
-        import platformdirs
+    return Path(chosen or _user_folder()) / "kernels"
 
-        chosen = platformdirs.user_cache_dir("workbench")
-    return Path(chosen) / "kernels"
+
+def _user_folder() -> str:
+    """The user's cache folder. Importing platformdirs takes 10 ms, so that the common case is spelled out."""
+    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
+        base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
+        return os.path.join(base, "workbench")
+    import platformdirs
+
+    return platformdirs.user_cache_dir("workbench")
 
 
 def write_payload(key: str, payload: bytes, kind: str = "kernels") -> None:

@@ -1,21 +1,23 @@
 """Machine code: LLVM assembly in, object code out, and functions that Python calls from object code.
 
-This is all that running a compiled kernel takes: a process that finds its kernels on disk imports LLVM's loader, and
-no compiler. Loaded code stays for the life of the process.
+LLVM is imported when something is compiled: a process that finds its kernels on disk does without, where it can load
+object code itself (`object_code`). Loaded code stays for the life of the process.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib.util
+import os
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from llvmlite import binding
 
 from ..codegen.kernel import Kernel
 from ..codegen.llvm_entry import (
@@ -32,6 +34,11 @@ from ..codegen.llvm_entry import (
     TYPE,
     descriptor,
 )
+from .object_code import UnsupportedObjectError, load
+from .object_code import is_possible as loads_itself
+
+if TYPE_CHECKING:
+    from llvmlite import binding
 
 METH_FASTCALL = 0x0080
 # LLVM's highest level, as numba uses; vectorising straight lines makes loops that are vectorised anyway no faster.
@@ -78,8 +85,44 @@ def _word(address: int) -> int:
 
 
 @cache
+def identity() -> str:
+    """What object code depends on: LLVM's version, the platform, the processor and its features."""
+    known = _known_without_llvm() if loads_itself() else None
+    if known is None:
+        import llvmlite
+
+        known = (llvmlite.__version__, *processor())
+    return "|".join(known)
+
+
+def _known_without_llvm() -> tuple[str, str] | None:
+    """The file that has llvmlite's version, and what the system says about the first processor; None if either is not
+    to be had."""
+    spec = importlib.util.find_spec("llvmlite")
+    try:
+        version = Path(str(spec and spec.origin)).with_name("_version.py").read_text(encoding="utf-8")
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            head = file.read(16384).partition("\n\n")[0]
+    except OSError:
+        return None
+    about = dict(line.split("\t: ", 1) for line in head.replace("\t\t", "\t").splitlines() if "\t: " in line)
+    names = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+    if not all(about.get(name) for name in names):
+        return None
+    return version, "|".join((*(about[name] for name in names), os.uname().machine))
+
+
+def _binding() -> Any:
+    """LLVM: 20 ms of imports, most of them."""
+    from llvmlite import binding
+
+    return binding
+
+
+@cache
 def processor() -> tuple[str, str, str]:
-    """What machine code depends on: the platform, the processor and its features."""
+    """What LLVM is told to compile for: the platform, the processor and its features."""
+    binding = _binding()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     try:
@@ -91,7 +134,7 @@ def processor() -> tuple[str, str, str]:
 
 def _target_machine() -> binding.TargetMachine:
     triple, cpu, features = processor()
-    target = binding.Target.from_triple(triple)
+    target = _binding().Target.from_triple(triple)
     static = target.name.startswith("x86")  # as numba chooses
     return target.create_target_machine(
         cpu=cpu, features=features, opt=SPEED_LEVEL, reloc="static" if static else "default", codemodel="jitdefault",
@@ -105,7 +148,7 @@ def _machine() -> binding.TargetMachine:
 
 
 def _parse(text: str) -> binding.ModuleRef:
-    module = binding.parse_assembly(text)
+    module = _binding().parse_assembly(text)
     module.triple = processor()[0]
     module.data_layout = str(_machine().target_data)
     return module
@@ -113,6 +156,7 @@ def _parse(text: str) -> binding.ModuleRef:
 
 def compile_assembly(text: str) -> tuple[bytes, str]:
     """The object code of a module, and its optimised LLVM assembly. RuntimeError if LLVM does not take it."""
+    binding = _binding()
     with _lock:
         module = _parse(text)
         module.verify()
@@ -132,6 +176,7 @@ def emit_assembly(text: str) -> str:
 
 @cache
 def _engine() -> binding.ExecutionEngine:
+    binding = _binding()
     return binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine())
 
 
@@ -139,14 +184,21 @@ def _address(code: bytes, symbol: str) -> int:
     """Where the function `symbol` of an object code is, once it is loaded."""
     with _lock:
         if symbol not in _addresses:
-            engine = _engine()
-            engine.add_object_file(binding.ObjectFileRef.from_data(code))
-            engine.finalize_object()
-            address = engine.get_function_address(symbol)
-            if not address:
-                raise RuntimeError(f"no function {symbol} in the object code")
-            _addresses[symbol] = address
+            try:
+                _addresses[symbol] = load(code)[symbol]
+            except (UnsupportedObjectError, KeyError):
+                _addresses[symbol] = _loaded_by_llvm(code, symbol)
         return _addresses[symbol]
+
+
+def _loaded_by_llvm(code: bytes, symbol: str) -> int:
+    engine = _engine()
+    engine.add_object_file(_binding().ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address = engine.get_function_address(symbol)
+    if not address:
+        raise RuntimeError(f"no function {symbol} in the object code")
+    return address
 
 
 @dataclass(frozen=True, slots=True)

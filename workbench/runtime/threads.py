@@ -17,9 +17,8 @@ from itertools import count
 from queue import SimpleQueue
 from time import perf_counter
 
-import psutil
-
 from .cores import ask_for_short_slices, current_core, restrict, usable_cores
+from .machine import physical_cores
 
 # Chunks per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
 CHUNKS_PER_THREAD = 6
@@ -36,7 +35,7 @@ def available_threads() -> int:
         usable = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
         usable = os.cpu_count() or 1
-    return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
+    return max(1, min(usable, physical_cores() or usable))
 
 
 class _Work:
