@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,35 @@ def _free(ndim: int, contracted: tuple[int, ...], batch: tuple[int, ...]) -> tup
     return tuple(axis for axis in range(ndim) if axis not in contracted and axis not in batch)
 
 
+class MatrixForm(NamedTuple):
+    """A product of any axes as one `matmul`: how its operands' axes are moved, the shapes that `matmul` takes, and the
+    result's. A missing free axis without batch stays missing, so that NumPy takes its matrix-vector and dot paths."""
+
+    left_axes: tuple[int, ...]
+    left_shape: tuple[int, ...]
+    right_axes: tuple[int, ...]
+    right_shape: tuple[int, ...]
+    product_shape: tuple[int, ...]  # as `matmul` gives it
+    shape: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def matrix_form(x: tuple[int, ...], y: tuple[int, ...], dimension_numbers: DimensionNumbers) -> MatrixForm:
+    """The `MatrixForm` of operands of shapes `x` and `y`."""
+    (x_contracted, y_contracted), (x_batch, y_batch) = dimension_numbers
+    x_free, y_free = _free(len(x), x_contracted, x_batch), _free(len(y), y_contracted, y_batch)
+    batch = tuple(x[axis] for axis in x_batch)
+    free = tuple(x[axis] for axis in x_free) + tuple(y[axis] for axis in y_free)
+    k = math.prod(x[axis] for axis in x_contracted)
+    m, n = math.prod(x[axis] for axis in x_free), math.prod(y[axis] for axis in y_free)
+    rows = (m,) if x_free or batch else ()
+    columns = (n,) if y_free or batch else ()
+    return MatrixForm(
+        (*x_batch, *x_free, *x_contracted), (*batch, *rows, k), (*y_batch, *y_contracted, *y_free),
+        (*batch, k, *columns), batch + rows + columns, batch + free,
+    )  # fmt: skip
+
+
 @dot_general_p.def_impl
 def dot_general_impl(
     x: np.ndarray,
@@ -33,25 +64,16 @@ def dot_general_impl(
     matmul: Callable[..., np.ndarray] = np.matmul,
 ) -> np.ndarray:
     """One `matmul` of (batch, m, k) and (batch, k, n); axes are moved as views and only copied to be joined."""
-    (x_contracted, y_contracted), (x_batch, y_batch) = dimension_numbers
     result_dtype = x.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
     if result_dtype != x.dtype and np.can_cast(x.dtype, result_dtype):  # widen first: i8 products in an i32 sum
         x, y = x.astype(result_dtype), y.astype(result_dtype)
-    x_free, y_free = _free(x.ndim, x_contracted, x_batch), _free(y.ndim, y_contracted, y_batch)
-    batch = tuple(x.shape[axis] for axis in x_batch)
-    free = tuple(x.shape[axis] for axis in x_free) + tuple(y.shape[axis] for axis in y_free)
-    k = math.prod(x.shape[axis] for axis in x_contracted)
-    m, n = (math.prod(a.shape[axis] for axis in axes) for a, axes in ((x, x_free), (y, y_free)))
-    # A missing free axis without batch stays missing, so that NumPy takes its matrix-vector and dot paths.
-    rows = (m,) if x_free or batch else ()
-    columns = (n,) if y_free or batch else ()
-    left = x.transpose(*x_batch, *x_free, *x_contracted).reshape(*batch, *rows, k)
-    right = y.transpose(*y_batch, *y_contracted, *y_free).reshape(*batch, k, *columns)
-    product_shape = batch + rows + columns
-    if out is not None and result_dtype == x.dtype and product_shape:
-        matmul(left, right, out=out.reshape(product_shape))
+    form = matrix_form(x.shape, y.shape, dimension_numbers)
+    left = x.transpose(form.left_axes).reshape(form.left_shape)
+    right = y.transpose(form.right_axes).reshape(form.right_shape)
+    if out is not None and result_dtype == x.dtype and form.product_shape:
+        matmul(left, right, out=out.reshape(form.product_shape))
         return out
-    product = np.asarray(matmul(left, right)).astype(result_dtype, copy=False).reshape(batch + free)
+    product = np.asarray(matmul(left, right)).astype(result_dtype, copy=False).reshape(form.shape)
     if out is None:
         return product
     np.copyto(out, product)

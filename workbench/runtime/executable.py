@@ -33,7 +33,6 @@ from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.contractions import dot_general_p
 from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
-from ..primitives.movement import transpose_p
 from . import control
 from .buffers import LARGE_BYTES, allocator
 from .control import in_order
@@ -41,8 +40,9 @@ from .kernels import CompiledKernel, compile_kernel
 from .loops import compile_loop
 from .moves import copy_around
 from .placement import Placement, place
-from .products import matmul_on
+from .products import matmul_on, product_text
 from .threads import launch
+from .views import keeps_order, view_of
 
 # Nothing raises here but what is out of our hands (memory, Ctrl-C). Who catches it must not run the code again.
 GUARD = ("except BaseException as error:", "    error.arguments_written = True", "    raise")
@@ -207,12 +207,14 @@ class _Driver:
                 self._write_kernel(step, self.placement[step.id])
             case LibraryStep() if step.eqn.primitive is loop_p:
                 self._write_loop(step)
+            case LibraryStep() if step.eqn.primitive is dot_general_p and self._write_product(step):
+                pass
             case LibraryStep():
                 self._write_call(step.id, step.eqn)
             case NumpyStep():
                 self._write_call(step.id, step.eqn)
             case ViewStep():
-                self._write_call(step.id, step.eqn, contiguous=False)
+                self._write_view(step)
             case BranchStep() | LoopStep():
                 self._write_control(step)
         if self.timed:
@@ -277,7 +279,29 @@ class _Driver:
         multiplied = all(isinstance(step, LibraryStep) and step.eqn.primitive is dot_general_p for step in readers)
         return multiplied and var not in self.plan.outvars
 
-    def _write_call(self, name: str, eqn: Equation, *, contiguous: bool = True) -> None:
+    def _write_view(self, step: ViewStep) -> None:
+        """A view where reading it costs nothing more than reading a copy, and nobody outside sees it; else a copy."""
+        eqn, out = step.eqn, step.eqn.outvars[0]
+        function = view_of(eqn.primitive.name)
+        seen = out in self.plan.outvars or not (keeps_order(eqn) or (_has_rows(eqn) and self._is_only_multiplied(out)))
+        if function is None or seen:
+            function = eqn.primitive.impl
+        call = self._bind(f"{step.id}_call", _with_params(function, dict(eqn.params)))
+        self.lines.append(f"{self._name(out)} = {call}({self._operand(eqn.invars[0])})")
+
+    def _write_product(self, step: LibraryStep) -> bool:
+        """A matrix product as one call of `matmul`; False where it takes more."""
+        eqn, out = step.eqn, step.eqn.outvars[0]
+        x, y = (atom.aval for atom in eqn.invars)
+        if eqn.params.get("preferred_element_type") not in (None, x.dtype) or out.aval.dtype != x.dtype:
+            return False
+        text, work = product_text(eqn, *map(self._operand, eqn.invars))
+        matmul = matmul_on(self.n_threads, work, x.dtype)
+        settle = self._bind("in_order", in_order)
+        self.lines.append(f"{self._name(out)} = {settle}({self._bind(f'{step.id}_call', matmul)}{text})")
+        return True
+
+    def _write_call(self, name: str, eqn: Equation) -> None:
         operands = ", ".join(map(self._operand, eqn.invars))
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
         function = lowering.call if isinstance(lowering, LibraryCall) else eqn.primitive.impl
@@ -290,16 +314,13 @@ class _Driver:
         params = dict(eqn.params)
         if eqn.primitive is dot_general_p:
             params["matmul"] = matmul_on(self.n_threads)
-        elif eqn.primitive is transpose_p and self._is_only_multiplied(eqn.outvars[0]):
-            function = _transposed_view
         call = self._bind(f"{name}_call", _with_params(function, params))
         results = [self._name(out) for out in eqn.outvars]
         targets = f"{', '.join(results)}," if eqn.primitive.multiple_results else results[0]
         self.lines.append(f"{targets} = {call}({operands})")
-        if contiguous:
-            # Kernels that read this were compiled for C order; nearly every routine returns it.
-            settle = self._bind("in_order", in_order)
-            self.lines.extend(f"{r} = {settle}({r})" for r in results)
+        # Kernels that read this were compiled for C order; nearly every routine returns it.
+        settle = self._bind("in_order", in_order)
+        self.lines.extend(f"{r} = {settle}({r})" for r in results)
 
     def _write_loop(self, step: LibraryStep) -> None:
         eqn = step.eqn
@@ -396,8 +417,10 @@ def _in_place(eqn: Equation) -> Callable[..., Any]:
     return _with_params(eqn.primitive.lowering.in_place, dict(eqn.params))
 
 
-def _transposed_view(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarray:
-    return np.transpose(x, permutation)
+def _has_rows(eqn: Equation) -> bool:
+    """Whether a view consists of rows or columns of its operand, as BLAS reads them."""
+    name, strides = eqn.primitive.name, eqn.params.get("strides")
+    return name == "transpose" or (name == "slice" and all(step == 1 for step in strides or ()))
 
 
 def _with_params(function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ..ir import Equation
+from ..primitives.contractions import matrix_form
 from .buffers import allocate
 from .threads import launch
 
@@ -125,8 +127,27 @@ def _choice(left: np.ndarray, right: np.ndarray) -> _Choice:
     return found
 
 
-def matmul_on(n_threads: int) -> Callable[..., np.ndarray]:
-    """`matmul(left, right, out=None)`, as NumPy's, on at most `n_threads` threads of our own where that is faster."""
+def product_text(eqn: Equation, left: str, right: str) -> tuple[str, int]:
+    """The arguments of the `matmul` that computes the `dot_general` equation `eqn` of the variables `left` and `right`,
+    in parentheses, and what is done to its result; and how many multiply-adds that are."""
+    x, y = (atom.aval.shape for atom in eqn.invars)
+    form = matrix_form(x, y, eqn.params["dimension_numbers"])
+    left += _moved(x, form.left_axes, form.left_shape)
+    right += _moved(y, form.right_axes, form.right_shape)
+    reshaped = "" if form.shape == form.product_shape else f".reshape({form.shape})"
+    return f"({left}, {right}){reshaped}", form.left_shape[-1] * math.prod(form.product_shape)
+
+
+def _moved(shape: tuple[int, ...], axes: tuple[int, ...], target: tuple[int, ...]) -> str:
+    text = "" if axes == tuple(range(len(axes))) else f".transpose({axes})"
+    return text if tuple(shape[axis] for axis in axes) == target else f"{text}.reshape({target})"
+
+
+def matmul_on(n_threads: int, work: int | None = None, dtype: np.dtype | None = None) -> Callable[..., np.ndarray]:
+    """`matmul(left, right, out=None)`, as NumPy's, on at most `n_threads` threads of our own where that is faster.
+    work, dtype: the multiply-adds and the dtype, where these are known beforehand."""
+    if dtype is not None and work is not None and (work <= SMALL or dtype.kind not in "fc"):
+        return np.matmul
 
     def matmul(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         k = left.shape[-1]

@@ -8,7 +8,8 @@ import pytest
 from tests.primitives.samples import CASES
 from workbench.ir import Aval, Equation, Origin, Var
 from workbench.ir.primitive import REGISTRY
-from workbench.runtime.cuda.library import _calls, library_call, view_of
+from workbench.runtime.cuda.library import _calls, library_call
+from workbench.runtime.views import view_of
 
 HERE = sorted(set(_calls(np)) & set(CASES))
 

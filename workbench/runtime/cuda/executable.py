@@ -34,8 +34,8 @@ from ...ir import Atom, Equation, Literal, Var
 from ...primitives.lowering import LibraryCall
 from ..executable import TimelineEntry, plan_kernels
 from ..log import logger
+from ..views import view_of
 from .kernels import DeviceKernel
-from .library import view_of
 from .memory import Crossing, Memory
 
 # A graph costs one launch and a copy of each input and result: from a few kernels on that is less.

@@ -13,30 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...ir import Equation
+from ..views import VIEWS
 from .indexed import gather_checked, scatter, takes_scatter
-
-
-def view_of(name: str) -> Callable[..., Any] | None:
-    """The view that an index map is in memory, by the arrays' own methods."""
-    return _VIEWS.get(name)
-
-
-def _slice(x: Any, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None):
-    steps = strides or (1,) * x.ndim
-    return x[tuple(map(slice, start_indices, limit_indices, steps))]
-
-
-def _rev(x: Any, *, dimensions: Sequence[int]) -> Any:
-    return x[tuple(slice(None, None, -1) if axis in dimensions else slice(None) for axis in range(x.ndim))]
-
-
-_VIEWS: dict[str, Callable[..., Any]] = {
-    "reshape": lambda x, *, new_sizes, dimensions=None: x.reshape(new_sizes),
-    "transpose": lambda x, *, permutation: x.transpose(permutation),
-    "squeeze": lambda x, *, dimensions: x.reshape(tuple(n for d, n in enumerate(x.shape) if d not in dimensions)),
-    "slice": _slice,
-    "rev": _rev,
-}
 
 
 def library_call(xp: Any, eqn: Equation) -> Callable[..., Any] | None:
@@ -161,5 +139,5 @@ def _calls(xp: Any) -> dict[str, Callable[..., Any]]:
             x.reshape(tuple(x.shape[broadcast_dimensions.index(d)] if d in broadcast_dimensions else 1
                             for d in range(len(shape)))), shape),
         "concatenate": lambda *xs, dimension: xp.concatenate(xs, axis=dimension),
-        **_VIEWS,
+        **VIEWS,
     }  # fmt: skip
