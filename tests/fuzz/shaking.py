@@ -38,6 +38,7 @@ class Shaken(np.ndarray):
     """An array whose inexact results are moved by `rng`."""
 
     rng: np.random.Generator = np.random.default_rng(0)
+    separately = False  # complex products by multiplications and additions; NumPy fuses them where the processor does
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is not None:
@@ -49,6 +50,8 @@ class Shaken(np.ndarray):
             getattr(ufunc, method)(*before, **kwargs)
             return None
         result = getattr(ufunc, method)(*before, **kwargs)
+        if Shaken.separately and method == "__call__" and ufunc in (np.multiply, np.square) and _is_complex(result):
+            result = _overflowing(result, before[0], before[-1], kwargs)
         if ufunc is np.matmul or method in ("reduce", "accumulate", "reduceat") and ufunc in (np.add, np.multiply):
             result = _shake_sum(ufunc, method, result, before, kwargs)
         elif ufunc not in EXACT or _is_complex(result) and ufunc not in (np.add, np.subtract, np.negative):
@@ -89,6 +92,22 @@ def shaken(x: Any) -> Any:
     if type(x) in (tuple, list):
         return type(x)(map(shaken, x))
     return x
+
+
+def _overflowing(product: Any, a: Any, b: Any, kwargs: dict[str, Any]) -> Any:
+    """The complex `product` of a and b, as NaN in the parts where two separate products overflow."""
+    a, b = (np.asarray(x, product.dtype) for x in (a, b))
+    with np.errstate(all="ignore"):
+        real, imag = a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real
+    for part, separate in ((np.asarray(product).real, real), (np.asarray(product).imag, imag)):
+        lost = np.isnan(separate)
+        if kwargs.get("where", True) is not True:
+            lost &= kwargs["where"]
+        if np.any(lost) and np.ndim(product):
+            part[lost] = np.nan
+        elif np.any(lost):
+            return np.full((), complex(*(np.nan if np.isnan(x) else x for x in (real, imag))), product.dtype)[()]
+    return product
 
 
 def _is_complex(x: Any) -> bool:

@@ -19,17 +19,17 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import REGISTRY
+from .checks import end_unless
 from .diagnostics import bool_value
 from .jumps import LoopSource
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
 from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_results, mixed_types, promoted, refuse
 from .operators import weaken
-from .positions import current_spans
 from .recording import current_trace
 from .regions import as_index, emit_cond
 from .staging import Stage, TracedRange
-from .tracer import Tracer, emit, known_value, lift, require_trace
+from .tracer import Tracer, emit, known_value, lift
 
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
@@ -227,7 +227,7 @@ def _staged_if(
     if raising:
         # As long as the program goes on, it goes the other way.
         way = sides.index(raising[0][0])
-        _check(not_(test) if way else _scalar(test))  # type: ignore[arg-type]  # a traced bool
+        end_unless(not_(test) if way else _scalar(test))  # type: ignore[arg-type]  # a traced bool
         return sides[1 - way]()
     merged = merge_results(outcomes)
     outs = emit_cond(as_index(_scalar(test)), [o.region for o in outcomes], merged.columns, op="if")
@@ -240,7 +240,7 @@ def holds(test: Any) -> Any:
     """The test of an `assert`: what is only known when the kernel runs is checked then."""
     if not unknown(test):
         return test
-    _check(_scalar(test))
+    end_unless(_scalar(test))
     return True
 
 
@@ -259,16 +259,6 @@ def raised(make: Callable[[], Any], kind: Callable[[], Any]) -> Any:
             raise
         trace.failure = failure
         return found.__new__(found)
-
-
-def _check(test: Tracer) -> None:
-    """Have the call end here unless `test` is true. Everything is then run again in NumPy, which raises."""
-    trace = require_trace()
-    spans = current_spans(2, trace.entry)
-    place = (spans[0].filename, spans[0].line) if spans else ("", 0)
-    if test.dtype.kind != "b":
-        test = test != 0  # type: ignore[assignment]  # a traced bool
-    trace.operation("assert", lambda: emit(REGISTRY["check"], test, filename=place[0], line=place[1]), (), {})
 
 
 def _scalar(test: Tracer) -> Tracer:

@@ -17,6 +17,7 @@ import optree
 
 from ..errors import TracingError
 from ..ir import REGISTRY, Literal, aval_of
+from .aliases import BranchAliases, add_codes, mark_branch
 from .captures import CONSTANT_TYPES, same_constant
 from .diagnostics import build
 from .regions import Region
@@ -119,7 +120,7 @@ class Merged:
 
     columns: list[list[Tracer]]
     slots: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
-    aliases: list[tuple[int, list[Any]]] = field(default_factory=list)
+    aliases: list[BranchAliases] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
     mixed: dict[int, tuple[type, ...]] = field(default_factory=dict)
 
@@ -133,10 +134,7 @@ class Merged:
         for column in self.columns:
             for out, inner in zip(outs, column, strict=True):
                 out.buffer.ambiguous = out.buffer.ambiguous or inner.buffer.ambiguous
-        for k, buffers in self.aliases:
-            outs[k].buffer.ambiguous = True
-            for buffer in buffers:
-                buffer.ambiguous = True
+        mark_branch(self.aliases, outs)
         values = {}
         for name, (tree, leaves) in self.slots.items():
             filled = [outs[leaf.k] if type(leaf) is _Result else leaf for leaf in leaves]
@@ -152,7 +150,6 @@ class _Result:
 def merge_results(outcomes: Sequence[Outcome]) -> Merged:
     """The values that branches agree on, and the types of those that they choose between. "" is the result."""
     merged = Merged([[] for _ in outcomes], regions=[o.region for o in outcomes])
-    seen: list[set[int]] = [set() for _ in outcomes]
     for name in ("", *outcomes[0].state):
         values = [o.state[name] if name else o.result for o in outcomes]
         if all(v is values[0] for v in values):
@@ -176,11 +173,12 @@ def merge_results(outcomes: Sequence[Outcome]) -> Merged:
             k = len(merged.columns[0])
             for into, tracer in zip(merged.columns, tracers, strict=True):
                 into.append(tracer)
-            outer = _shared_buffers(tracers, [o.region for o in outcomes], seen)
-            if outer is not None:
-                merged.aliases.append((k, outer))
+            aliases = BranchAliases.of(k, tracers, merged.regions)
+            if aliases is not None:
+                merged.aliases.append(aliases)
             leaves.append(_Result(k))
         merged.slots[name] = (flat[0][1], leaves)
+    add_codes(merged.aliases, merged.columns)
     return merged
 
 
@@ -211,22 +209,6 @@ def is_static(column: Sequence[Any]) -> bool:
     if any(type(v) is Tracer for v in column) or not isinstance(first, CONSTANT_TYPES):
         return False
     return all(same_constant(v, first) for v in column)
-
-
-def _shared_buffers(tracers: Sequence[Tracer], regions: Sequence[Region], seen: list[set[int]]) -> list[Any] | None:
-    """The outer buffers that a merged array may be a view of, or [] if it may be one of another result; None if it is
-    an array of its own."""
-    outer: list[Any] = []
-    shared = False
-    for tracer, region, known in zip(tracers, regions, seen, strict=True):
-        if tracer.scalar:
-            continue
-        shared = shared or id(tracer.buffer) in known
-        known.add(id(tracer.buffer))
-        for entry in region.captured:
-            if entry.tracer is not None and entry.tracer.buffer is tracer.buffer:
-                outer.append(entry.value.buffer)
-    return outer if outer or shared else None
 
 
 def _unified(name: str, column: Sequence[Any], regions: Sequence[Region]) -> tuple[list[Tracer], tuple[type, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ import optree
 
 from ..errors import TracingError
 from ..ir import Atom, Var
+from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Lifter
+from .diagnostics import unsupported
 from .proxies import unwrap
 from .recording import Trace
 from .tracer import Buffer, Deferred, Tracer, lift
@@ -29,7 +31,8 @@ class OutLeaf:
 
     outvar: the program's result that holds it, None for a static `value`; kind: "array", "scalar" (of NumPy) or
     "python" (a Python number); same_as: an earlier leaf that is the same object; base_input, base_outvar: it is the
-    view `views` of that input (after write-back), or of that result.
+    view `views` of that input (after write-back), or of that result; code, options: a branch or loop chose what it is,
+    and the program's result `code` tells which of `options`.
     """
 
     outvar: int | None = None
@@ -39,6 +42,8 @@ class OutLeaf:
     base_input: int | None = None
     base_outvar: int | None = None
     views: tuple[ViewOp, ...] = ()
+    code: int | None = None
+    options: tuple[OutLeaf, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,6 +120,10 @@ def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], ea
     if leaf.kind == "array":
         if leaf.same_as is not None:
             return earlier[leaf.same_as]
+        if leaf.code is not None:
+            if type(results[leaf.code]) is Tracer:
+                return _inlined(leaf, results, inputs)
+            return _leaf_value(leaf.options[int(results[leaf.code])], results, inputs, earlier)
         if leaf.base_input is not None or leaf.base_outvar is not None:
             value = inputs[leaf.base_input] if leaf.base_input is not None else results[leaf.base_outvar]  # type: ignore
             for view in leaf.views:
@@ -128,6 +137,16 @@ def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], ea
     if type(value) is Tracer:
         return value
     return value[()] if leaf.kind == "scalar" else value.item()
+
+
+def _inlined(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any]) -> Tracer:
+    """A result that may be one of several arrays, in a trace."""
+    assert leaf.outvar is not None and leaf.code is not None
+    options = [None if option.base_input is None and option.base_outvar is None and option.code is None
+               else _leaf_value(option, results, inputs, ()) for option in leaf.options]  # fmt: skip
+    value = results[leaf.outvar]
+    value.scalar = False
+    return one_of(value, results[leaf.code], options)
 
 
 class _Collector:
@@ -154,43 +173,12 @@ def collect_outputs(
         leaves, tree = optree.tree_flatten(_plain(result), none_is_leaf=True)
     collector = _Collector()
     values = [_output_value(trace, lifter, leaf) for leaf in leaves]
-    shared: dict[int, int] = {}
-    for value in {id(v): v for v in values if type(v) is Tracer}.values():
-        shared[id(value.buffer)] = shared.get(id(value.buffer), 0) + (not value.scalar)
     input_index = {id(b): i for i, b in enumerate(inputs) if b is not None}
     out: list[OutLeaf] = []
-    first: dict[int, int] = {}
-    bases: dict[int, int] = {}
-    for i, value in enumerate(values):
-        if type(value) is not Tracer:
-            out.append(OutLeaf(value=value))
-            continue
-        k = collector.add(value.current)
-        if value.scalar:
-            out.append(OutLeaf(k, kind="python" if value.aval.weak_type else "scalar"))
-            continue
-        key = id(value.buffer)
-        if id(value) in first:
-            out.append(OutLeaf(k, same_as=first[id(value)]))
-            continue
-        first[id(value)] = i
-        views = _chain(value)
-        if not all(getattr(view, "applies", False) for view in views):
-            out.append(OutLeaf(k))  # an element at a traced index: its place is not known outside
-        elif key in input_index:
-            out.append(OutLeaf(k, base_input=input_index[key], views=views))
-        elif shared[key] > 1:
-            if not views:
-                bases[key] = k
-            out.append(OutLeaf(k, base_outvar=-1, views=views))
-        else:
-            out.append(OutLeaf(k))
-    for i, leaf in enumerate(out):
-        if leaf.base_outvar == -1:
-            buffer = values[i].buffer
-            if id(buffer) not in bases:
-                bases[id(buffer)] = collector.add(buffer.value)
-            out[i] = OutLeaf(leaf.outvar, base_outvar=bases[id(buffer)], views=leaf.views)
+    for value in values:
+        is_traced = type(value) is Tracer
+        out.append(OutLeaf(collector.add(value.current)) if is_traced else OutLeaf(value=value))
+    _Places(collector, values, out, input_index).fill()
     writes = []
     for i, buffer in enumerate(inputs):
         if buffer is not None and buffer.version and buffer.value is not buffer.var_in:
@@ -198,13 +186,89 @@ def collect_outputs(
     return Outputs(tree, tuple(out), tuple(writes)), tuple(collector.atoms)
 
 
-def _chain(value: Tracer) -> tuple[ViewOp, ...]:
-    views: list[ViewOp] = []
-    while value.parent is not None:
-        assert value.op is not None
-        views.append(value.op)
-        value = value.parent
-    return tuple(reversed(views))
+class _Places:
+    """Where the results live: which are inputs, views of these, or views of one another.
+
+    out: the leaves, each with the program's result that holds it, which `fill` completes.
+    """
+
+    def __init__(
+        self, collector: _Collector, values: Sequence[Any], out: list[OutLeaf], input_index: Mapping[int, int]
+    ):  # fmt: skip
+        self.collector = collector
+        self.values = values
+        self.out = out
+        self.input_index = input_index
+        self.arrays = list({id(v): v for v in values if type(v) is Tracer and not v.scalar}.values())
+        self.shared: dict[int, int] = {}  # how many results, or what they may be, are of a buffer
+        for value in self.arrays:
+            buffers = [value.buffer, *[root.buffer for root in given_roots(value.buffer)]]
+            for key in set(map(id, buffers)):
+                self.shared[key] = self.shared.get(key, 0) + 1
+        self.bases: dict[int, int] = {}
+
+    def fill(self) -> None:
+        first: dict[int, int] = {}
+        for value, leaf in zip(self.values, self.out, strict=True):
+            if type(value) is Tracer and not value.scalar and value.parent is None:
+                assert leaf.outvar is not None
+                self.bases.setdefault(id(value.buffer), leaf.outvar)
+        for i, (value, leaf) in enumerate(zip(self.values, self.out, strict=True)):
+            if type(value) is not Tracer:
+                continue
+            if value.scalar:
+                self.out[i] = replace(leaf, kind="python" if value.aval.weak_type else "scalar")
+            elif id(value) in first:
+                self.out[i] = replace(leaf, same_as=first[id(value)])
+            else:
+                first[id(value)] = i
+                self.out[i] = self.place(leaf, value.buffer, chain(value))
+
+    def place(self, leaf: OutLeaf, buffer: Buffer, views: tuple[ViewOp, ...]) -> OutLeaf:
+        """`leaf`, which is `views` of `buffer`, with its place."""
+        if not all(getattr(view, "applies", False) for view in views):
+            return leaf  # an element at a traced index: its place is not known outside
+        key = id(buffer)
+        if key in self.input_index:
+            return replace(leaf, base_input=self.input_index[key], views=views)
+        if self.matters(buffer):
+            aliases = buffer.aliases
+            assert aliases is not None
+            if aliases.code is None:
+                raise unsupported(
+                    "what returns an array of which a traced loop decides whether it is another one",
+                    fixes=("return a copy of it",),
+                )
+            plain = self._one_of(leaf, buffer, views)
+            options = [
+                plain if a.root is None else self.place(leaf, a.root.buffer, (*a.views, *views))
+                for a in aliases.alternatives
+            ]  # fmt: skip
+            if any(option is not plain for option in options):
+                return replace(leaf, code=self.collector.add(aliases.code.current), options=tuple(options))
+        return self._one_of(leaf, buffer, views)
+
+    def matters(self, buffer: Buffer) -> bool:
+        """Whether an array over `buffer` may be an input, or another result."""
+        if any(id(root.buffer) in self.input_index or self.shared[id(root.buffer)] > 1 for root in given_roots(buffer)):
+            return True
+        mine = set(map(id, own_memory(buffer)))
+        others = [v.buffer for v in self.arrays if v.buffer is not buffer]
+        if any(not mine.isdisjoint(map(id, own_memory(other))) for other in others):
+            raise unsupported(
+                "what returns two arrays of which a traced branch or loop decides whether they share memory",
+                fixes=("return a copy of one of them",),
+            )
+        return False
+
+    def _one_of(self, leaf: OutLeaf, buffer: Buffer, views: tuple[ViewOp, ...]) -> OutLeaf:
+        """`leaf` in memory that the program made."""
+        key = id(buffer)
+        if self.shared.get(key, 0) < 2:
+            return leaf
+        if key not in self.bases:
+            self.bases[key] = self.collector.add(buffer.value)
+        return replace(leaf, base_outvar=self.bases[key], views=views)
 
 
 def _plain(value: Any) -> Any:

@@ -43,6 +43,12 @@ class Region:
             finally:
                 parent.failure = parent.failure or record.failure
 
+    def add_input(self, aval: Aval) -> Tracer:
+        """One more input, a number."""
+        added = _input(self.record, aval)
+        self.inputs = (*self.inputs, added)
+        return added
+
     def leaf(self, value: Any) -> Tracer:
         """A value of the region's, or from outside, as a tracer of the region."""
         return self.run(lambda: lift(value))

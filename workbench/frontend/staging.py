@@ -17,6 +17,7 @@ import optree
 
 from ..errors import TracingError
 from ..ir import REGISTRY
+from .aliases import LoopAliases
 from .diagnostics import build
 from .merging import (
     NUMBERS,
@@ -338,8 +339,12 @@ class Stage:
         results = self._results(prepared)
         step = rows.step
         item = region.inputs[0]
+        may_be_empty = type(rows) is not range
+        aliases = self._aliases(prepared, may_be_empty)
         following = region.run(lambda: item + step)  # type: ignore[operator]  # a traced int
         init = [_item(rows.start), *[prepared.first[key] for key in prepared.keys]]
+        if aliases is not None:
+            results, init = [*results, *aliases.results], [*init, *aliases.init]
         if type(rows) is range and (self.stop is None or not self._stops(prepared)):
             outs, _ = emit_scan(region, [following, *results], [], init, [], length=len(rows), op="for")
         else:
@@ -355,19 +360,38 @@ class Stage:
 
             condition = region_of(test, init)
             outs = emit_while(condition, region, condition.result, [following, *results], init, op="for")
-        self._finish(prepared, outs[1:], may_be_empty=type(rows) is not range)
+        self._finish(prepared, outs[1:], aliases, may_be_empty=may_be_empty)
         if self.keeps_target and type(rows) is range:  # the loop's variable after the loop
             self.variables.set(self.target, outs[0] - step if self._stops(prepared) else rows[-1])  # type: ignore[operator]
+
+    def _aliases(self, prepared: _Prepared, may_be_empty: bool) -> LoopAliases | None:
+        """What the arrays that are carried may be after the loop, where they are not made by its last iteration."""
+        region = prepared.region
+        first = {key: prepared.first[key] for key in prepared.keys if not prepared.first[key].scalar}
+        final = {(name, k): region.leaf(prepared.final[name][1][k]) for name, k in first}
+        outer = {id(e.tracer.buffer) for e in region.captured if e.tracer is not None}
+        outer.update(id(x.buffer) for x in prepared.inputs.values())
+        buffers = [x.buffer for x in final.values()]
+        made_here = all(b.aliases is None and id(b) not in outer for b in buffers)
+        if not first or not may_be_empty and made_here and len({id(b) for b in buffers}) == len(buffers):
+            return None
+        return LoopAliases(region, first, {key: prepared.inputs[key] for key in first}, final)
 
     def _stops(self, prepared: _Prepared) -> bool:
         return any(name == self.stop for name, _ in prepared.keys)
 
-    def _finish(self, prepared: _Prepared, outs: Sequence[Tracer], *, may_be_empty: bool) -> None:
+    def _finish(
+        self, prepared: _Prepared, outs: Sequence[Tracer], aliases: LoopAliases | None, *, may_be_empty: bool
+    ) -> None:  # fmt: skip
         """Set the variables. may_be_empty: if there is no iteration, they are the arrays that they were."""
         prepared.region.pass_on_ambiguity()
         values = {}
         seen: dict[int, Tracer] = {}
-        for key, out in zip(prepared.keys, outs, strict=True):
+        n = len(prepared.keys)
+        if aliases is not None:
+            arrays = {key: out for key, out in zip(prepared.keys, outs, strict=False) if key in aliases.final}
+            aliases.mark(arrays, outs[n:])
+        for key, out in zip(prepared.keys, outs[:n], strict=True):
             out.scalar = prepared.first[key].scalar
             out.buffer.mixed = prepared.first[key].buffer.mixed if may_be_empty else ()
             values[key] = out
@@ -400,10 +424,13 @@ class Stage:
         prepared = self._prepare(None)
         results = self._results(prepared)
         init = [prepared.first[key] for key in prepared.keys]
+        aliases = self._aliases(prepared, may_be_empty=True)
+        if aliases is not None:
+            results, init = [*results, *aliases.results], [*init, *aliases.init]
         before = self.variables.state(self.names)
 
         def run(*inputs: Tracer) -> Any:
-            self._set_state(prepared, dict(zip(prepared.keys, inputs, strict=True)))
+            self._set_state(prepared, dict(zip(prepared.keys, inputs, strict=False)))  # then come the aliases' numbers
             return test()
 
         written = frozenset(id(x.buffer) for x in prepared.region.written)
@@ -417,7 +444,7 @@ class Stage:
         if value.shape:
             value = condition.run(lambda: value.reshape(()))
         outs = emit_while(condition, prepared.region, value, results, init, op="while")
-        self._finish(prepared, outs, may_be_empty=True)
+        self._finish(prepared, outs, aliases, may_be_empty=True)
 
 
 class _Prepared:

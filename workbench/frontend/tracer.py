@@ -19,6 +19,7 @@ from .layouts import Strides, contiguous_strides, layout_of, result_strides
 from .recording import Deferred, Trace, current_trace
 
 if TYPE_CHECKING:
+    from .aliases import Aliases
     from .views import ViewOp
 
 
@@ -32,7 +33,8 @@ class Buffer:
     """
 
     __slots__ = (
-        "ambiguous", "aval", "given", "mixed", "strides", "trace", "value", "var_in", "version", "whole", "writeable",
+        "aliases", "ambiguous", "aval", "given", "mixed", "strides", "trace", "value", "var_in", "version", "whole",
+        "writeable",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
@@ -43,6 +45,7 @@ class Buffer:
         self.writeable = writeable
         self.mixed: tuple[type, ...] = ()
         self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
+        self.aliases: Aliases | None = None  # what such a one may be
         self.version = 0
         self.var_in: Var | None = None
         self.given: Any = None

@@ -33,8 +33,9 @@ class LoopProgram:
     """The loop's function, as text for numba and as Python.
 
     source: functions, of which `name` takes the arguments and returns the variables that the loop leaves; written: the
-    operands that it writes into; results: avals of these operands and of the variables; python: the same as a Python
-    function; reason: why it is not traced; text: the user's own lines.
+    operands that it writes into; results: avals of these operands, of the variables, and of an int32 for each of
+    `places`; python: the same as a Python function; reason: why it is not traced; text: the user's own lines; places:
+    the variables, by number, that may be an argument itself, about which that int32 says which one (0: none).
     """
 
     name: str
@@ -45,6 +46,7 @@ class LoopProgram:
     python: Callable[..., tuple[Any, ...]]
     reason: str
     text: str
+    places: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{self.text.partition(chr(10))[0].strip()}>"
@@ -62,11 +64,15 @@ class LoopProgram:
             arguments.append(value)
         return owned, arguments
 
-    def give(self, owned: Sequence[np.ndarray], found: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    def give(
+        self, owned: Sequence[np.ndarray], arguments: Sequence[Any], found: Sequence[Any]
+    ) -> tuple[np.ndarray, ...]:
         """The equation's results, each with memory of its own."""
         results = [owned[k] for k in self.written]
         taken = list(owned)
-        for value, aval in zip(found, self.results[len(results) :], strict=True):
+        avals = self.results[len(results) : len(self.results) - len(self.places)]
+        places = [np.asarray(_place(found[k], arguments), np.int32) for k in self.places]
+        for value, aval in zip(found, avals, strict=True):
             array = np.asarray(value, aval.dtype)
             if array.shape != aval.shape:
                 raise ValueError(f"the loop leaves an array of shape {array.shape}, not {aval.shape} as was expected")
@@ -74,7 +80,16 @@ class LoopProgram:
                 array = array.copy()
             taken.append(array)
             results.append(array)
-        return tuple(results)
+        return (*results, *places)
+
+
+def _place(value: np.ndarray, arguments: Sequence[Any]) -> int:
+    """The number of the argument that `value` is, from 1; 0 if it is none of them."""
+    mine = (value.ctypes.data, value.shape, value.strides)
+    for k, other in enumerate(arguments, start=1):
+        if isinstance(other, np.ndarray) and (other.ctypes.data, other.shape, other.strides) == mine and value.size:
+            return k
+    return 0
 
 
 # ---- loop ----
@@ -84,7 +99,7 @@ loop_p = Primitive("loop", multiple_results=True)
 @loop_p.def_impl
 def loop_impl(*operands: np.ndarray, program: LoopProgram) -> tuple[np.ndarray, ...]:
     owned, arguments = program.take([np.asarray(x) for x in operands])
-    return program.give(owned, program.python(*arguments))
+    return program.give(owned, arguments, program.python(*arguments))
 
 
 @loop_p.def_abstract_eval

@@ -60,7 +60,9 @@ def clamp_aval(lo: Aval, x: Aval, hi: Aval) -> Aval:
 def _clamp(ctx: ScalarContext, lo: str, x: str, hi: str) -> str:
     if ctx.dtype.kind == "b":
         return f"({x} | {lo}) & {hi}"
-    if ctx.dtype.kind in "fc":  # not min(max(x, lo), hi): NumPy keeps another sign of zero where x equals a bound
+    # Not min(max(x, lo), hi): where x equals a bound, as 0.0 and -0.0 do, NumPy keeps x. (So does its loop for two
+    # bounds that are single numbers; its loop for arrays of bounds, which strides choose, takes the bound's sign.)
+    if ctx.dtype.kind in "fc":
         return ctx.call("clamp", lo, x, hi)
     return ctx.call("minimum", ctx.call("maximum", x, lo), hi)
 

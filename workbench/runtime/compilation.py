@@ -189,8 +189,13 @@ def write_backs(traced: Any, jaxpr: Jaxpr) -> dict[str, Any]:
     results it does not look at, since they are an input or a view of one."""
     targets = {i: k for i, k in traced.writes if jaxpr.invars[i].aval.ndim}
     read = {k for _, k in traced.writes}
-    for leaf in traced.out_leaves:
-        if leaf.base_outvar is not None:
+    pending = list(traced.out_leaves)
+    while pending:
+        leaf = pending.pop()
+        if leaf.code is not None:
+            read.add(leaf.code)
+            pending += leaf.options
+        elif leaf.base_outvar is not None:
             read.add(leaf.base_outvar)
         elif leaf.outvar is not None and leaf.same_as is None and leaf.base_input is None:
             read.add(leaf.outvar)

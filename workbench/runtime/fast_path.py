@@ -68,7 +68,7 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
 
 
 def _needs_care(leaf: OutLeaf) -> bool:
-    return leaf.same_as is not None or leaf.base_input is not None or leaf.base_outvar is not None
+    return any(x is not None for x in (leaf.same_as, leaf.base_input, leaf.base_outvar, leaf.code))
 
 
 def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:

@@ -34,14 +34,14 @@ def compile_loop(program: LoopProgram) -> Loop:
 
         def call(*operands: np.ndarray) -> tuple[np.ndarray, ...]:
             owned, arguments = program.take(operands)
-            return program.give(owned, program.python(*arguments))
+            return program.give(owned, arguments, program.python(*arguments))
 
         return call
 
     def run(*operands: np.ndarray) -> tuple[np.ndarray, ...]:
         owned, arguments = program.take([in_order(x) for x in operands])
         try:
-            return program.give(owned, entry(*arguments) or ())
+            return program.give(owned, arguments, entry(*arguments) or ())
         except (ArithmeticError, LookupError, ValueError, TypeError, NameError, AssertionError, RuntimeError) as error:
             message = f"WB350  the loop `{program!r}` raises {type(error).__name__}: it runs in NumPy"
             raise LoopAbortedError(message) from error

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...ir import REGISTRY, Aval
 from ...primitives.loops import LoopArgument, LoopProgram
+from ..aliases import one_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
@@ -56,6 +57,7 @@ class Translated:
     inputs: list[Any]  # operands of the equation
     written: list[Tracer]  # arrays whose memory the results of the same number replace
     outputs: list[tuple[str, Type, int]]  # variables: name, type, how many results
+    given: dict[str, Any]  # the loop's arguments
     prefer: bool
     only_elements: bool  # it computes with single numbers alone
     nested: bool  # it holds loops of its own
@@ -84,19 +86,17 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     for target, result in zip(found.written, outs, strict=False):
         write(target, result)
     position = len(found.written)
+    codes = iter(outs[len(outs) - len(found.program.places) :] if found.program.places else ())
     for name, kind, n in found.outputs:
-        variables.set(name, _rebuilt(kind, outs[position : position + n]))
+        value: Any = outs[position : position + n]
+        if not isinstance(kind, Items):
+            (value,) = value
+            if isinstance(kind, Array) and kind.origins:
+                # It may be one of the arrays outside: which one is only known when the loop has run.
+                given = [lift(x) if known in kind.origins else None for known, x in found.given.items()]
+                value = one_of(value, next(codes), [None, *given])
+        variables.set(name, value)
         position += n
-
-
-def _rebuilt(kind: Type, outs: Sequence[Tracer]) -> Any:
-    if isinstance(kind, Items):
-        return tuple(outs)
-    (out,) = outs
-    if isinstance(kind, Array) and kind.origins:
-        # It may be one of the arrays outside: which one is only known when the loop has run.
-        out.buffer.ambiguous = True
-    return out
 
 
 class _ReturnsToBreaks(ast.NodeTransformer):
@@ -217,13 +217,15 @@ class _Builder:
         arguments, inputs, written = self._operands()
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
-        results = tuple(avals)
+        kinds = [kind for _, kind, n in outputs for _ in range(n)]
+        places = tuple(k for k, kind in enumerate(kinds) if isinstance(kind, Array) and kind.origins)
+        results = (*avals, *(Aval((), np.dtype(np.int32)) for _ in places))
         positions = tuple(next(i for i, x in enumerate(inputs) if x is target) for target in written)
         reason = self._reason()
         name = "loop"
         program = LoopProgram(
             name, text, tuple(arguments), positions, results, self._python([n for n, _, _ in outputs]), reason,
-            ast.unparse(self.node),
+            ast.unparse(self.node), places,
         )  # fmt: skip
         scalar_only = not facts.arrays and not facts.elements
         # Slices that change their length would be written out, one by one.
@@ -232,7 +234,8 @@ class _Builder:
         small = small and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
         prefer = facts.partial or small or (facts.elements or scalar_only) and not facts.many
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
-        return Translated(program, inputs, written, outputs, prefer, not facts.arrays, nested)
+        values = {name: value for name, (value, _) in self.parameters.items()}
+        return Translated(program, inputs, written, outputs, values, prefer, not facts.arrays, nested)
 
     def _changes_dtype(self, name: str) -> bool:
         """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""

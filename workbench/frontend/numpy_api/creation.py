@@ -24,6 +24,7 @@ from .operands import (
     bind,
     broadcast_operand,
     cast,
+    cast_wrapping,
     has_tracer,
     is_tracer,
     known,
@@ -32,6 +33,7 @@ from .operands import (
     reshape_to,
     shape_of,
     static_array,
+    stored,
     unsupported,
 )
 from .operands import (
@@ -95,7 +97,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
     if dtype is None:
         dtype = result_type(value) if is_python_scalar(value) or is_tracer(value) else value.dtype
     dtype = check_dtype(as_dtype(dtype), "full")
-    value, shape = cast(value, dtype), as_shape(shape)
+    value, shape = (cast if type(value) is int else cast_wrapping)(value, dtype), as_shape(shape)
     if shape_of(value):
         return core.as_array(bind("copy", movement.broadcast_to(value, shape)))
     return _fortran(_fill(shape, value, dtype), order)
@@ -140,10 +142,7 @@ def empty_like(prototype: Any, /, dtype: Any = None, order: str = "K", subok: bo
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
               device: Any = None) -> Any:  # fmt: skip
     sizes, found = _like(a, dtype, shape)
-    value = operand(fill_value)
-    if is_python_scalar(value) and isinstance(value, complex) and found.kind != "c":
-        np.zeros(0, found)[...] = value
-    return _ordered_like(full(sizes, value, found), a, order)
+    return _ordered_like(full(sizes, fill_value, found), a, order)
 
 
 # ---- from values ----
@@ -168,9 +167,7 @@ def as_array_of(value: Any, dtype: Any = None) -> Any:
         if not isinstance(value, np.ndarray):
             return constant(np.asarray(value, dtype))
         value = operand(value)
-    x = operand(value)
-    if dtype is not None and dtype != x.dtype:
-        x = cast(x, dtype)
+    x = operand(value) if dtype is None else stored(value, dtype)
     x = x if is_tracer(x) else as_tracer(x)
     if x.aval.weak_type:  # an array of a Python scalar has its full dtype
         x = bind("convert_element_type", x, new_dtype=x.dtype, weak_type=False)

@@ -21,7 +21,6 @@ from .operands import (
     array,
     bind,
     broadcast_operand,
-    cast,
     full,
     has_tracer,
     is_tracer,
@@ -30,9 +29,10 @@ from .operands import (
     operand,
     reshape_to,
     shape_of,
+    stored,
     unsupported,
 )
-from .promotion import BOOL, INT64, assigned_scalar, is_python_scalar
+from .promotion import BOOL, INT64
 
 INVALID_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
@@ -423,7 +423,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     plan = make_plan(x.shape, key)
     view = basic_view(x, plan, lazy=True)
     if not plan.indices:
-        if isinstance(value, list | tuple) and ndim_of(value := operand(value)) > view.ndim:
+        if isinstance(value, list | tuple) and ndim_of(value := stored(value, x.dtype)) > view.ndim:
             raise ValueError(
                 "setting an array element with a sequence. The requested array would exceed the maximum number of "
                 f"dimension of {view.ndim}."
@@ -459,10 +459,9 @@ def scatter(x: Any, indices: Sequence[Any], axes: Sequence[int], position: int, 
 
 def as_assigned(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
     """What is assigned, cast as NumPy's assignment casts and broadcast to the region."""
-    value = operand(value)
+    value = stored(value, dtype)
     if not is_tracer(value):
-        return full(shape, assigned_scalar(value, dtype) if is_python_scalar(value) else cast(value, dtype))
-    value = cast(value, dtype)
+        return full(shape, value)
     have = value.shape
     while len(value.shape) > len(shape) and value.shape[0] == 1:
         value = reshape_to(value, value.shape[1:])
@@ -536,7 +535,7 @@ def assign_masked(x: Any, mask: Any, axis: int, value: Any) -> None:
             squeezed = (*shape[:at], *(1,) * mask.ndim, *shape[at + 1 :])
         new = as_assigned(reshape_to(value, squeezed), x.dtype, x.shape)
     else:
-        new = assigned_scalar(value, x.dtype) if is_python_scalar(value) else cast(value, x.dtype)
+        new = stored(value, x.dtype)
     views.write(x, bind("select_n", over(mask, axis, x.shape), x, new))
 
 

@@ -26,7 +26,7 @@ from . import (
     ufuncs,
 )
 from .dispatch import apply_ufunc
-from .operands import array, bind, cast, is_tracer, reshape_to, unsupported
+from .operands import array, bind, is_tracer, reshape_to, stored, unsupported
 from .promotion import as_dtype, check_cast, check_dtype
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -138,9 +138,9 @@ class FlatIterator:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         flattened = core.as_array(bind("copy", reshape_to(self.base, (self.base.size,))))
-        value = array(value)
+        value = array(stored(value, self.base.dtype))
         region = indexing.getitem(flattened, key)
-        value = cast(reshape_to(value, (value.size,)), self.base.dtype)
+        value = reshape_to(value, (value.size,))
         if value.size != region.size and region.size:  # flat repeats what it is given
             value = joining.resize(value, (region.size,))
         if region.size:

@@ -30,6 +30,7 @@ from .operands import (
     operand,
     reshape_to,
     static_array,
+    stored,
     target_array,
 )
 from .promotion import INT64, as_dtype
@@ -370,7 +371,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     flat = reshape_to(a, (a.size,))
     end = a.size if end is None else min(end, a.size)
     count = -(-end // step) if end > 0 else 0
-    value = cast(array(val), a.dtype)
+    value = array(stored(val, a.dtype))
     value = reshape_to(value, (value.size,))
     if value.shape[0] != count and value.size:  # a.flat repeats what it is given
         value = bind("gather_nd", value, np.arange(count) % value.size, axes=(0,), position=0, mode="promise")

@@ -7,6 +7,7 @@ a later change of theirs is seen by the compiled function; lists that hold trace
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,14 +19,22 @@ from ...errors import TracingError, UnsupportedOperationError
 from ...ir.primitive import REGISTRY
 from .. import diagnostics
 from .. import tracer as core
+from ..checks import end_unless
 from ..layouts import followed_strides
-from .promotion import check_dtype, check_not_mixed, is_python_scalar, typed_scalar, wrapped_scalar
+from .promotion import (
+    assigned_scalar,
+    check_dtype,
+    check_not_mixed,
+    is_python_scalar,
+    typed_scalar,
+    wrapped_scalar,
+)
 
 __all__ = [
     "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "cast_wrapping",
     "constant_like", "dtype_of", "full", "full_like_operand", "has_tracer", "in_c_order", "is_tracer", "known",
     "laid_out_like", "ndim_of", "normalize_axis_index", "normalize_axis_tuple", "operand", "reshape_to",
-    "shape_of", "static_array", "target_array", "unsupported", "with_axis",
+    "shape_of", "static_array", "stored", "target_array", "unsupported", "with_axis",
 ]  # fmt: skip
 
 
@@ -65,7 +74,7 @@ def array(x: Any) -> Any:
     """`x` as a tracer, as `np.asarray` sees it: a Python scalar has its full dtype."""
     x = operand(x)
     if not is_tracer(x):
-        return core.lift(typed_scalar(x, dtype_of(x)) if is_python_scalar(x) else x)
+        return core.lift(typed_scalar(x, check_dtype(dtype_of(x), "array")) if is_python_scalar(x) else x)
     if x.aval.weak_type:
         return bind("convert_element_type", x, new_dtype=x.dtype, weak_type=False)
     check_not_mixed(x)
@@ -86,10 +95,13 @@ def target_array(x: Any, what: str) -> Any:
     return x
 
 
-def _stack_nested(items: Sequence[Any]) -> Any:
+def _stack_nested(items: Sequence[Any], dtype: np.dtype | None = None) -> Any:
     """A list of arrays, scalars and lists, stacked as `np.array` stacks it."""
-    parts = [operand(item) for item in items]
-    dtype = np.result_type(*(dtype_of(p) for p in parts))  # Python scalars in a list have their full dtype
+    if dtype is None:
+        parts = [operand(item) for item in items]
+        dtype = np.result_type(*(dtype_of(p) for p in parts))  # Python scalars in a list have their full dtype
+    else:
+        parts = [stored(item, dtype) for item in items]
     shapes = {shape_of(p) for p in parts}
     if len(shapes) != 1:
         raise ValueError(
@@ -182,6 +194,8 @@ def cast(x: Any, dtype: np.dtype) -> Any:
         return x
     check_dtype(dtype, "astype")
     if is_tracer(x):
+        if x.aval.weak_type:
+            _must_fit(x, dtype)
         return bind("convert_element_type", x, new_dtype=dtype, weak_type=False)
     with np.errstate(all="ignore"):
         return x.astype(dtype)
@@ -189,7 +203,64 @@ def cast(x: Any, dtype: np.dtype) -> Any:
 
 def cast_wrapping(x: Any, dtype: np.dtype) -> Any:
     """`x` converted to `dtype`, a Python int modulo its size."""
-    return wrapped_scalar(x, dtype) if is_python_scalar(x) else cast(x, dtype)
+    if is_python_scalar(x):
+        return wrapped_scalar(x, dtype)
+    if is_tracer(x) and x.aval.weak_type and x.dtype != dtype:
+        return bind("convert_element_type", x, new_dtype=check_dtype(dtype, "astype"), weak_type=False)
+    return cast(x, dtype)
+
+
+def stored(x: Any, dtype: np.dtype) -> Any:
+    """`x` as NumPy stores it in an array of `dtype`: a number as `int(x)` or `float(x)`, which must fit; the numbers in
+    a list, too; arrays are cast."""
+    if isinstance(x, list | tuple):
+        if has_tracer(x):
+            return _stack_nested(x, dtype)
+        return core.as_array(core.lift(np.array(x, dtype)))
+    x = operand(x)
+    if is_python_scalar(x):
+        return assigned_scalar(x, dtype)
+    if not is_tracer(x) and x.dtype != dtype:
+        element = np.zeros(1, dtype)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            element[0] = x
+        return element[0]
+    if is_tracer(x) and x.scalar and not x.aval.weak_type and x.dtype.kind in "fc":
+        _must_fit(x, dtype)
+    return cast(x, dtype)
+
+
+def _must_fit(x: Any, dtype: np.dtype) -> None:
+    """End the call where Python's number `x` (or a NumPy scalar that is stored) is none of `dtype`: NumPy raises."""
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        raise unsupported(f"a complex number for {dtype}, which NumPy takes in some places only")
+    if dtype.kind not in "iu" or x.dtype.kind not in "iuf":
+        return
+    number = known(x)
+    if number is not None:
+        assigned_scalar(number.item(), dtype)
+        return
+    info = np.iinfo(dtype)
+    if x.dtype.kind == "f":
+        wide = bind("convert_element_type", x, new_dtype=np.dtype(np.float64), weak_type=False)
+        # float64 has the neighbours of the bounds of 32 bits; at 64 bits it has the lower bound and its like above.
+        above = (
+            bind("gt", wide, np.float64(info.min) - 1)
+            if info.min > -(2**63)
+            else bind("ge", wide, np.float64(info.min))
+        )
+        fits = bind("and", above, bind("lt", wide, np.float64(info.max + 1)))
+    else:
+        held = np.iinfo(x.dtype)
+        fits = None
+        if held.min < info.min:
+            fits = bind("ge", x, x.dtype.type(info.min))
+        if held.max > info.max:
+            below = bind("le", x, x.dtype.type(info.max))
+            fits = below if fits is None else bind("and", fits, below)
+    if fits is not None:
+        end_unless(reshape_to(fits, ()))
 
 
 def full(shape: tuple[int, ...], value: Any, dtype: np.dtype | None = None) -> Any:

@@ -21,6 +21,7 @@ from .operands import (
     laid_out_like,
     operand,
     static_array,
+    stored,
     unsupported,
 )
 from .reductions import part
@@ -96,7 +97,7 @@ def _pad_constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     if is_tracer(values) or not has_tracer(values):
         values = operand(values) if is_tracer(values) else np.asarray(values)
         if values.ndim == 0:
-            fill = cast(values if is_tracer(values) else values[()], x.dtype)
+            fill = stored(values if is_tracer(values) else values[()], x.dtype)
             config = tuple((before, after, 0) for before, after in widths)
             return bind("pad", x, fill, padding_config=config) if any(map(any, widths)) else bind("copy", x)
         if is_tracer(values):

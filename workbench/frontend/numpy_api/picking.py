@@ -35,6 +35,7 @@ from .operands import (
     normalize_axis_index,
     operand,
     reshape_to,
+    stored,
     target_array,
     unsupported,
     with_axis,
@@ -127,10 +128,10 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 def _as_values(values: Any, dtype: np.dtype) -> Any:
     """The values to place, in one dimension. Arrays must cast safely; numbers in a list are converted."""
-    found = array(values)
-    if not found.scalar and (is_tracer(values) or isinstance(values, np.ndarray)):  # scalars are set, not cast
-        check_cast(found.dtype, dtype, "safe", "array data")
-    return reshape_to(cast(found, dtype), (found.size,))
+    if isinstance(values, np.ndarray) or is_tracer(values) and not values.scalar:  # scalars are set, not cast
+        check_cast(values.dtype, dtype, "safe", "array data")
+    found = array(stored(values, dtype))
+    return reshape_to(found, (found.size,))
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:

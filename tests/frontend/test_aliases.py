@@ -1,0 +1,162 @@
+"""Results of which a traced branch or loop decides whether they are an argument, a view of one, or new arrays."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+
+
+def conditional_expression(a, b):
+    return a if (a > 1).any() else b
+
+
+def early_returns(a, b):
+    if a.sum() > 1:
+        return a
+    if b.sum() > 1:
+        return b[1:]
+    return (a + b)[1:] if b.size > 9 else a + b
+
+
+def normalised(a, b):
+    n = np.sqrt((a * a).sum())
+    if n > 1:
+        return a / n
+    return a
+
+
+def halved_until_small(a, b):
+    x = a
+    while x.sum() > 1:
+        x = x * 0.5
+    return x
+
+
+def halved_with_the_one_before(a, b):
+    old, u = b, a
+    while u.sum() > 1:
+        old = u
+        u = u * 0.5
+    return u, old
+
+
+def many_steps(a, b):
+    old, u = np.tile(b, 3000), np.tile(a, 3000)
+    while u.sum() > 3000:
+        old = u
+        u = u * 0.5
+    return old[:5], u
+
+
+def views_of_what_was_chosen(a, b):
+    t = a[1:] if a.sum() > 1 else b[:-1]
+    return t, t[::2], a, b
+
+
+def one_of_two_locals(a, b):
+    p, q = a + 1, b + 1
+    t = p if a.sum() > 1 else q
+    return t, p
+
+
+def chosen_twice(a, b):
+    t = a if a.sum() > 1 else b
+    return t if b.sum() > 1 else a + 1
+
+
+def nested(a, b):
+    if a.sum() > 1:
+        t = a if b.sum() > 1 else a * 2
+    else:
+        t = b
+    return t, t[1:]
+
+
+def branch_in_a_loop(a, b):
+    t = b
+    for i in range(20):
+        if a[i % 3] > 0.5:
+            t = a
+    return t
+
+
+def branch_in_a_loop_over_arrays(a, b):
+    p = q = a
+    for _ in range(9):
+        q = p
+        p = p * 0.5 if a.sum() > 1 else b
+    return p, q
+
+
+def same_new_array_twice(a, b):
+    if a.sum() > 1:
+        x = y = np.zeros(3)
+    else:
+        x, y = np.ones(3), np.ones(3)
+    return x, y
+
+
+def write_to_what_may_have_two_names(a, b):
+    if a.sum() > 1:
+        x = y = np.zeros(3)
+    else:
+        x, y = np.ones(3), np.ones(3)
+    x += 1
+    return y
+
+
+def write_after_a_loop(a, b):
+    x = a
+    while x.sum() > 1:
+        x = x * 0.5
+    a[0] = 7.0
+    return x * 1
+
+
+@wb.jit
+def inner(a, b):
+    return a if a.sum() > 1 else b
+
+
+def through_a_call(a, b):
+    return inner(b, a)
+
+
+PROGRAMS = [
+    conditional_expression, early_returns, normalised, halved_until_small, halved_with_the_one_before, many_steps,
+    views_of_what_was_chosen, one_of_two_locals, chosen_twice, nested, branch_in_a_loop, branch_in_a_loop_over_arrays,
+    same_new_array_twice, write_to_what_may_have_two_names, write_after_a_loop, through_a_call,
+]  # fmt: skip
+IN_NUMPY = (
+    early_returns,
+    same_new_array_twice,
+    write_to_what_may_have_two_names,
+    write_after_a_loop,
+)  # shapes that differ, or memory of which nobody can tell
+
+
+def listed(result: Any) -> list[Any]:
+    return [*result] if isinstance(result, tuple) else [result]
+
+
+def sharing(values: list[Any]) -> list[tuple[bool, bool]]:
+    return [(x is y, np.shares_memory(x, y)) for x, y in itertools.combinations(values, 2)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_results_are_the_arrays_that_numpy_returns(program):
+    compiled = wb.jit(program)
+    plain = program if program is not through_a_call else lambda a, b: inner.fn(b, a)
+    for scales in itertools.product((0.01, 5.0), repeat=2):
+        for _ in range(2):
+            mine, theirs = ([np.linspace(0, 1, 5) * s for s in scales] for _ in range(2))
+            results, expected = listed(compiled(*mine)), listed(plain(*theirs))
+            for x, y in zip([*results, *mine], [*expected, *theirs], strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-14)
+            assert sharing([*results, *mine]) == sharing([*expected, *theirs])
+    assert bool(compiled.fallbacks) == (program in IN_NUMPY), compiled.fallbacks
