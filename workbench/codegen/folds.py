@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir import Equation
 from ..primitives.lowering import Reduction
+from ..primitives.reductions import larger, smaller
 from .scalars import PointwiseContext, call, literal, settle
 
 # Elements added in one plain accumulator, 16 lanes of 16: the error of NumPy's own inner blocks (128 in 8 lanes).
@@ -33,9 +34,13 @@ class Fold:
     """A reduction with state variables that belong to `name`.
 
     compensated sums: with `blocked`, `update` adds to `block` and `close_block` moves it into the total.
+    positions of extremes: with `searches`, `update` keeps the extreme of a block, which vectorises, and `close_block`
+    keeps the best block; where in it the element is, `search` finds out in the end.
     """
 
-    def __init__(self, eqn: Equation, name: str, called: dict, *, blocked: bool):
+    any_zero = True  # whether it does not matter which of two zeros an extreme is
+
+    def __init__(self, eqn: Equation, name: str, called: dict, *, blocked: bool, searches: bool = False):
         lowering = eqn.primitive.lowering
         assert isinstance(lowering, Reduction)
         self.eqn = eqn
@@ -45,8 +50,12 @@ class Fold:
         self.operand_dtype = eqn.invars[0].aval.dtype
         self.called = called
         self.blocked = blocked and self.kind == "sum" and self.dtype.kind in "fc"
-        self.block = State(f"{name}_block", self.dtype, literal(0, self.dtype))
+        self.searches = searches and self.kind in ("argmax", "argmin")
         self.states = self._states(name)
+        start = literal(0, self.dtype)
+        self.block = State(f"{name}_block", self.dtype, start)
+        if self.searches:
+            self.block = State(f"{name}_block", self.operand_dtype, self.states[0].start)
 
     def _states(self, name: str) -> tuple[State, ...]:
         if self.kind in ("argmax", "argmin"):
@@ -66,15 +75,27 @@ class Fold:
 
     def update(self, value: str, position: str, names: tuple[str, ...]) -> list[str]:
         """Fold one element in. names: the state variables as they are spelled here."""
+        if self.searches:
+            return [f"{self.block.name} = {self._extreme(self.block.name, value)}"]
         if self.kind in ("argmax", "argmin"):
             return self._update_arg(value, position, names)
         if self.blocked:
             return [f"{self.block.name} = {call(self.called, 'add_reassoc', self.dtype, self.block.name, value)}"]
         return [f"{names[0]} = {self._combine(names[0], value)}"]
 
-    def close_block(self) -> list[str]:
-        """Move a finished block into the total."""
+    def close_block(self, begin: str = "0") -> list[str]:
+        """Move a finished block, whose elements begin at `begin`, into the total."""
+        if self.searches:
+            return self._update_arg(self.block.name, begin, tuple(s.name for s in self.states))
         return self._add_to_total(self.block.name) if self.blocked else []
+
+    def search(self, value: str, position: str, none: str) -> str:
+        """While elements of the best block pass: the least position of one that is the extreme; `none` is larger."""
+        best, at = (state.name for state in self.states)
+        found = f"{value} == {best}"
+        if self.operand_dtype.kind == "f":
+            found = f"{found} or {value} != {value}"  # a block with a NaN is searched for the first
+        return f"{at} = min({at}, {position} if {found} else {none})"
 
     @property
     def lane(self) -> State:
@@ -119,8 +140,18 @@ class Fold:
     def _combine(self, acc: str, value: str) -> str:
         if self.kind == "prod" and self.dtype.kind == "f":
             return call(self.called, "mul_reassoc", self.dtype, acc, value)
+        if self.kind in ("max", "min") and self.dtype.kind == "f" and self.any_zero:
+            return call(self.called, f"{self.kind}imum_reassoc", self.dtype, acc, value)
         context = PointwiseContext(self.dtype, (self.dtype, self.dtype), self.eqn.params, self.called)
         return settle(self.lowering.combine(context, acc, value), self.dtype)
+
+    def _extreme(self, acc: str, value: str) -> str:
+        """The better one of two operands of a fold that asks where the best one is."""
+        dtype = self.operand_dtype
+        if dtype.kind == "f":
+            return call(self.called, f"{self.kind.removeprefix('arg')}imum_reassoc", dtype, acc, value)
+        context = PointwiseContext(dtype, (dtype, dtype), self.eqn.params, self.called)
+        return settle((larger if self.kind == "argmax" else smaller)(context, acc, value), dtype)
 
     def _update_arg(self, value: str, position: str, names: tuple[str, ...]) -> list[str]:
         best, at = names

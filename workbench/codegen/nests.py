@@ -33,6 +33,10 @@ REPEATED = 128
 WATCHED = 8
 # Elements of one partial result.
 PART = 8192
+# Where the position of an extreme is asked for: elements of a block whose extreme is found before it is searched, and
+# the shortest rows for which that is worth a second loop.
+SEARCHED = 256
+LEAST_SEARCHED = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +258,12 @@ class Nest:
         scratch: dict[Var, str],
         reused: dict[Var, int],
     ) -> None:
-        new = [self._fold(eqn, blocked=True) for eqn in folds]
+        searches = len(self.inner) == 1 and self._length(self.inner) >= LEAST_SEARCHED
+        new = [self._fold(eqn, blocked=True, searches=searches) for eqn in folds]
         for fold in new:
             for state in fold.states:
                 row.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
-        blocked = [fold for fold in new if fold.blocked]
+        blocked = [fold for fold in new if fold.blocked or fold.searches]
         block = row
         for axis in self.inner[:-1]:
             block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
@@ -271,10 +276,9 @@ class Nest:
                 text = self.values.value(var, self.at(var), body)
                 body.line(f"{scratch[var]}[{self._row_index(var)}] = {text}")
         self._store(stores, body)
-        for fold in blocked:
-            for line in fold.close_block():
-                block.line(line, self._numbers(fold.eqn))
+        self._close_blocks(blocked, block)
         row.close_loop()
+        self._search(blocked, row, self.inner[-1:], None)
         for fold in new:
             self._finish(fold, row, tuple(s.name for s in fold.states))
 
@@ -294,12 +298,39 @@ class Nest:
             if low != "0":
                 body.line(f"assume_index({name})")
             return block, body
-        block = block.loop(f"for j in range({low}, {high}, {BLOCK}):")
+        length = SEARCHED if all(fold.searches for fold in blocked) else BLOCK
+        block = block.loop(f"for j in range({low}, {high}, {length}):")
         for fold in blocked:
             block.line(f"{fold.block.name} = {fold.block.start}")
-        body = block.loop(f"for {name} in range(j, min(j + {BLOCK}, {high})):", *bound_axes)
+        body = block.loop(f"for {name} in range(j, min(j + {length}, {high})):", *bound_axes)
         body.line(f"assume_index({name})")
         return block, body
+
+    def _close_blocks(self, blocked: list[Fold], block: Block) -> None:
+        for fold in blocked:
+            for line in fold.close_block("j"):
+                block.line(line, self._numbers(fold.eqn))
+
+    def _search(self, blocked: list[Fold], block: Block, axes: list[int], high: str | None) -> None:
+        """Find where in their best blocks the extremes are whose positions are asked for."""
+        length = SEARCHED if all(fold.searches for fold in blocked) else BLOCK
+        for fold in blocked:
+            if not fold.searches:
+                continue
+            (axis,) = axes
+            at, numbers = fold.states[1].name, self._numbers(fold.eqn)
+            begin, end = self.namer.fresh(f"{at}_begin"), self.namer.fresh(f"{at}_end")
+            block.line(f"{begin} = {at}", numbers)
+            block.line(f"{end} = min({begin} + {length}, {high or self.bound(axis)})", numbers)
+            block.line(f"{at} = {end}", numbers)
+            body = block.loop(f"for i{axis} in range({begin}, {end}):", axis)
+            body.line(f"assume_index(i{axis})")
+            index = tuple(self.index(a) for a in self.space.loops[fold.eqn])
+            value = self.values.value(fold.eqn.invars[0], index, body)
+            name = self.namer.fresh("found")
+            body.line(f"{name} = {value}", numbers)
+            body.line(fold.search(name, f"i{axis}", end), numbers)
+            block.close_loop()
 
     def _write_columns(self) -> None:
         *rows, last = self.outer
@@ -354,13 +385,15 @@ class Nest:
 
     def _write_parts(self) -> None:
         folds, stores = self.rounds[0]
-        new = [self._fold(eqn, blocked=True) for eqn in folds]
-        part = self.root.loop("for part in range(start, stop):")
         axes = self.inner[:1] if self.flat else self.inner
+        searches = len(axes) == 1 and self._length(axes) >= LEAST_SEARCHED
+        new = [self._fold(eqn, blocked=True, searches=searches) for eqn in folds]
+        part = self.root.loop("for part in range(start, stop):")
         for fold in new:
             for state in fold.states:
-                part.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
-        blocked = [fold for fold in new if fold.blocked]
+                start = f"part * {PART}" if fold.searches and state is fold.states[1] else state.start
+                part.line(f"{state.name} = {start}", self._numbers(fold.eqn))
+        blocked = [fold for fold in new if fold.blocked or fold.searches]
         block = part
         low, high = "0", None
         if axes:
@@ -390,9 +423,10 @@ class Nest:
         for fold in new:
             self._update(fold, body)
         self._store(stores, body)
-        for fold in blocked:
-            for line in fold.close_block():
-                block.line(line, self._numbers(fold.eqn))
+        self._close_blocks(blocked, block)
+        if any(fold.searches for fold in blocked):
+            part.close_loop()
+            self._search(blocked, part, axes, "last")
         for fold in new:
             for state in fold.states:
                 name = self.namer.fresh(f"{state.name}_parts")
@@ -415,10 +449,10 @@ class Nest:
     def _numbers(self, *eqns: Equation) -> tuple[int, ...]:
         return tuple(self.values.number[e] for e in eqns)
 
-    def _fold(self, eqn: Equation, *, blocked: bool) -> Fold:
+    def _fold(self, eqn: Equation, *, blocked: bool, searches: bool = False) -> Fold:
         out = eqn.outvars[0]
         wish = out.hint or eqn.origin.name or self.cluster_name(eqn)
-        fold = Fold(eqn, self.namer.fresh(f"{wish}_acc"), self.values.called, blocked=blocked)
+        fold = Fold(eqn, self.namer.fresh(f"{wish}_acc"), self.values.called, blocked=blocked, searches=searches)
         self.folds[out] = fold
         return fold
 

@@ -234,6 +234,9 @@ class CompiledFunction:
                         except Exception as error:
                             if self.is_strict or has_written(error):
                                 raise
+                    elif type(entry) is Fallback and entry.parts is None:
+                        with running_in_numpy():
+                            return self.fn(*args)
         return self._call_slowly(args, kwargs)
 
     def _remember(self, entry: Specialisation, args: tuple) -> None:

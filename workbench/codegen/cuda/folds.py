@@ -16,6 +16,8 @@ from ..scalars import call, literal
 class DeviceFold(Fold):
     """A reduction whose elements come in any order: extremes keep the least position among equals themselves."""
 
+    any_zero = False
+
     @property
     def is_compensated(self) -> bool:
         return self.kind == "sum" and self.dtype.kind in "fc"
@@ -37,7 +39,7 @@ class DeviceFold(Fold):
             return self._choose(value, f"np.int64({position})", names)
         return super().update(value, position, names)
 
-    def close_block(self) -> list[str]:
+    def close_block(self, begin: str = "0") -> list[str]:
         return []
 
     def merge(self, names: tuple[str, ...], other: tuple[str, ...]) -> list[str]:

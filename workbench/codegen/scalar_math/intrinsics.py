@@ -36,9 +36,10 @@ def _instruction(
         )
 
 
-def _llvm(name: str) -> str:
+def _llvm(name: str, flags: str = "") -> str:
     kind = "ir.FunctionType(args[0].type, [a.type for a in args])"
-    return f'builder.call(builder.module.declare_intrinsic("llvm.{name}", [args[0].type], {kind}), args)'
+    declared = f'builder.module.declare_intrinsic("llvm.{name}", [args[0].type], {kind})'
+    return f"builder.call({declared}, args{flags and ', ' + flags})"
 
 
 # ---- floats ----
@@ -72,6 +73,10 @@ _instruction("add_reassoc", "acc + x, in any order.", "acc, x", "T", ("T", "T"),
              'builder.fadd(*args, flags=["reassoc"])', FLOATS)  # fmt: skip
 _instruction("mul_reassoc", "acc * x, in any order.", "acc, x", "T", ("T", "T"),
              'builder.fmul(*args, flags=["reassoc"])', FLOATS)  # fmt: skip
+# Which of two zeros is the larger one takes half of the instructions, and NumPy's folds do not say it either.
+for _name, _doc in (("maximum", "larger"), ("minimum", "smaller")):
+    _instruction(f"{_name}_reassoc", f"The {_doc} one, of zeros either; NaN if either is.", "acc, x", "T", ("T", "T"),
+                 _llvm(_name, flags='fastmath=("nsz",)'), FLOATS)  # fmt: skip
 
 # ---- choices ----
 _instruction("select", "a where c, else b; both are computed.", "c, a, b", "T", ("bool", "T", "T"),
