@@ -6,7 +6,18 @@ import pytest
 import workbench as wb
 from workbench.codegen.nests import LEAST_SEARCHED, PART, SEARCHED
 
-LENGTHS = (1, 7, LEAST_SEARCHED - 1, LEAST_SEARCHED, SEARCHED, SEARCHED + 1, 1000, PART, PART + 3, 3 * PART + SEARCHED + 5)
+LENGTHS = (
+    1,
+    7,
+    LEAST_SEARCHED - 1,
+    LEAST_SEARCHED,
+    SEARCHED,
+    SEARCHED + 1,
+    1000,
+    PART,
+    PART + 3,
+    3 * PART + SEARCHED + 5,
+)
 DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_)
 
 
@@ -54,7 +65,12 @@ def test_the_first_nan_is_both_extremes(dtype, n):
 
 @pytest.mark.parametrize("n", [LEAST_SEARCHED, PART + 1])
 def test_nothing_better_than_the_worst(n):
-    for worst in (np.full(n, -np.inf), np.full(n, np.inf), np.full(n, np.iinfo(np.int64).min), np.full(n, 255, np.uint8)):
+    for worst in (
+        np.full(n, -np.inf),
+        np.full(n, np.inf),
+        np.full(n, np.iinfo(np.int64).min),
+        np.full(n, 255, np.uint8),
+    ):
         check(positions, worst)
         check(by_rows, np.stack([worst] * 3))
 
@@ -78,3 +94,18 @@ def test_the_same_on_any_number_of_threads():
         with wb.config(threads=threads):
             results.append(wb.jit(lambda x: (x.argmax(), x.argmin(), x.max()))(x))
     assert results[0] == results[1] == results[2] == (x.argmax(), x.argmin(), x.max())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 700), (2, 513), (9, 1030), (16, 512), (17, 600), (40, 5), (3, 4, 530)])
+def test_few_rows_of_many_columns(dtype, shape):
+    def f(x):
+        return x.argmax(axis=0), x.argmin(axis=0), x.max(axis=0), x.min(axis=0), x.any(axis=0), x.sum(axis=0)
+
+    x = sample(dtype, shape, 5)
+    for found, expected in zip(wb.jit(f)(x), f(x), strict=True):
+        assert found.dtype == expected.dtype
+        if dtype in (np.float32, np.float64):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=20 * np.finfo(dtype).eps)
+        else:
+            np.testing.assert_array_equal(found, expected)

@@ -365,7 +365,7 @@ class Nest:
         if not folds and not stores:
             return
         new = [self.folds[eqn.outvars[0]] for eqn in folds]
-        names = {fold: tuple(f"{s.name}[i{last} - j]" for s in fold.states) for fold in new}
+        names = {fold: tuple(f"{s.name}[uintp(i{last} - j)]" for s in fold.states) for fold in new}
         if new:
             body = self._open_columns(block, last)
             for fold in new:
