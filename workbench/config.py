@@ -26,7 +26,9 @@ class Settings:
     tiers: the first calls run in NumPy, while a thread compiles; off, the first call waits for its kernels, so that
     every call after it takes the same time and gives the same bits;
     numpy_trials: programs with loops or library routines may run in NumPy for a call or two, to see which is faster;
-    device: where programs run ("": the GPU for functions with `auto_device`, if there is one, else the CPU).
+    device: where programs run ("": the GPU for functions with `auto_device`, if there is one, else the CPU);
+    lazy_results: what a GPU computes from the host's arrays stays there until it is first looked at, and is handed on
+    to the next program without a transfer; off, results are ndarrays at once.
     """
 
     threads: int = 0
@@ -39,6 +41,7 @@ class Settings:
     tiers: bool = False
     numpy_trials: bool = True
     device: str = ""
+    lazy_results: bool = False
 
 
 # Every device that was chosen in this process: while there is none, calls need not ask which is current.
@@ -76,6 +79,7 @@ def _from_environment() -> Settings:
         tiers=os.environ.get("WORKBENCH_TIERS", "") not in ("", "0"),
         numpy_trials=os.environ.get("WORKBENCH_NUMPY_TRIALS", "1") not in ("", "0"),
         device=_checked("device", os.environ.get("WORKBENCH_DEVICE", "")),
+        lazy_results=os.environ.get("WORKBENCH_LAZY_RESULTS", "") not in ("", "0"),
     )
 
 

@@ -172,7 +172,9 @@ export const Crossing = record({
   name: text,
   direction: text,
   bytes: num,
-  why: text
+  why: text,
+  count: withDefault(num, 1),
+  time_ms: maybe(num)
 });
 export type Crossing = Infer<typeof Crossing>;
 

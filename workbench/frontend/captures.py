@@ -30,6 +30,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
+from .device_arrays import device_aval
 from .diagnostics import side_effect, unsupported, unsupported_dtype
 from .recording import Trace
 from .tracer import Tracer, from_outside
@@ -162,6 +163,12 @@ class Lifter:
         kind = type(value)
         if isinstance(value, np.ndarray):
             return self._remember(value, self._array(value, name, read), read)
+        if self.trace.on_gpu and (aval := device_aval(value)) is not None:
+            if not supported_dtype(aval.dtype):
+                raise unsupported_dtype(aval.dtype, f"`{name}`, an array")
+            return self._remember(value, from_outside(self.trace, aval, name, read), read)
+        if getattr(kind, "is_device_result", False):
+            return self._remember(value, self._array(value.look(), name, lambda: np.asarray(read())), read)
         if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(value, "_make"):
             return self._sequence(value, name, read)
         if isinstance(value, dict):

@@ -298,7 +298,7 @@ def call_traced(name: str, traced: Traced, args: tuple, kwargs: dict[str, Any]) 
     inputs = [
         *traced.flatten(args, kwargs),
         *[
-            c.value if type(c.value) is Tracer or not isinstance(c.value, np.ndarray)
+            c.value if type(c.value) is Tracer or not isinstance(c.value, np.ndarray | Aval)
             else from_outside(outer, c.value, c.name, c.read)
             for c in traced.captures
         ],

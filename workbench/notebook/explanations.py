@@ -33,6 +33,9 @@ all). Check with:  nvidia-smi -L""",
 Often it was updated, and the machine was not restarted since. Check with:  nvidia-smi""",
     "WB606": """The device ran out of memory. Everything is as it was before the call; other arrays are untouched.
 Free arrays that you hold there (`del`), use a smaller batch, float32 instead of float64, or `device="cpu"`.""",
+    "WB607": """An argument that the program writes into lies on another GPU than the one the program runs on.
+  with wb.device("cuda:1"): f(x)   # where x is
+or pass a copy on the program's device.""",
     "WB900": "A program broke a rule of the intermediate representation: a bug of the workbench. Please report it.",
     "WB901": """A kernel that the workbench generated did not compile or run. NumPy computed the result instead.
 This is a bug of the workbench, not of your code: please report it with the cell's source.""",

@@ -351,11 +351,14 @@ def _essence(error: WorkbenchError) -> str:
 
 def _crossings(compilation: Any) -> list[Crossing]:
     """What the last run copied to the device and back; equal ones (a loop's conditions) as one with all their bytes."""
-    found: dict[tuple[str, str, str], int] = {}
+    found: dict[tuple[str, str, str], Crossing] = {}
     for each in getattr(compilation, "crossings", ()):
         key = (each.name, each.direction, each.why)
-        found[key] = found.get(key, 0) + each.n_bytes
-    return [Crossing(name, direction, n_bytes, why) for (name, direction, why), n_bytes in found.items()]
+        row = found.setdefault(key, Crossing(each.name, each.direction, 0, each.why, 0, 0.0))
+        row.bytes += each.n_bytes
+        row.count += 1
+        row.time_ms = (row.time_ms or 0.0) + each.seconds * 1e3
+    return list(found.values())
 
 
 def _falls_back(step: Step) -> TypeGuard[NumpyStep]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from ..codegen.kernel import Kernel
-from ..fusion import Cluster
+from ..fusion import Cluster, Step, step_eqns, step_inputs, step_outputs
 from ..ir import Equation
 from .schema import KernelRow, Machine, Text, Value
 
@@ -32,7 +32,7 @@ def kernel_rows(
     compilation: Any, ids: Mapping[Equation, str], machine: Machine, step_ms: Mapping[str, float]
 ) -> list[KernelRow]:
     """One row a kernel, in the order of the plan."""
-    clusters = [s for s in compilation.plan.steps if isinstance(s, Cluster) and s.id in compilation.kernels]
+    clusters = [s for s in compilation.plan.steps if s.id in compilation.kernels]
     total_ms = sum(step_ms.values())
     head = max(MIN_HEAD, min(MAX_HEAD, TEXT_BUDGET // (2 * len(clusters) or 1)))
     rows = []
@@ -46,8 +46,8 @@ def kernel_rows(
             target=kernel.target,
             source=kernel.source,
             line_equations=_line_equations(kernel, cluster, ids),
-            inputs=[Value(v.hint, str(v.aval), v.aval.nbytes) for v in cluster.invars],
-            outputs=[Value(v.hint, str(v.aval), v.aval.nbytes) for v in cluster.outvars],
+            inputs=[Value(v.hint, str(v.aval), v.aval.nbytes) for v in step_inputs(cluster)],
+            outputs=[Value(v.hint, str(v.aval), v.aval.nbytes) for v in step_outputs(cluster)],
             n_elements=kernel.n_elements,
             flops=float(kernel.flops),
             bytes_moved=int(kernel.bytes_moved),
@@ -91,9 +91,12 @@ def roof(bytes_moved: float, flops: float, machine: Machine) -> tuple[float | No
     return least, "memory" if memory_ms >= compute_ms else "compute"
 
 
-def _line_equations(kernel: Kernel, cluster: Cluster, ids: Mapping[Equation, str]) -> list[list[str]]:
-    named = [ids[eqn] for eqn in cluster.eqns]
-    lines = [[named[i] for i in line if i < len(named)] for line in kernel.line_eqns]
+def _line_equations(kernel: Kernel, step: Step, ids: Mapping[Equation, str]) -> list[list[str]]:
+    named = [ids[eqn] for eqn in step_eqns(step)]
+    if isinstance(step, Cluster):
+        lines = [[named[i] for i in line if i < len(named)] for line in kernel.line_eqns]
+    else:  # a loop or branch that the device runs by itself: one equation of this program
+        lines = [named if line else [] for line in kernel.line_eqns]
     missing = len(kernel.source.splitlines()) - len(lines)
     return lines + [[] for _ in range(missing)]
 

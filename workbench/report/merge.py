@@ -201,6 +201,7 @@ class _Merge:
             timings=Timings([self.elapsed_ms], [], [Phase(*each) for each in phases.items()], self.timeline),
             fallbacks=fallbacks,
             kept=list(kept.values()),
+            crossings=[row for report in self.compiled for row in report.crossings],
             changed=", ".join(dict.fromkeys(report.changed for report in self.compiled if report.changed)),
             reason=fallbacks[0].why if fallbacks else "",
             id=first.id,

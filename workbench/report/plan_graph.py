@@ -141,6 +141,9 @@ def _step_node(step: Step, ids: Mapping[Equation, str], kernels: Mapping[str, Ke
             return StepNode(
                 step.id, "numpy", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn), reason=reason
             )
+        case BranchStep() | LoopStep() if step.id in kernels:
+            title, reason = readable_name(kernels[step.id].name), "the device runs it by itself, in one kernel"
+            return StepNode(step.id, "kernel", title, equations, [], outputs, scope=_scope(step.eqn), reason=reason)
         case BranchStep() | LoopStep():
             kind = "branch" if isinstance(step, BranchStep) else "loop"
             return StepNode(step.id, kind, _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn))

@@ -314,13 +314,16 @@ class Machine:
 
 @dataclass(slots=True)
 class Crossing:
-    """Bytes that one run copied to a device or back. direction: "to device" | "to host"; why: `input`, `result`,
-    `condition`, or the operation that runs on the host; name: the user's, "" where there is none."""
+    """Bytes that one run copied to a device or back. direction: "to device" | "to host" | "between devices"; why:
+    `input`, `result`, `condition`, or the operation that runs on the host; name: the user's, "" where there is none;
+    count: of copies; time_ms: that the host waited for them, and for what was queued before them."""
 
     name: str
     direction: str
     bytes: int
     why: str
+    count: int = 1
+    time_ms: float | None = None
 
 
 @dataclass(slots=True)

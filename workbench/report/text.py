@@ -321,7 +321,9 @@ def _machine(model: ReportModel) -> Iterator[str]:
     yield "  " + ", ".join(fact for fact in facts if fact)
     for crossing in model.report.crossings:
         what = f"{crossing.name}, " if crossing.name else ""
-        yield f"  {words.size(crossing.bytes)} {crossing.direction}: {what}{crossing.why}"
+        times = f", {words.count(crossing.count, 'time')}" if crossing.count > 1 else ""
+        waited = f", the host waited {words.time(crossing.time_ms)}" if crossing.time_ms else ""
+        yield f"  {words.size(crossing.bytes)} {crossing.direction}: {what}{crossing.why}{times}{waited}"
 
 
 Section = Callable[[ReportModel], Iterator[str]]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..frontend.device_arrays import device_aval
 from ..ir import Aval
 
 # Bits of `ndarray.flags.num`, which is one look-up where the named flags are two each.
@@ -23,8 +24,11 @@ def array_key(value: np.ndarray) -> tuple:
 
 
 def input_key(value: Any) -> tuple:
-    """The key of a program's input: an array, or a scalar, whose type is all that matters."""
-    return array_key(value) if isinstance(value, np.ndarray) else (type(value), ())
+    """The key of a program's input: an array, here or on a GPU, or a scalar, whose type is all that matters."""
+    if isinstance(value, np.ndarray):
+        return array_key(value)
+    aval = device_aval(value)
+    return (type(value), ()) if aval is None else (aval.dtype, aval.shape, "device")
 
 
 def describe_key(key: tuple) -> str:
@@ -67,6 +71,8 @@ def is_writeable(value: Any) -> bool:
     """Whether the memory of an array, here or on a GPU, may be written."""
     if isinstance(value, np.ndarray):
         return value.flags.writeable
+    if getattr(type(value), "is_device_result", False):
+        return True
     interface = getattr(value, "__cuda_array_interface__", None)
     return interface is not None and not interface["data"][1]
 

@@ -14,10 +14,11 @@ import numpy as np
 from ..errors import UnsupportedOperationError
 from ..frontend.cells import TracedCell, trace_cell
 from ..ir import Jaxpr
-from .arguments import as_array, describe_key, input_key, layout_of, overlapping
+from .arguments import as_array, describe_key, input_key, is_writeable, layout_of, overlapping
 from .background import Task
 from .compilation import Compilation, Source, compile_traced
 from .devices import chosen
+from .executable import Executable
 from .tiers import compile_later, may_run_in_numpy
 
 MAX_CELLS = 256
@@ -129,17 +130,26 @@ def run_cell(
             code="WB123",
             fixes=("{0} = {0}.copy()".format(entry.cell.traced.input_names[shared[1]]),),
         )
-    for i, _ in entry.cell.writes:
-        if not inputs[i].flags.writeable:
-            raise ValueError("assignment destination is read-only")
-    arrays = [as_array(x) for x in inputs]
+    written = {i for i, _ in entry.cell.writes}
+    if not all(is_writeable(inputs[i]) for i in written):
+        raise ValueError("assignment destination is read-only")
+    executable = compilation.executable
+    if isinstance(executable, Executable):
+        arrays = [as_array(x) for x in inputs]
+    else:
+        arrays = inputs = [executable.as_input(x, i in written) for i, x in enumerate(inputs)]
     if part is not None and not part.timed:
-        values, last = entry.cell.rebuild(compilation.executable.run(*arrays), inputs)
-        return CellResult(values, entry.cell.removed, last, compilation)
-    results = compilation.run_timed(*arrays)
-    if len(compilation.runs_ms) == 1:
-        _warm_up(compilation, arrays, {i for i, _ in entry.cell.writes})
-    values, last = entry.cell.rebuild(results, inputs)
+        results = executable.run(*arrays)
+    else:
+        results = compilation.run_timed(*arrays)
+        if len(compilation.runs_ms) == 1:
+            _warm_up(compilation, arrays, written)
+    if isinstance(executable, Executable):
+        values, last = entry.cell.rebuild(results, inputs)
+    else:
+        results = executable.for_targets(results, [(inputs[i], k) for i, k in entry.cell.writes])
+        with executable.memory.working():
+            values, last = entry.cell.rebuild(results, inputs)
     return CellResult(values, entry.cell.removed, last, compilation)
 
 

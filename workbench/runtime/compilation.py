@@ -13,7 +13,7 @@ import numpy as np
 
 from ..codegen.kernel import Kernel
 from ..config import config
-from ..fusion import Plan, form_plan
+from ..fusion import Plan, form_plan, step_eqns
 from ..fusion.cost import MAX_DEVICE_KERNEL_EQNS
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
@@ -179,7 +179,7 @@ def compile_traced(
                 compilation.compile_ms)  # fmt: skip
     for name, kernel in kernels.items():
         logger.info("%s: cluster %s is %s, %d equations, %.0f ms", source.label, name, kernel.name,
-                    len(plan_step(plan, name).eqns), compilation.kernel_infos[name].compile_ms)  # fmt: skip
+                    len(step_eqns(plan_step(plan, name))), compilation.kernel_infos[name].compile_ms)  # fmt: skip
     dump_compilation(compilation)
     return compilation
 

@@ -11,12 +11,16 @@ cuda-sim   the same kernels under numba's CUDA simulator: slow, for tests
 
 from __future__ import annotations
 
+import importlib
 import re
 from functools import cache
 from typing import Any
 
+import optree
+
 from ..config import config
 from ..errors import DeviceError
+from ..frontend.device_arrays import device_aval
 from .cuda import driver
 
 NAMES = ("numpy", "cpu", "cuda", "cuda-sim")
@@ -71,6 +75,41 @@ def chosen(explicit: str | None = None, *, auto: bool = True) -> str:
     if name:
         return available(name)
     return (auto and accelerator()) or "cpu"
+
+
+def device_name(array: Any) -> str:
+    """The device on which an array of a GPU lies, or a result that is still there."""
+    if getattr(type(array), "is_device_result", False):
+        return array.device
+    device = getattr(array, "device", None)
+    for name in ("id", "index"):  # CuPy's, PyTorch's
+        ordinal = getattr(device, name, None)
+        if isinstance(ordinal, int):
+            return f"cuda:{ordinal}"
+    try:
+        runtime = importlib.import_module("cupy").cuda.runtime
+        return f"cuda:{runtime.pointerGetAttributes(array.__cuda_array_interface__['data'][0]).device}"
+    except Exception:  # noqa: BLE001  # no CuPy, or no memory: whoever runs it says what is missing
+        return "cuda:0"
+
+
+def device_of(args: tuple, kwargs: dict[str, Any]) -> str:
+    """The device on which an argument lies ("cuda:0" of arrays that do not say), "" where all are on the host."""
+    leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+    return next((device_name(leaf) for leaf in leaves if device_aval(leaf) is not None), "")
+
+
+def looked_at(leaf: Any, *, always: bool) -> Any:
+    """A result of a device that was looked at, or any one, as an ndarray; anything else as it is."""
+    if getattr(type(leaf), "is_device_result", False) and (always or not leaf.is_there):
+        return leaf.look()
+    return leaf
+
+
+def stand_in(leaf: Any) -> Any:
+    """The type of an array of a GPU, for the trace; anything else as it is."""
+    aval = device_aval(leaf)
+    return leaf if aval is None else aval
 
 
 @cache

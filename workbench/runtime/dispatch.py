@@ -13,18 +13,18 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import optree
 
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, NonHashableStaticArgumentError, TracingError, WorkbenchError
+from ..frontend.device_arrays import device_aval
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
 from ..fusion import ViewStep
-from ..ir import Aval
 from .arguments import (
     ALIGNED,
     C_CONTIGUOUS,
@@ -37,7 +37,7 @@ from .arguments import (
     overlapping,
 )
 from .compilation import Compilation, Source, compile_traced
-from .devices import accelerator, available, canonical, chosen
+from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
 from .executable import Executable, has_written
 from .fast_path import MISS, ResultText, fast_call, missed, result_text
 from .function_parts import FunctionParts
@@ -45,6 +45,9 @@ from .log import logger
 from .loops import LoopAbortedError
 from .tiers import Pending, captures_hold, compile_later, may_run_in_numpy
 from .trial import Trial, needs_trial
+
+if TYPE_CHECKING:
+    from .cuda.executable import DeviceExecutable
 
 
 @dataclass(eq=False, slots=True)
@@ -99,12 +102,16 @@ class Specialisation:
         if isinstance(executable, Executable):
             given = [as_array(x) for x in inputs]
         else:
-            # What is written must be of the device's own kind of array, over the same memory.
-            given = inputs = [executable.as_input(x) for x in inputs]
-        results = (run or executable.run)(*given)
-        if not isinstance(executable, Executable):
-            results = executable.for_targets(results, [(inputs[i], k) for i, k in self.traced.writes])
-        return self.traced.rebuild(results, inputs)
+            return self._call_on_device(executable, inputs, run or executable.run)
+        return self.traced.rebuild((run or executable.run)(*given), inputs)
+
+    def _call_on_device(self, executable: DeviceExecutable, inputs: list[Any], run: Callable[..., tuple]) -> Any:
+        written = {i for i, _ in self.traced.writes}
+        # What is written must be of the device's own kind of array, over the same memory.
+        inputs = [executable.as_input(x, i in written) for i, x in enumerate(inputs)]
+        results = executable.for_targets(run(*inputs), [(inputs[i], k) for i, k in self.traced.writes])
+        with executable.memory.working():
+            return self.traced.rebuild(results, inputs)
 
 
 @dataclass(eq=False, slots=True)
@@ -253,8 +260,10 @@ class CompiledFunction:
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if current_trace() is not None:
             return self._inline(args, kwargs)
-        if self.place == "cpu" and not self._settled and _on_device(args, kwargs):
-            return self._on(available("cuda"))(*args, **kwargs)
+        args, kwargs = self._brought_here(args, kwargs)
+        there = "" if self._settled or self.place != "cpu" else device_of(args, kwargs)
+        if there:
+            return self._on(available(there))(*args, **kwargs)
         parts: FunctionParts | None = None
         tried: Specialisation | None = None
         compiling: Pending | None = None
@@ -350,6 +359,16 @@ class CompiledFunction:
         place = chosen(self.device, auto=self.auto_device and self._moves)
         return self if place == self.place else self._on(place)
 
+    def _brought_here(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments with results of a device as ndarrays, if the host was chosen for this function, or if they were
+        looked at already."""
+        leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+        if not any(getattr(type(leaf), "is_device_result", False) for leaf in leaves):
+            return args, kwargs
+        on_host = not self.place.startswith("cuda") and bool(self._settled or self.device or config.device)
+        look = functools.partial(looked_at, always=on_host)
+        return optree.tree_map(look, (args, kwargs), none_is_leaf=True)  # type: ignore[return-value]
+
     def _on(self, place: str) -> CompiledFunction:
         with self._state.lock:
             if place not in self._elsewhere:
@@ -383,8 +402,8 @@ class CompiledFunction:
     def trace(self, args: tuple, kwargs: dict[str, Any]) -> Traced:
         """The program of this function for these arguments."""
         self.n_traces += 1
-        if self.place.startswith("cuda:"):
-            args, kwargs = optree.tree_map(_stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
+        if self.place.startswith("cuda"):
+            args, kwargs = optree.tree_map(stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
         return trace(
             self.fn, args, kwargs, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
@@ -397,6 +416,7 @@ class CompiledFunction:
 
     def specialise(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Specialisation | Fallback, list[Any]]:
         """The version for these arguments, made now if there is none, and the traced leaves to call it with."""
+        args, kwargs = self._brought_here(args, kwargs)
         with config(tiers=False):
             entry, leaves = self._version(args, kwargs)
         while isinstance(entry, Pending):
@@ -484,8 +504,8 @@ class CompiledFunction:
             elif kind in (float, complex) and not self.keep_python_scalars:
                 key.append(kind)
                 traced.append(leaf)
-            elif hasattr(leaf, "__cuda_array_interface__"):
-                key.append(("device", _stand_in(leaf)))
+            elif (aval := device_aval(leaf)) is not None:
+                key.append(("device", aval))
                 traced.append(leaf)
             elif kind in STATIC_TYPES or kind in (float, complex):
                 # 0.0 == -0.0 and 1 == True, but they compute different things.
@@ -542,20 +562,6 @@ class _Identity:
         if self.value is other.value:
             return True
         return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)
-
-
-def _on_device(args: tuple, kwargs: dict[str, Any]) -> bool:
-    """Whether an argument is an array of a GPU (CuPy's, PyTorch's, Numba's)."""
-    leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
-    return any(type(leaf) is not np.ndarray and hasattr(leaf, "__cuda_array_interface__") for leaf in leaves)
-
-
-def _stand_in(leaf: Any) -> Any:
-    """The type of an array of a GPU, for the trace; anything else as it is."""
-    if isinstance(leaf, np.ndarray | np.generic) or not hasattr(leaf, "__cuda_array_interface__"):
-        return leaf
-    interface = leaf.__cuda_array_interface__
-    return Aval(tuple(interface["shape"]), np.dtype(interface["typestr"]))
 
 
 def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:

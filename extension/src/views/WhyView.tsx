@@ -47,6 +47,7 @@ export function WhyView({ state }: { state: ReportState }): JSX.Element {
           ))}
         </Part>
       )}
+      <Crossings state={state} />
       <Machine state={state} />
     </div>
   );
@@ -236,6 +237,31 @@ function inWords(value: unknown): string {
     default:
       return value === null || value === undefined ? '–' : JSON.stringify(value);
   }
+}
+
+function Crossings({ state }: { state: ReportState }): JSX.Element | null {
+  const { crossings } = state.model.report;
+  if (crossings.length === 0) {
+    return null;
+  }
+  return (
+    <section>
+      <h3>Copied to the device and back</h3>
+      <ul>
+        {crossings.map((crossing, index) => (
+          <li key={index}>
+            {format.bytes(crossing.bytes)} {crossing.direction}:{' '}
+            {crossing.name === '' ? '' : `${crossing.name}, `}
+            {crossing.why}
+            {crossing.count > 1 ? `, ${format.count(crossing.count, 'time')}` : ''}
+            {crossing.time_ms === null || crossing.time_ms === 0
+              ? ''
+              : `, the host waited ${format.time(crossing.time_ms)}`}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 function Machine({ state }: { state: ReportState }): JSX.Element {

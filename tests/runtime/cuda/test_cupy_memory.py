@@ -146,7 +146,9 @@ def test_loops_over_small_arrays_stay_on_the_device(cupy):
     assert {c.why for c in f.compilations[0].crossings} == {"input", "result"}
 
 
-def test_loops_of_a_known_length_are_recorded(cupy):
+def test_loops_of_a_known_length_are_recorded(cupy, monkeypatch):
+    monkeypatch.setattr("workbench.codegen.cuda.block_programs.MOST_ELEMENTS", 0)  # each step a launch
+
     def steps(x):
         return wb.lax.fori_loop(0, 6, lambda i, x: x - x.sum() * 0.01, x)
 

@@ -27,11 +27,11 @@ def lower_cluster_to_device(
 ) -> Kernel:
     """The kernel of `cluster` on a device. layouts: "C" or "A" for each input variable; results are C-contiguous.
     Arrays in C order arrive as one axis."""
-    writer = _Writer(cluster, layouts, counts, tuning, flat=False)
+    writer = Writer(cluster, layouts, counts, tuning, flat=False)
     if writer.can_flatten():
-        writer = _Writer(cluster, layouts, counts, tuning, flat=True)
+        writer = Writer(cluster, layouts, counts, tuning, flat=True)
     elif writer.nest.crossed_axis is not None:
-        writer = _Writer(cluster, layouts, counts, tuning, flat=False, tiled=writer.nest.crossed_axis)
+        writer = Writer(cluster, layouts, counts, tuning, flat=False, tiled=writer.nest.crossed_axis)
     return writer.kernel()
 
 
@@ -41,7 +41,9 @@ def index_type(cluster: Cluster) -> str:
     return "int32" if max(longest, math.prod(cluster.space.shape)) < MOST_IN_32_BITS else "int64"
 
 
-class _Writer:
+class Writer:
+    """Writes one kernel."""
+
     def __init__(
         self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], tuning: Tuning, *, flat: bool,
         tiled: int | None = None,
@@ -56,8 +58,11 @@ class _Writer:
         self.outputs = {var: self.namer.fresh(f"{self._wish(var)}_out") for var in cluster.outvars}
         self.canonical = canonical_index(cluster.space.shape)
         self.values = self._values(flat)
-        self.nest = DeviceNest(cluster, self.values, self.namer, self.outputs, flat, tuning, tiled)
+        self.nest = self._nest(tiled)
         self.nest.write()
+
+    def _nest(self, tiled: int | None) -> DeviceNest:
+        return DeviceNest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.tuning, tiled)
 
     def _wish(self, var: Var) -> str:
         eqn = next(e for e in self.cluster.eqns if var in e.outvars)

@@ -155,8 +155,7 @@ class DeviceNest(Nest):
         )
         root = self.root
         tiles_here = root.section()
-        for name, text in (("lane", "threadIdx.x"), ("slot", "threadIdx.y")):
-            root.line(f"{name} = np.{self.idx}(cuda.{text})")
+        self._number_threads(root, "x", side)
         start, step = (f"np.{self.idx}(cuda.{word}.x)" for word in ("blockIdx", "gridDim"))
         tile = root.loop(f"for tile in range({start}, {n}, {step}):", *others)
         tile.line(f"first = np.{self.idx}({at('tile')} % {at(n_along)}) * {side}")
@@ -193,6 +192,8 @@ class DeviceNest(Nest):
     def _vectorise(self, bound: str, length: int) -> Form | None:
         """Give the loops over `length` elements in memory order their vector form, if that pays."""
         accesses = self.device_values.accesses
+        if self.tuning.one_block:
+            return None  # its arrays begin anywhere
         if self.shape_kind == "columns":
             streams = streams_of(self.row_loops) if self.row_loops else 1
             if streams > 1:
@@ -308,11 +309,13 @@ class DeviceNest(Nest):
         if self.team == "thread":
             return self._grid_loop(root, n_rows, self.outer, "o")
         lane, slot = ("y", "x") if self.team == "columns" else ("x", "y")
-        for name, text in (
-            ("lane", f"threadIdx.{lane}"), ("slot", f"threadIdx.{slot}"),
-            ("n_lanes", f"blockDim.{lane}"), ("n_slots", f"blockDim.{slot}"),
-        ):  # fmt: skip
-            root.line(f"{name} = np.{self.idx}(cuda.{text})")
+        across = self.block[0]
+        n_across = self._number_threads(root, lane, across)
+        for name, axis in (("n_lanes", lane), ("n_slots", slot)):
+            text = f"cuda.blockDim.{axis}"
+            if self.tuning.one_block:
+                text = n_across if axis == "x" else f"{self.device_values.at('cuda.blockDim.x')} // {n_across}"
+            root.line(f"{name} = np.{self.idx}({text})")
         if not self.outer:
             return root
         # A range is of 32 bits if all its numbers are; numba's products are not.
@@ -322,6 +325,19 @@ class DeviceNest(Nest):
         row.line(f"{name} = np.{self.idx}(min(first + slot, {n_rows} - 1))")
         self._split_index(row, self.outer, name)
         return row
+
+    def _number_threads(self, root: Block, lane: str, across: int) -> str:
+        """Bind `lane` and `slot`. lane: the axis of the block that the lanes lie along; across: the threads along x. A
+        block of one axis is taken for one of two; gives the text of how many threads it has along x then."""
+        at, slot = self.device_values.at, "y" if lane == "x" else "x"
+        place = {"x": "cuda.threadIdx.x", "y": "cuda.threadIdx.y"}
+        n_across = ""
+        if self.tuning.one_block:
+            n_across = at(self._size("across", across))
+            place = {"x": f"{at(place['x'])} % {n_across}", "y": f"{at(place['x'])} // {n_across}"}
+        root.line(f"lane = np.{self.idx}({place[lane]})")
+        root.line(f"slot = np.{self.idx}({place[slot]})")
+        return n_across
 
     def _lanes(self) -> tuple[str, str]:
         """Where a thread begins in its row, and how far it steps."""

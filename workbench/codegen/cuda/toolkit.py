@@ -76,6 +76,39 @@ def intrinsic() -> Callable[[Any], Any]:
     return decorator
 
 
+# How a function that kernels call is marked in their text.
+DEVICE_FUNCTION = "@cuda.jit(device=True)"
+
+
+def with_functions(source: str, mark: str) -> str:
+    """A kernel's text whose functions are marked otherwise: numba compiles those of `cuda.jit` for the current device
+    alone, and the simulator needs no mark."""
+    return source.replace(f"{DEVICE_FUNCTION}\n", mark)
+
+
+def device_function(function: Callable[..., None]) -> Any:
+    """A function that kernels call, compiled with each of them, for whatever device that is.
+
+    numba-cuda's own (`cuda.jit(device=True)`, `overload`) are compiled for the device that is current, and need one.
+    """
+    numba_cuda()
+    stack: Any = importlib.import_module("numba.cuda.core.targetconfig").ConfigStack
+
+    def definition(typingctx, *args):
+        def codegen(context, builder, signature, values):
+            # With the kernel's own flags: a division by zero is no error. No cache: it would leave the code out.
+            made = context.compile_subroutine(builder, function, signature, flags=stack().top().copy(), caching=False)
+            return context.call_internal(builder, made.fndesc, signature, values)
+
+        return types.void(*map(types.unliteral, args)), codegen
+
+    position = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = ["typingctx", *inspect.signature(function).parameters]
+    definition.__signature__ = inspect.Signature([inspect.Parameter(n, position) for n in names])  # type: ignore[attr-defined]
+    definition.__name__ = definition.__qualname__ = function.__name__
+    return intrinsic()(definition)
+
+
 def kernel_types(kernel: Kernel) -> tuple[Any, ...]:
     """The numba types of a kernel's arguments."""
     return tuple(
@@ -168,7 +201,7 @@ def simulated(source: str, name: str, functions: Mapping[str, Any], numpy: Any) 
     jit, array = _simulator()
     scope: dict[str, Any] = {"np": numpy, "types": types, "cuda": cuda, "errstate": np.errstate, **functions}
     scope["shared_array"] = _shared_array
-    source = source.replace("cuda.shared.array(", "shared_array(cuda.shared, ")
+    source = with_functions(source, "").replace("cuda.shared.array(", "shared_array(cuda.shared, ")
     exec(compile(source, f"<workbench kernel {name}>", "exec"), scope)
     # Each thread of the simulator is one of Python's, with a floating-point state of its own.
     quiet = f"def simulated_kernel(*args):\n    with errstate(all='ignore'):\n        {name}(*args)\n"

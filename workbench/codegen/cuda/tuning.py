@@ -6,7 +6,7 @@ device, so that results are the same wherever a program runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class Tuning:
     column_lanes: threads that share one column; many_columns: from here on each thread has a column of its own;
     fill: blocks that keep the device busy, below which a reduction is split in two passes; parts: blocks that it is
     split into then; chunk: elements that one thread adds at least before that pays; row_bytes: of shared memory for
-    values that a row keeps."""
+    values that a row keeps; one_block: one block runs the whole kernel, as part of a program that it goes through step
+    by step: its threads are numbered along x alone, and none may be left over."""
 
     target: str
     threads: int
@@ -29,6 +30,11 @@ class Tuning:
     parts: int
     chunk: int
     row_bytes: int
+    one_block: bool = False
+
+    def in_one_block(self) -> Tuning:
+        """For the kernels of a program of one block: no second pass, no row that is kept beside others' rows."""
+        return replace(self, blocks=1, fill=0, row_bytes=0, one_block=True)
 
     def row_lanes(self, length: int) -> int:
         """Threads for a row of `length`: a warp, or as many as have eight elements each."""

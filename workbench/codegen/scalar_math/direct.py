@@ -118,7 +118,7 @@ def _annotated(annotation: ast.expr) -> str:
 
 def define(module: ir.Module, function: ScalarFunction, resolve: Callable[[str], Any]) -> ir.Function:
     """The IR of `function` in `module`, added at the first call."""
-    symbol = f"workbench.{function.name}"
+    symbol = f"workbench_{function.name}"  # NVVM takes no dots in the names that it keeps
     if symbol in module.globals:
         return module.globals[symbol]
     shorts, result = signature_of(function, resolve)

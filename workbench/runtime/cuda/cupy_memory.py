@@ -19,6 +19,7 @@ from ...codegen.cuda.toolkit import entry_name
 from ...codegen.kernel import Kernel
 from ...errors import DeviceError
 from ...ir import Equation
+from ..devices import device_name
 from .driver import why_not
 from .kernels import DeviceKernel, Packer, assemble, kernel_ptx
 from .library import library_call
@@ -72,7 +73,23 @@ class CupyMemory:
         if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__cuda_array_interface__"):
             return None
         array = self.cupy.asarray(value)
-        return array if array.device == self.gpu else self.cupy.array(array)
+        if array.device == self.gpu:
+            return array
+        with array.device:  # what is queued there comes first
+            written = self.moment()
+        self.wait_for(written)
+        return self.cupy.array(array)
+
+    def lies_elsewhere(self, value: Any) -> bool:
+        return device_name(value) != self.device
+
+    def moment(self) -> Any:
+        event = self.cupy.cuda.Event(disable_timing=True)
+        event.record()
+        return event
+
+    def wait_for(self, moment: Any) -> None:
+        self.cupy.cuda.get_current_stream().wait_event(moment)
 
     def free_bytes(self) -> int:
         """Bytes that an array may take: what the driver has left, and what the pool keeps for the next one."""

@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ...codegen.cuda.block_programs import lower_block_program
+from ...codegen.cuda.element_loops import lower_element_loop
 from ...codegen.cuda.lower import lower_cluster_to_device
-from ...codegen.cuda.tuning import GPU, SIMULATOR
+from ...codegen.cuda.tuning import GPU, SIMULATOR, Tuning
 from ...codegen.kernel import Kernel, KernelArg
-from ...errors import DeviceMemoryError
+from ...config import config
+from ...errors import DeviceError, DeviceMemoryError
 from ...fusion import (
     BranchStep,
     Cluster,
@@ -32,11 +35,14 @@ from ...fusion import (
 )
 from ...ir import Atom, Equation, Literal, Var
 from ...primitives.lowering import LibraryCall
+from ..arguments import as_array
+from ..devices import device_name
 from ..executable import TimelineEntry, plan_kernels
 from ..log import logger
 from ..views import view_of
 from .kernels import DeviceKernel
 from .memory import Crossing, Memory
+from .results import DeviceResult
 
 # A graph costs one launch and a copy of each input and result: from a few kernels on that is less.
 LEAST_LAUNCHES = 4
@@ -58,7 +64,27 @@ def device_kernels(plan: Plan, device: str) -> dict[str, Kernel]:
     def lower(cluster: Cluster, layouts: Any, counts: Any) -> Kernel:
         return lower_cluster_to_device(cluster, layouts, counts, tuning)
 
-    return plan_kernels(plan, ["C"] * len(plan.jaxpr.invars), lower, in_place=False)
+    kernels = plan_kernels(plan, ["C"] * len(plan.jaxpr.invars), lower, in_place=False)
+    _take_control(plan, kernels, tuning)
+    return kernels
+
+
+def _take_control(plan: Plan, kernels: dict[str, Kernel], tuning: Tuning) -> None:
+    """Loops and branches that the device can decide alone become kernels, in the place of those inside them."""
+    read = {atom for atom in plan.outvars if isinstance(atom, Var)}.union(*map(step_inputs, plan.steps))
+    for step in plan.steps:
+        if not isinstance(step, LoopStep | BranchStep):
+            continue
+        kernel = lower_element_loop(step, read, tuning) if isinstance(step, LoopStep) else None
+        kernel = kernel or lower_block_program(step, tuning)
+        for inner in sub_plans(step):
+            if kernel is None:
+                _take_control(inner, kernels, tuning)
+            else:
+                for inside in inner.all_steps:
+                    kernels.pop(inside.id, None)
+        if kernel is not None:
+            kernels[step.id] = kernel
 
 
 @dataclass(eq=False)
@@ -100,7 +126,7 @@ class DeviceExecutable:
             return 0
         total = 0
         for step in plan.steps:
-            if isinstance(step, Cluster):
+            if step.id in self.compiled:
                 total += 1 + (step.id in self.finishers)
             elif isinstance(step, LoopStep) and step.condition is None:
                 inside = self._launches(step.body)
@@ -118,10 +144,18 @@ class DeviceExecutable:
         """What is launched, a line a step."""
         return "\n".join(f"{step.id}: {', '.join(map(str, step_outputs(step)))}" for step in self.plan.steps)
 
-    def as_input(self, value: Any) -> Any:
-        """An argument as `run` takes it: an ndarray, or an array of the device, without a copy where it is there."""
+    def as_input(self, value: Any, is_written: bool = False) -> Any:
+        """An argument as `run` takes it: an ndarray, or an array of a GPU, without a copy. is_written: the call writes
+        into it."""
+        if isinstance(value, DeviceResult):
+            same_kind = value.device.startswith("cuda:") == self.memory.device.startswith("cuda:")
+            return value if value.is_there and same_kind and not is_written else value.look()
         if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__cuda_array_interface__"):
-            return np.asarray(value)
+            return as_array(value)
+        if self.memory.lies_elsewhere(value):
+            if is_written:
+                raise _written_elsewhere(device_name(value), self.memory.device)
+            return value
         with self.memory.working():
             own = self.memory.adopt(value)
         return value if own is None else own
@@ -130,7 +164,9 @@ class DeviceExecutable:
         """Results, those that go into an ndarray brought to the host. targets: (array, number of its result)."""
         found = list(results)
         for array, k in targets:
-            if isinstance(array, np.ndarray) and not isinstance(found[k], np.ndarray):
+            if isinstance(found[k], DeviceResult):
+                found[k] = found[k].look()
+            elif isinstance(array, np.ndarray) and not isinstance(found[k], np.ndarray):
                 with self.memory.working():
                     found[k] = self.memory.get(found[k])
                 self.crossings = (*self.crossings, Crossing("", "to host", array.nbytes, "result"))
@@ -163,30 +199,56 @@ class DeviceExecutable:
 
     def _run_there(self, arrays: Sequence[Any], timeline: list[TimelineEntry] | None) -> tuple[Any, ...]:
         crossed: list[Crossing] = []
-        stays = False
-        inputs = []
         with self.memory.working():
-            for i, array in enumerate(arrays):
-                own = self.memory.adopt(array)
-                if own is None:
-                    own = self.memory.put(array)
-                    name = self.names[i] if i < len(self.names) else ""
-                    crossed.append(Crossing(name, "to device", array.nbytes, "input"))
-                else:
-                    own = self.memory.in_order(own)
-                    stays = True
-                inputs.append(own)
+            inputs = [self._input(i, array, crossed) for i, array in enumerate(arrays)]
             results = self._compute(inputs, crossed, timeline)
-            if stays:
+            stays = any(not isinstance(x, np.ndarray | DeviceResult) for x in arrays)
+            if stays or config.lazy_results:
                 # What shares memory with an argument, a constant or another result gets memory of its own.
                 results = tuple(r.copy() if k in self.shared else r for k, r in enumerate(results))
-            else:
-                for var, result in zip(self.plan.outvars, results, strict=True):
-                    hint = var.hint if isinstance(var, Var) else ""
-                    crossed.append(Crossing(hint, "to host", result.nbytes, "result"))
-                results = tuple(map(self.memory.get, results))
+            if config.lazy_results and not stays:
+                results = tuple(self._later(k, result) for k, result in enumerate(results))
+            elif not stays:
+                results = tuple(self._fetched(k, result, crossed) for k, result in enumerate(results))
         self.crossings = tuple(crossed)
         return results
+
+    def _input(self, i: int, array: Any, crossed: list[Crossing]) -> Any:
+        """An argument on the device, in C order."""
+        name = self.names[i] if i < len(self.names) else ""
+        if isinstance(array, DeviceResult):
+            there = array.arrived(self.memory)
+            if there is not None and array.device == self.memory.device:
+                return there
+            array = array.look() if there is None else there
+        if not isinstance(array, np.ndarray):
+            if self.memory.lies_elsewhere(array):
+                crossed.append(Crossing(name, "between devices", array.nbytes, "input"))
+            return self.memory.in_order(self.memory.adopt(array))
+        begin = time.perf_counter()
+        own = self.memory.put(array)
+        crossed.append(Crossing(name, "to device", array.nbytes, "input", time.perf_counter() - begin))
+        return own
+
+    def _fetched(self, k: int, result: Any, crossed: list[Crossing]) -> np.ndarray:
+        atom = self.plan.outvars[k]
+        begin = time.perf_counter()
+        array = self.memory.get(result)
+        hint = atom.hint if isinstance(atom, Var) else ""
+        crossed.append(Crossing(hint, "to host", array.nbytes, "result", time.perf_counter() - begin))
+        return array
+
+    def _later(self, k: int, result: Any) -> DeviceResult:
+        """A result that stays until somebody looks at it; that transfer is one of the latest run's."""
+
+        def fetch(there: Any) -> np.ndarray:
+            crossed: list[Crossing] = []
+            with self.memory.working():
+                array = self._fetched(k, there, crossed)
+            self.crossings = (*self.crossings, *crossed)
+            return array
+
+        return DeviceResult(result, self.memory, fetch)
 
     def _compute(
         self, inputs: Sequence[Any], crossed: list[Crossing], timeline: list[TimelineEntry] | None
@@ -228,6 +290,15 @@ def _shared_results(plan: Plan) -> frozenset[int]:
     return frozenset(shared)
 
 
+def _written_elsewhere(there: str, here: str) -> DeviceError:
+    what = f"an argument lies on {there}, and the program, which writes into it, runs on {here}"
+    return DeviceError(
+        f"WB607  {what}.\n   Fix    with wb.device({there!r}): ..., or pass a copy\n   DeviceError WB607: {what}",
+        code="WB607",
+        fixes=(f"with wb.device({there!r}):",),
+    )
+
+
 def _size(n_bytes: float) -> str:
     return f"{n_bytes / 2**30:.3g} GiB" if n_bytes >= 2**30 else f"{n_bytes / 2**20:.3g} MiB"
 
@@ -262,7 +333,7 @@ class _Program:
                 action(values)
                 marks.append((name, begin, self.memory.mark()))
             for var in dead:
-                del values[var]
+                values.pop(var, None)  # nobody asked for some results of a loop
         if timeline is not None:
             for name, begin, end in marks:
                 timeline.append((name, zero + self.memory.between(start, begin), self.memory.between(begin, end)))
@@ -290,9 +361,9 @@ class _Program:
     # ---- steps ----
 
     def _action(self, step: Step) -> Action:
+        if step.id in self.executable.kernels:
+            return self._kernel(step)
         match step:
-            case Cluster():
-                return self._kernel(step)
             case ViewStep(eqn=eqn):
                 return self._call(eqn, view_of(eqn.primitive.name) or eqn.primitive.impl, ordered=False)
             case LibraryStep(eqn=eqn) | NumpyStep(eqn=eqn):
@@ -309,7 +380,9 @@ class _Program:
                 return self._loop(step)
         raise AssertionError(step)
 
-    def _kernel(self, step: Cluster) -> Action:
+    def _kernel(self, step: Step) -> Action:
+        """A cluster, or a loop or branch that the device runs by itself. Such a one takes arrays in C order, and may
+        have constants of its own."""
         kernel = self.executable.kernels[step.id]
         compiled = self.executable.compiled[step.id]
         finisher = self.executable.finishers.get(step.id)
@@ -318,6 +391,11 @@ class _Program:
         made = dict.fromkeys(a.var for k in (kernel, finish) if k for a in k.args if a.kind == "out" and a.var)
         scratch = [a for a in kernel.args if a.kind == "scratch"]
         launches = [(compiled, kernel.args)] + ([(finisher, finish.args)] if finisher and finish else [])
+        inner = [plan.jaxpr for plan in sub_plans(step)]
+        inner += [p.jaxpr for plan in sub_plans(step) for s in plan.all_steps for p in sub_plans(s)]
+        consts = {var: value for jaxpr in inner for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True)}
+        own = {a.var: memory.put(np.asarray(consts[a.var])) for a in kernel.args if a.var in consts}
+        unordered = [v for v in step_inputs(step)] if sub_plans(step) else []
 
         def action(values: Values) -> None:
             for var in made:
@@ -325,8 +403,11 @@ class _Program:
             if not kernel.extent:
                 return
             parts = {a.name: memory.empty(a.shape, np.dtype(a.dtype)) for a in scratch}
+            given = values
+            if unordered or own:
+                given = values | own | {v: memory.in_order(values[v]) for v in unordered}
             for which, args in launches:
-                which.launch(*(_argument(a, values, parts) for a in args))
+                which.launch(*(_argument(a, given, parts) for a in args))
 
         return action
 
@@ -383,8 +464,10 @@ class _Program:
     # ---- branches and loops: the host decides ----
 
     def _decide(self, array: Any) -> Any:
-        self.crossed.append(Crossing("", "to host", array.nbytes, "condition"))
-        return self.memory.get(array)[()]
+        begin = time.perf_counter()
+        value = self.memory.get(array)[()]
+        self.crossed.append(Crossing("", "to host", array.nbytes, "condition", time.perf_counter() - begin))
+        return value
 
     def _inner(self, step: Step) -> list[Callable[..., tuple[Any, ...]]]:
         return [self._runner(_Program(self.executable, plan)) for plan in sub_plans(step)]

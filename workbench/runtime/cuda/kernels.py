@@ -21,7 +21,7 @@ import numpy as np
 
 from ... import __version__
 from ...codegen.cuda.functions import device_functions, simulated_functions, simulated_numpy
-from ...codegen.cuda.toolkit import compile_to_ptx, kernel_types, numba_cuda, simulated
+from ...codegen.cuda.toolkit import compile_to_ptx, device_function, kernel_types, numba_cuda, simulated, with_functions
 from ...codegen.cuda.vector_memory import vector_functions
 from ...codegen.kernel import Kernel
 from ...codegen.scalar_math import definitions
@@ -179,7 +179,9 @@ def _load_or_compile(kernel: Kernel, capability: tuple[int, int], key: str) -> t
             pass
     scope: dict[str, Any] = {**kernel_scope(), **device_functions(f.name for f in kernel.functions)}
     scope.update(vector_functions(kernel.source, simulated=False))
-    exec(compile(kernel.source, f"<workbench kernel {kernel.name}>", "exec"), scope)
+    scope["device_function"] = device_function
+    source = with_functions(kernel.source, "@device_function\n")
+    exec(compile(source, f"<workbench kernel {kernel.name}>", "exec"), scope)
     ptx = compile_to_ptx(scope[kernel.name], kernel_types(kernel), capability)
     if path is not None:
         _save(path, ptx)

@@ -23,12 +23,14 @@ from .kernels import DeviceKernel, simulated_kernel
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """Bytes that went from the host to the device or back. name: the user's name of the array, "" where there is none;
-    direction: "to device" or "to host"; why: "input", "result", "constant", "condition" or a library's name."""
+    direction: "to device", "to host" or "between devices"; why: "input", "result", "constant", "condition" or a
+    library's name; seconds: that the host waited for it."""
 
     name: str
     direction: str
     n_bytes: int
     why: str
+    seconds: float = 0.0
 
 
 class Memory(Protocol):
@@ -54,6 +56,18 @@ class Memory(Protocol):
 
     def adopt(self, value: Any) -> Any | None:
         """An array of this device that shares the memory of `value`, or None if that is on the host."""
+        ...
+
+    def lies_elsewhere(self, value: Any) -> bool:
+        """Whether an array of a GPU is on another one: `adopt` copies it then."""
+        ...
+
+    def moment(self) -> Any:
+        """A point in the order of the current stream's work."""
+        ...
+
+    def wait_for(self, moment: Any) -> None:
+        """Let the current stream wait until another one has come to `moment`."""
         ...
 
     def compile(self, kernel: Kernel) -> DeviceKernel: ...
@@ -118,6 +132,14 @@ class SimulatedMemory:
 
     def adopt(self, value: Any) -> None:
         return None
+
+    def lies_elsewhere(self, value: Any) -> bool:
+        return False
+
+    def moment(self) -> None:
+        return None
+
+    def wait_for(self, moment: None) -> None: ...
 
     def compile(self, kernel: Kernel) -> DeviceKernel:
         return simulated_kernel(kernel)

@@ -1,0 +1,22 @@
+"""Arrays that lie on a GPU: how they are told from other objects, and the type by which they are traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir import Aval
+
+
+def device_aval(value: Any) -> Aval | None:
+    """The type of an array of a GPU (CuPy's, PyTorch's, Numba's, a result that is still there); None of anything else.
+
+    Objects of classes with a true `is_device_result` have `shape` and `dtype`; others have `__cuda_array_interface__`.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return None
+    if getattr(type(value), "is_device_result", False):
+        return Aval(value.shape, value.dtype)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    return None if interface is None else Aval(tuple(interface["shape"]), np.dtype(interface["typestr"]))
