@@ -74,6 +74,12 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def __float__(self) -> float:
         return float(self.host)
 
+    def __bool__(self) -> bool:
+        return bool(self.host)
+
+    def __len__(self) -> int:
+        return len(self.host)
+
     @property
     def data(self) -> Any:
         return SimpleNamespace(ptr=self.host.__array_interface__["data"][0])
@@ -234,6 +240,10 @@ def install(monkeypatch: Any) -> ModuleType:
     module = ModuleType("cupy")
     for name in NAMES:
         setattr(module, name, over_arrays(getattr(np, name)))
+    for name in ("add", "maximum", "minimum", "multiply"):
+        function: Any = over_arrays(getattr(np, name))
+        function.at = over_arrays(getattr(np, name).at)
+        setattr(module, name, function)
     for part in ("fft", "linalg"):
         functions = {n: over_arrays(f) for n, f in vars(getattr(np, part)).items() if callable(f)}
         setattr(module, part, SimpleNamespace(**functions))

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.errors import DeviceMemoryError
+from workbench.errors import DeviceError, DeviceMemoryError
+from workbench.fusion import form_plan
+from workbench.runtime.cuda.cupy_memory import CupyMemory
+from workbench.runtime.cuda.executable import peak_bytes
 
 from . import fake_cupy
 
@@ -217,8 +220,74 @@ def test_out_of_memory_says_what_would_fit_and_leaves_everything(cupy, x):
     with pytest.raises(DeviceMemoryError, match="WB606") as caught:
         f(x)
     assert isinstance(caught.value, MemoryError) and "nvidia-smi" in str(caught.value)
+    # Whoever keeps the error (a notebook does) keeps none of the run's arrays.
+    assert caught.value.__cause__ is not None
+    tb = caught.value.__cause__.__traceback__.tb_next
+    while tb is not None:
+        assert not tb.tb_frame.f_locals
+        tb = tb.tb_next
     fake_cupy.LIMIT_BYTES[0] = 1 << 40
     np.testing.assert_array_equal(f(x), expected)
+
+
+def test_constants_that_do_not_fit_are_the_same_error(cupy):
+    table = np.arange(100.0)
+    fake_cupy.LIMIT_BYTES[0] = 100
+    with pytest.raises(DeviceMemoryError, match="WB606"):
+        wb.jit(lambda x: x + np.asarray(table.tolist()), device="cuda")(np.ones(100))
+
+
+def test_what_would_fit_counts_what_lives_at_one_time():
+    plan = form_plan(wb.jit(lambda x: np.sort(np.sort(np.sort(x)) * 2.0) + 1.0, device="numpy").trace(
+        (np.ones(1000),), {}).jaxpr, in_place=False)  # fmt: skip
+    assert 2 * 8000 <= peak_bytes(plan) <= 3 * 8000
+
+
+def test_an_argument_on_another_gpu_is_copied_or_refused(cupy, x, monkeypatch):
+    monkeypatch.setattr(CupyMemory, "lies_elsewhere", lambda self, value: hasattr(value, "host"))
+    f = wb.jit(softmax, device="cuda")
+    there = cupy.asarray(x)
+    np.testing.assert_allclose(cupy.asnumpy(f(there)), softmax(x), rtol=1e-14)
+    assert [(c.direction, c.n_bytes) for c in f.compilations[0].crossings] == [("between devices", x.nbytes)]
+
+    def add(a):
+        a += 1.0
+
+    with pytest.raises(DeviceError, match="WB607"):
+        wb.jit(add, device="cuda")(there)
+    np.testing.assert_array_equal(cupy.asnumpy(there), x)
+
+
+def test_programs_run_where_their_arrays_are(cupy, x, monkeypatch):
+    there = cupy.asarray(x)
+    monkeypatch.setattr(type(there), "device", fake_cupy.Device(1))
+    monkeypatch.setattr(CupyMemory, "lies_elsewhere", lambda self, value: False)
+    f = wb.jit(softmax)
+    f(there)
+    assert [c.device for c in f.compilations] == ["cuda:1"]
+
+
+def test_cells_take_arrays_of_the_device(cupy, x):
+    from workbench.notebook.cells import CellOptions, run_cell
+
+    namespace = {"np": np, "x": cupy.asarray(x), "out": cupy.asarray(np.zeros((5, 12)))}
+    run = run_cell("y = np.tanh(x) * 2\nout[1:] += y[1:]", namespace, options=CellOptions(device="cuda"))
+    assert run.report.status in ("compiled", "cached") and run.report.crossings == []
+    np.testing.assert_allclose(cupy.asnumpy(namespace["y"]), np.tanh(x) * 2, rtol=1e-14)
+    np.testing.assert_allclose(cupy.asnumpy(namespace["out"])[1:], np.tanh(x)[1:] * 2, rtol=1e-14)
+
+
+def test_sums_of_colliding_floats_stay_on_the_device(cupy):
+    def add(v, i):
+        total = np.zeros(5)
+        np.add.at(total, i, v)
+        return total
+
+    rng = np.random.default_rng(0)
+    v, i = rng.normal(size=60), rng.integers(-5, 5, 60)
+    f = wb.jit(add, device="cuda")
+    np.testing.assert_allclose(f(v, i), add(v, i), rtol=1e-12, atol=1e-12)
+    assert {c.why for c in f.compilations[0].crossings} == {"input", "result"}
 
 
 def test_the_report_shows_ptx_registers_and_crossings(cupy, x, tmp_path):

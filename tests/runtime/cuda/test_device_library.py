@@ -8,6 +8,7 @@ import pytest
 from tests.primitives.samples import CASES
 from workbench.ir import Aval, Equation, Origin, Var
 from workbench.ir.primitive import REGISTRY
+from workbench.runtime.cuda.indexed import FUNCTIONS, scatter, takes_scatter
 from workbench.runtime.cuda.library import _calls, library_call
 from workbench.runtime.views import view_of
 
@@ -40,6 +41,39 @@ def test_each_gives_what_the_primitive_gives(name):
             assert (np.shape(mine), mine.dtype) == (reference.shape, reference.dtype)
             np.testing.assert_allclose(mine, reference, rtol=1e-5 if reference.dtype.itemsize < 8 else 1e-12, atol=1e-6)
     assert tried
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i1", "u4", "i8"])
+@pytest.mark.parametrize("op", ["add", "mul", "min", "max"])
+def test_colliding_updates_are_combined_in_a_fixed_order(op, dtype):
+    dtype = np.dtype(dtype)
+    if not takes_scatter(dtype, dtype, op):
+        assert dtype.kind == "c"
+        return
+    rng = np.random.default_rng(4)
+    for n_updates, n_places in ((0, 3), (1, 1), (500, 4), (1000, 700)):
+        rows = rng.integers(-3, 4, (n_places, 2)).astype(dtype)
+        place = rng.integers(0, n_places, n_updates)
+        update = (rng.normal(size=(n_updates, 2)) * (1 if op != "mul" else 1.2)).astype(dtype)
+        if dtype.kind == "f" and n_updates > 100 and op != "mul":
+            update[7] = np.nan, -0.0
+        expected = rows.copy()
+        with np.errstate(all="ignore"):
+            getattr(np, FUNCTIONS[op]).at(expected, place, update)
+            found = [scatter(np)(rows, place, update, axes=(0,), mode="raise", op=op, position=0) for _ in range(2)]
+        assert found[0].tobytes() == found[1].tobytes()
+        rtol = {"f": 1e-4 if dtype.itemsize == 4 else 1e-11, "c": 1e-11}.get(dtype.kind, 0.0)
+        np.testing.assert_allclose(found[0], expected, rtol=rtol, atol=rtol)
+
+
+def test_a_sum_of_many_updates_is_at_least_as_accurate_as_numpys():
+    rng = np.random.default_rng(5)
+    update, place = rng.normal(size=(100_000, 1)).astype(np.float32) + 1, np.zeros(100_000, np.int64)
+    (mine,) = scatter(np)(np.zeros((1, 1), np.float32), place, update, axes=(0,), mode="raise", op="add", position=0)
+    numpys = np.zeros((1, 1), np.float32)
+    np.add.at(numpys, place, update)
+    exact = update.astype(np.float64).sum()
+    assert abs(mine[0] - exact) <= abs(numpys[0, 0] - exact)
 
 
 def test_views_share_memory():

@@ -33,6 +33,7 @@ WORDS = frozenset(
     "cuda math tile i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
 )
 
+MOST_BLOCKS_ALONG_Y = 65_535  # of a grid: CUDA's own limit
 MOST_SHARED_BYTES = 40 << 10  # of arrays of a fixed size: 48 KiB are all that a kernel may declare
 
 
@@ -124,7 +125,7 @@ class DeviceNest(Nest):
         slots = t.threads // lanes
         n_blocks = max(1, min(-(-n_rows // slots), t.blocks))
         self.team, self.is_spread = "rows", True
-        self.grid = (n_blocks, max(1, min(-(-length // (4 * lanes)), t.blocks // n_blocks)))
+        self.grid = (n_blocks, max(1, min(-(-length // (4 * lanes)), t.blocks // n_blocks, MOST_BLOCKS_ALONG_Y)))
         self.block = (lanes, slots)
         row = self._open_rows(self._count("n_rows", self.outer), n_rows)
         bound = self._count("row_length", self.inner)

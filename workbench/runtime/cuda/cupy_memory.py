@@ -93,7 +93,8 @@ class CupyMemory:
 
     def free_bytes(self) -> int:
         """Bytes that an array may take: what the driver has left, and what the pool keeps for the next one."""
-        return self.gpu.mem_info[0] + self.cupy.get_default_memory_pool().free_bytes()
+        with self.gpu:
+            return self.gpu.mem_info[0] + self.cupy.get_default_memory_pool().free_bytes()
 
     def measure_limits(self) -> tuple[float, float]:
         cupy = self.cupy

@@ -7,6 +7,7 @@ is. The host decides branches and loops, so that a condition is a crossing of it
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,18 +106,24 @@ class DeviceExecutable:
     crossings: tuple[Crossing, ...] = ()
 
     def __post_init__(self) -> None:
-        with self.memory.working():
-            self.compiled = {name: self.memory.compile(kernel) for name, kernel in self.kernels.items()}
-            self.finishers = {
-                name: self.memory.compile(kernel.finish) for name, kernel in self.kernels.items() if kernel.finish
-            }
-            self._program = _Program(self, self.plan)
+        try:
+            self._prepare()
+        except self.memory.memory_errors as error:
+            raise self._out_of_memory() from error
         self.shared = _shared_results(self.plan)
         self._n_runs = 0
         self._replay: Callable[..., tuple[Any, ...]] | None = None
         n_bytes = sum(v.aval.nbytes for v in (*self.plan.jaxpr.invars, *self.plan.outvars))
         n_launches = self._launches(self.plan)
         self.can_record = LEAST_LAUNCHES <= n_launches <= MOST_LAUNCHES and n_bytes <= MOST_RECORDED_BYTES
+
+    def _prepare(self) -> None:
+        with self.memory.working():
+            self.compiled = {name: self.memory.compile(kernel) for name, kernel in self.kernels.items()}
+            self.finishers = {
+                name: self.memory.compile(kernel.finish) for name, kernel in self.kernels.items() if kernel.finish
+            }
+            self._program = _Program(self, self.plan)
 
     def _launches(self, plan: Plan) -> int:
         """How often a run of `plan` launches something, or 0 if a run cannot be recorded: library calls may allocate,
@@ -182,12 +189,13 @@ class DeviceExecutable:
         try:
             return self._run_there(arrays, timeline)
         except self.memory.memory_errors as error:
+            # What the run had made by then must not live as long as somebody keeps the error.
+            traceback.clear_frames(error.__traceback__)
             raise self._out_of_memory() from error
 
     def _out_of_memory(self) -> DeviceMemoryError:
         """What does not fit, and what would. Nothing was written yet: results are put back after a run."""
-        variables = {v for step in self.plan.steps for v in (*step_inputs(step), *step_outputs(step))}
-        needed, free = sum(v.aval.nbytes for v in variables), self.memory.free_bytes()
+        needed, free = peak_bytes(self.plan), self.memory.free_bytes()
         device = self.memory.device
         return DeviceMemoryError(
             f"WB606  {device} has not enough memory for this program: its arrays take up to {_size(needed)}, and "
@@ -290,6 +298,32 @@ def _shared_results(plan: Plan) -> frozenset[int]:
     return frozenset(shared)
 
 
+def peak_bytes(plan: Plan) -> int:
+    """What the arrays of a plan take at most at one time: its inputs, its constants, and what its steps have made and
+    still need. What goes on inside of loops is not counted."""
+    made = [[] if isinstance(step, ViewStep) else list(step_outputs(step)) for step in plan.steps]
+    live = peak = sum(v.aval.nbytes for v in (*plan.jaxpr.invars, *plan.jaxpr.constvars))
+    for new, dead in zip(made, last_uses(plan), strict=True):
+        live += sum(v.aval.nbytes for v in new)
+        peak = max(peak, live)
+        live -= sum(v.aval.nbytes for v in dead if any(v in outs for outs in made))
+    return peak
+
+
+def last_uses(plan: Plan) -> list[list[Var]]:
+    """After each step, the intermediates that nothing needs any more: their blocks serve the next buffers."""
+    fixed = {*plan.jaxpr.invars, *plan.jaxpr.constvars, *(v for v in plan.outvars if isinstance(v, Var))}
+    last: dict[Var, int] = {}
+    for position, step in enumerate(plan.steps):
+        for var in (*step_inputs(step), *step_outputs(step)):
+            last[var] = position
+    dead: list[list[Var]] = [[] for _ in plan.steps]
+    for var, position in last.items():
+        if var not in fixed:
+            dead[position].append(var)
+    return dead
+
+
 def _written_elsewhere(there: str, here: str) -> DeviceError:
     what = f"an argument lies on {there}, and the program, which writes into it, runs on {here}"
     return DeviceError(
@@ -316,7 +350,7 @@ class _Program:
         }
         self.crossed: list[Crossing] = []
         self.actions = [(step.id, self._action(step)) for step in plan.steps]
-        self.dead = self._last_uses()
+        self.dead = last_uses(plan)
 
     def run(
         self, inputs: Sequence[Any], crossed: list[Crossing], timeline: list[TimelineEntry] | None = None
@@ -338,20 +372,6 @@ class _Program:
             for name, begin, end in marks:
                 timeline.append((name, zero + self.memory.between(start, begin), self.memory.between(begin, end)))
         return tuple(self._read(atom, values) for atom in self.plan.outvars)
-
-    def _last_uses(self) -> list[list[Var]]:
-        """After each step, the intermediates that nothing needs any more: their blocks serve the next buffers."""
-        jaxpr = self.plan.jaxpr
-        fixed = {*jaxpr.invars, *jaxpr.constvars, *(v for v in self.plan.outvars if isinstance(v, Var))}
-        last: dict[Var, int] = {}
-        for position, step in enumerate(self.plan.steps):
-            for var in (*step_inputs(step), *step_outputs(step)):
-                last[var] = position
-        dead: list[list[Var]] = [[] for _ in self.plan.steps]
-        for var, position in last.items():
-            if var not in fixed:
-                dead[position].append(var)
-        return dead
 
     def _read(self, atom: Atom, values: Values) -> Any:
         if isinstance(atom, Literal):

@@ -1,8 +1,11 @@
 """Indexing on a device: gathers that check their indices, and scatters whose indices collide, over a module with
 NumPy's names (`cupy`; the tests take `numpy`).
 
-Threads write in no order, so that the last of several updates of one element is found by sorting. Sums of colliding
-updates are atomic additions: they take every update, in no fixed order.
+Threads write in no order, so that the last of several updates of one element is found by sorting. Updates that add up,
+multiply or compare are combined in a fixed order, too: they are sorted by their place, and those of one place are
+combined in a tree (a segmented scan: Hillis and Steele, Data parallel algorithms, 1986). The result is the same in
+every run, and rounds no more than NumPy's, which adds one update after another; it is not NumPy's to the last bit.
+Integers need no order: their sums are atomic additions.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-# What CuPy's atomic operations take. A sum of int64 has the bits of one of uint64.
-ADDED = frozenset(map(np.dtype, ("int32", "uint32", "int64", "uint64", "float32", "float64")))
+# Integers that CuPy's atomic operations take. A sum of int64 has the bits of one of uint64.
+ADDED = frozenset(map(np.dtype, ("int32", "uint32", "int64", "uint64")))
 COMPARED = frozenset(map(np.dtype, ("int32", "uint32", "uint64")))
+FUNCTIONS = {"add": "add", "mul": "multiply", "min": "minimum", "max": "maximum"}
 
 
 def gather_checked(xp: Any) -> Callable[..., Any]:
@@ -34,7 +38,8 @@ def takes_scatter(x: np.dtype, update: np.dtype, op: str) -> bool:
     """Whether `scatter` computes what NumPy does, for operands of these dtypes."""
     if op == "set":
         return True
-    return x == update and (op == "add" and x in ADDED or op in ("min", "max") and x in COMPARED)
+    is_ordered = x.kind != "c" or op in ("add", "mul")
+    return x == update and op in FUNCTIONS and x.kind != "b" and is_ordered
 
 
 def scatter(xp: Any) -> Callable[..., Any]:
@@ -65,6 +70,8 @@ def scatter(xp: Any) -> Callable[..., Any]:
         rows = front.reshape(n_places, n_kept)
         if op == "set":
             rows = _set(xp, rows, place, update, unique=unique)
+        elif x.dtype not in (ADDED if op == "add" else COMPARED if op in ("min", "max") else ()):
+            rows = _combined(xp, getattr(xp, FUNCTIONS[op]), rows, place, update)
         else:
             rows = xp.array(rows, copy=True, order="C")
             dtype = np.dtype(np.uint64) if op == "add" and rows.dtype == np.int64 else rows.dtype
@@ -88,6 +95,30 @@ def _set(xp: Any, rows: Any, place: Any, update: Any, *, unique: bool) -> Any:
         is_last[:-1] = place[1:] != place[:-1]
         place = xp.where(is_last, place, n)
     padded[place] = update
+    return padded[:n]
+
+
+def _combined(xp: Any, function: Callable[..., Any], rows: Any, place: Any, update: Any) -> Any:
+    """`rows` with every update of a row combined with it, in a fixed order."""
+    n = len(rows)
+    padded = xp.empty((n + 1, rows.shape[1]), rows.dtype)  # whatever does not count goes past the end
+    padded[:n] = rows
+    if not place.size:
+        return padded[:n]
+    order = xp.argsort(place, kind="stable")
+    place, update = place[order], update[order]
+    reach = 1  # each update holds what the `reach` ones up to it at the same place come to
+    while reach < place.size:
+        same = place[reach:] == place[:-reach]
+        if not bool(same.any()):
+            break
+        update[reach:] = xp.where(same[:, None], function(update[:-reach], update[reach:]), update[reach:])
+        reach *= 2
+    is_last = xp.ones(place.shape, bool)
+    is_last[:-1] = place[1:] != place[:-1]
+    place = xp.where(is_last, place, n)
+    padded[n] = 0
+    padded[place] = function(padded[place], update)
     return padded[:n]
 
 
