@@ -23,6 +23,7 @@ from .blocks import Block
 from .folds import BLOCK, Fold
 from .names import Namer
 from .scalars import call, literal
+from .segments import LEAST_LENGTH, Segments
 from .values import REPETITION, IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
@@ -37,6 +38,9 @@ PART = 8192
 # the shortest rows for which that is worth a second loop.
 SEARCHED = 256
 LEAST_SEARCHED = 48
+
+# Moves whose elements come from here or from there.
+CHOOSING = frozenset(("concatenate", "pad", "update_slice", "dynamic_update_slice"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +185,23 @@ class Nest:
             self._write_repeated_map()
         else:
             block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
+            segments = self._segments()
+            self.values.segments = segments
             self._compute_in_step(self._demand(0, set()), block)
             self._store(self.rounds[0][1], block)
+            if segments is not None and block.parent is not None:
+                self.values.segments = None
+                low, high = ("start", "stop") if len(self.outer) == 1 else ("0", self.bound(self.outer[-1]))
+                segments.wrap(block.parent, low, high, f"i{self.outer[-1]}")
         self.extent = self._length(self.outer) if self.flat else self._length(self.outer[:1])
         self.per_step = 1 if self.flat else self._length(self.outer[1:])
+
+    def _segments(self) -> Segments | None:
+        """The pieces of a map's innermost loop, where conditions on its index may be expected."""
+        chooses = any(eqn.primitive.name in CHOOSING for eqn in self.cluster.eqns)
+        if not chooses or self.flat or not self.outer or self._length(self.outer[-1:]) < LEAST_LENGTH:
+            return None
+        return Segments(self.outer[-1], self.namer)
 
     def _write_repeated_map(self) -> None:
         """All repetitions of one part of a map, which stays in the cache, then of the next part. Now and then a

@@ -21,6 +21,7 @@ from ..primitives.lowering import Choose, Compute, Element, IndexMap, Pointwise,
 from .blocks import Block
 from .names import Namer
 from .scalars import PointwiseContext, literal, settle
+from .segments import Segments
 
 IndexTuple = tuple[Expr, ...]
 
@@ -80,6 +81,7 @@ class Values:
         self.irregular = False
         self.strips: StripArrays | None = None
         self.changing: frozenset[Var] = frozenset()
+        self.segments: Segments | None = None
         self.loads: list[tuple[Var, IndexTuple]] = []
         self.reads: dict[Var, set[IndexTuple]] = {}
         self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
@@ -208,7 +210,8 @@ class Values:
         if isinstance(condition, bool):
             self._choose(eqn, element.then if condition else element.otherwise, name, block)
             return
-        then, otherwise = block.choice(str(condition))
+        known = self.segments.name(condition) if self.segments is not None and isinstance(condition, Expr) else None
+        then, otherwise = block.choice(known or str(condition))
         self._choose(eqn, element.then, name, then)
         self._choose(eqn, element.otherwise, name, otherwise)
         block.close_choice()
