@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from . import climate, dynamic, fluids, learning, linear_algebra, particles, signals, solvers, stencils
+from . import (
+    climate,
+    dense,
+    dynamic,
+    fluids,
+    grids,
+    learning,
+    linear_algebra,
+    networks,
+    particles,
+    sequences,
+    signals,
+    solvers,
+    stencils,
+)
 from .registry import PROGRAMS
 
-FIELDS = (stencils, fluids, climate, solvers, linear_algebra, learning, signals, particles, dynamic)
+FIELDS = (
+    stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, signals, particles, dynamic,
+    sequences,
+)  # fmt: skip
 
 __all__ = ["FIELDS", "PROGRAMS"]

@@ -28,6 +28,7 @@ from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_res
 from .operators import weaken
 from .recording import current_trace
 from .regions import as_index, emit_cond
+from .rows import Rows, rows_of
 from .staging import Stage, TracedRange
 from .tracer import Tracer, emit, known_value, lift
 
@@ -371,6 +372,14 @@ def range_(function: Any, *bounds: Any) -> Any:
     return function(*bounds)
 
 
+def reduced(method: Any, *args: Any, **kwargs: Any) -> Any:
+    """`method(*args, **kwargs)`, where that may be `ufunc.reduce`, which asks no tracers in a list."""
+    if isinstance(getattr(method, "__self__", None), np.ufunc) and args and isinstance(args[0], list | tuple):
+        if current_trace() is not None and any(type(x) is Tracer for x in args[0]):
+            args = (lift(args[0]), *args[1:])
+    return method(*args, **kwargs)
+
+
 def while_(
     test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
     source: str, scope: FunctionType,
@@ -475,9 +484,9 @@ def _traced_for(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
     variables: Variables, stop: str | None, target: str,
 ) -> None:  # fmt: skip
-    if type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
-        rows_of, run = iterable, body
-        body = lambda i: run(rows_of[i])  # type: ignore[assignment]  # noqa: E731
+    if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
+        given, run = iterable, body
+        body = lambda i: run(given[i])  # type: ignore[assignment]  # noqa: E731
         iterable, target = range(len(iterable)), ""
     if current_trace() is None:
         rows: Any = None
@@ -518,5 +527,6 @@ def _stage(
 
 
 __all__ = [
-    "and_", "choose", "compare", "extreme", "for_", "holds", "if_", "not_", "or_", "raised", "range_", "while_",
+    "and_", "choose", "compare", "extreme", "for_", "holds", "if_", "not_", "or_", "raised", "range_",
+    "reduced", "rows_of", "while_",
 ]  # fmt: skip

@@ -10,9 +10,11 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import linecache
 import operator
 import re
+from dataclasses import replace
 from functools import reduce
 from itertools import count
 from types import CodeType
@@ -25,6 +27,7 @@ _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, rep
 # These look at their caller's frame, which conversion changes.
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
 _FUTURE = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+_UFUNC_METHODS = ("reduce", "accumulate")
 _MAX_FILES = 500
 _loop_numbers = count()
 _CO_NESTED = 0x10
@@ -39,7 +42,8 @@ def converted_code(code: CodeType) -> CodeType | None:
     if node is None or isinstance(node, ast.AsyncFunctionDef) or not _worth_it(node):
         return None
     try:
-        new = _compile(_Function(node).converted(), code)
+        # A copy: the syntax stays for loops that call the function, and for what runs in parts.
+        new = _compile(_Function(copy.deepcopy(node)).converted(), code)
     except (NotConvertibleError, SyntaxError, RecursionError):
         return None
     if new is not None:
@@ -138,6 +142,7 @@ def _worth_it(node: ast.AST) -> bool:
     kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
     return any(
         isinstance(n, ast.Name) and n.id in ("min", "max") or
+        isinstance(n, ast.Attribute) and n.attr in _UFUNC_METHODS or
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
         or isinstance(n, ast.Compare) and len(n.ops) > 1
         for n in ast.walk(node)
@@ -265,7 +270,7 @@ class _Function:
                 check = self._helper("test", [ast.Return(_Expressions().visit(test))], bound([test]), test)
                 loop = self._helper("body", body, names, stmt)
                 operands = [_name(check.name), _name(loop.name), _strings(names), _strings(names & head),
-                            self._reads(stmt), *self._source(stmt)]  # fmt: skip
+                            self._reads(stmt), *self._source(stmt, after)]  # fmt: skip
                 return [check, loop, self._call("while_", operands, test, stmt)]
             case ast.For(target=target, iter=iterable):
                 head = live_at_head(stmt, after) | self.always
@@ -275,7 +280,7 @@ class _Function:
                 loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
                 stop = ast.Constant(self.stop_of.get(stmt))
                 operands = [self._iterable(iterable), _name(loop.name), _strings(names), _strings(names & head),
-                            self._reads(stmt), *self._source(stmt), stop]  # fmt: skip
+                            self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
                 if isinstance(target, ast.Name):
                     operands.append(ast.Constant(target.id))
                 return [loop, self._call("for_", operands, iterable, stmt)]
@@ -322,10 +327,15 @@ class _Function:
         return [then, other, self._call("if_", operands, test, stmt, returns=is_tail)]
 
     def _iterable(self, node: ast.expr) -> ast.expr:
-        """`range(n)` may be of a traced number."""
+        """`range(n)` may be of a traced number, `enumerate(x)` and `zip(x, y)` of traced arrays."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
             if not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
                 new = ast.Call(_operation("range_"), [node.func, *map(_Expressions().visit, node.args)], [])
+                return located(new, node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
+            loose = all(k.arg == "strict" and getattr(k.value, "value", True) is False for k in node.keywords)
+            if loose and not any(isinstance(a, ast.Starred) for a in node.args):
+                new = ast.Call(_operation("rows_of"), [node.func, *map(self._iterable, node.args)], [])
                 return located(new, node)
         return _Expressions().visit(node)
 
@@ -333,9 +343,9 @@ class _Function:
         """The names that the statement reads: what they hold must not change while it is traced."""
         return _strings(read(stmt))
 
-    def _source(self, stmt: ast.stmt) -> list[ast.expr]:
+    def _source(self, stmt: ast.stmt, after: Names) -> list[ast.expr]:
         """The loop as the user wrote it, and a function that has all variables it reads in its closure."""
-        source = self.source_of[stmt]
+        source = replace(self.source_of[stmt], after=after | self.always)
         key = f"<loop {next(_loop_numbers)}>"
         branching.SOURCES[key] = source
         names = sorted(read(source.node) | bound([source.node]))
@@ -446,6 +456,8 @@ class _Expressions(ast.NodeTransformer):
         several = len(node.args) > 1 and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
         if several and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
             return self._made("extreme", [node.func, *node.args], node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNC_METHODS and node.args:
+            return located(ast.Call(_operation("reduced"), [node.func, *node.args], node.keywords), node)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)

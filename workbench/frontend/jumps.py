@@ -29,11 +29,12 @@ class NotConvertibleError(Exception):
 @dataclass(frozen=True, eq=False, slots=True)
 class LoopSource:
     """A loop as the user wrote it. stop: the variable that converted code asks whether it was left by `break`; keeps:
-    the variables that say whether and what it returned."""
+    the variables that say whether and what it returned; after: the names that are read later on, if that is known."""
 
     node: ast.For | ast.While
     stop: str | None
     keeps: tuple[str, str] | None
+    after: frozenset[str] | None = None
 
 
 class Jumps:

@@ -17,7 +17,7 @@ from ..captures import CONSTANT_TYPES
 from ..proxies import unwrap
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .operators import binary, call, cast, compare, index, operand, truth
-from .rearranging import Rearranging
+from .routines import DESCRIPTIONS, ROUTINES, Routines
 from .types import (
     BOOL,
     C128,
@@ -84,7 +84,7 @@ NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow")},
     math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
     np.outer: "outer", np.roll: "roll", np.arange: "arange", np.clip: "clip",
-    np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod",
+    np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES,
 }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-class Calls(Rearranging):
+class Calls(Routines):
     """Expressions with calls."""
 
     def _call(self, node: ast.Call) -> Value:
@@ -132,6 +132,15 @@ class Calls(Rearranging):
             return self.concatenated(args[0])
         if function in REDUCTIONS:
             return self.reduction(REDUCTIONS[function], args, keywords)
+        if function in DESCRIPTIONS and not keywords:
+            return self.described(function, args)
+        if function in NAMES:
+            handler = getattr(self, f"_call_{NAMES[function]}")
+            try:
+                inspect.signature(handler).bind(*args, **keywords)
+            except TypeError:
+                raise refusal from None
+            return handler(*args, **keywords)
         if keywords:
             raise refusal
         if isinstance(function, type):
@@ -140,15 +149,7 @@ class Calls(Rearranging):
             return self._math(function, args)
         if isinstance(function, np.ufunc):
             return self._ufunc(function, args)
-        name = NAMES.get(function)
-        if name is None:
-            raise refusal
-        handler = getattr(self, f"_call_{name}")
-        try:
-            inspect.signature(handler).bind(*args)
-        except TypeError:
-            raise refusal from None
-        return handler(*args)
+        raise refusal
 
     # ---- Python ----
 
@@ -340,6 +341,8 @@ class Calls(Rearranging):
         if isinstance(kind, Array):
             if name in REDUCTIONS.values() and name != "norm":
                 return self.reduction(name, [base, *args], keywords)
+            if name in ("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip"):
+                return self.library(getattr(np, name), [base, *args], keywords)
             if not keywords:
                 match name, args:
                     case "copy", []:
@@ -353,6 +356,8 @@ class Calls(Rearranging):
                         return self.elementwise([base], lambda v: Value(call("conj", kind.dtype, v[0].text), v[0].type))
                     case "transpose", []:
                         return self.transposed(base)
+                    case "flatten", []:
+                        return self.flattened(base)
                     case "item", [] if kind.ndim == 0:
                         return Value(f"{base.text}[()]", Number(kind.dtype, kind.dtype in (F64, C128)))
         if isinstance(kind, Number) and not args and not keywords:

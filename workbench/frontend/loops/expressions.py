@@ -326,8 +326,11 @@ class Scope(Arrays):
             return self._item(base, self.value(node.slice))
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
-        base = self.array(base)
-        return self.element(base, *self.index(base, node.slice))
+        return self.subscript(self.array(base), node.slice)
+
+    def subscript(self, base: Value, node: ast.expr) -> Value:
+        """`base[node]` of an array in memory."""
+        return self.element(base, *self.index(base, node))
 
     @staticmethod
     def _item(base: Value, position: Value) -> Value:
@@ -340,31 +343,30 @@ class Scope(Arrays):
         return Value(f"{base.text}[{k}]", base.type.items[k])
 
     def element(
-        self, base: Value, text: str, shape: tuple[int | None, ...] | None, copies: bool,
+        self, base: Value, text: str, shape: tuple[int | None, ...] | None,
         parts: tuple[tuple[str, ...] | None, ...] | None = None,
     ) -> Value:  # fmt: skip
         assert isinstance(base.type, Array)
         if shape is None:
             self.facts.elements = True
             return Value(f"{base.text}[{text}]", Number(base.type.dtype))
-        origins = frozenset() if copies else base.type.origins
         box = Box(base.text, parts) if parts is not None and base.text.isidentifier() else None
-        return Value(f"{base.text}[{text}]", Array(base.type.dtype, shape, origins), box=box)
+        return Value(f"{base.text}[{text}]", Array(base.type.dtype, shape, base.type.origins), box=box)
 
     def index(
         self, base: Value, node: ast.expr
-    ) -> tuple[str, tuple[int | None, ...] | None, bool, tuple[tuple[str, ...] | None, ...] | None]:
-        """The text of an index into an array, the shape of what it picks (None: one element), whether it copies, and
-        its parts by axis, if these are single indices and slices without steps."""
+    ) -> tuple[str, tuple[int | None, ...] | None, tuple[tuple[str, ...] | None, ...] | None]:
+        """The text of an index into an array, the shape of what it picks (None: one element), and its parts by axis, if
+        these are single indices and slices without steps."""
         assert isinstance(base.type, Array)
         nodes = list(node.elts) if isinstance(node, ast.Tuple) else [node]
-        used = sum(not _is_newaxis_or_dots(self, n) for n in nodes)
+        used = sum(not is_newaxis_or_dots(self, n) for n in nodes)
         if used > base.type.ndim:
             raise UntranslatableError("too many indices")
         texts: list[str] = []
         shape: list[int | None] = []
         parts: list[tuple[str, ...] | None] = []
-        axis, copies, has_steps, varies = 0, False, False, False
+        axis, has_steps, varies = 0, False, False
         for n in nodes:
             if isinstance(n, ast.Constant) and n.value is Ellipsis:
                 rest = base.type.ndim - used
@@ -388,18 +390,8 @@ class Scope(Arrays):
                 parts.append(None)
                 shape.append(1)
                 continue
-            if isinstance(value.type, Array):
-                if value.type.ndim != 1 or copies or value.type.dtype.kind not in "biu":
-                    raise UntranslatableError("indexing with several arrays")
-                copies = True
-                texts.append(self.array(value).text)
-                self.facts.count(*value.type.shape)
-                self.facts.masked = self.facts.masked or value.type.dtype.kind == "b"
-                shape.append(value.type.shape[0] if value.type.dtype.kind != "b" else None)
-                axis += 1
-                continue
-            if isinstance(value.type, Items):
-                raise UntranslatableError("an index that is a tuple")
+            if isinstance(value.type, Array | Items):
+                raise UntranslatableError("an index that is an array or a tuple")
             texts.append(index(value))
             parts.append((texts[-1],))
             varies = varies or value.literal is None
@@ -408,10 +400,7 @@ class Scope(Arrays):
         shape.extend(base.type.shape[axis:])
         text = ", ".join(texts)
         self.facts.rows = self.facts.rows or varies and bool(shape)
-        if copies and len(texts) > 1:
-            raise UntranslatableError("an array among the indices")
-        boxed = None if copies or has_steps else tuple(parts)
-        return text, None if not shape and not copies else tuple(shape), copies, boxed
+        return text, tuple(shape) or None, None if has_steps else tuple(parts)
 
     def _slice(self, base: Value, node: ast.Slice, axis: int) -> tuple[list[str], int | None]:
         assert isinstance(base.type, Array)
@@ -453,7 +442,7 @@ class Scope(Arrays):
         return a is b or same_constant(a, b)
 
 
-def _is_newaxis_or_dots(scope: Scope, node: ast.expr) -> bool:
+def is_newaxis_or_dots(scope: Scope, node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is None or node.value is Ellipsis
     return isinstance(node, ast.Attribute) and node.attr == "newaxis"

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from .arrays import Compute, scalar_name
-from .expressions import Scope
 from .operators import binary, cast, index
+from .picking import Picking
 from .types import I64, LAZY, Array, Lazy, Number, UntranslatableError, Value, literal
 
 
-class Rearranging(Scope):
+class Rearranging(Picking):
     """Copies, transposes, flips, rolls, outer products, ranges."""
 
     def copy(self, value: Value) -> Value:

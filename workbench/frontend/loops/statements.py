@@ -14,9 +14,9 @@ import numpy as np
 
 from ..liveness import bound as bound_names
 from .arrays import broadcast, tuple_of
-from .calls import Calls
 from .expressions import local
 from .operators import SYMBOLS, index, stored
+from .picking import Pick
 from .types import (
     F64,
     I64,
@@ -35,12 +35,13 @@ from .types import (
     weak_int,
     widen,
 )
+from .writers import Writers
 from .writing import INDENT, Module
 
 MAX_ROUNDS = 12
 
 
-class Translator(Calls):
+class Translator(Writers):
     """Statements, line by line, into `lines`."""
 
     def __init__(self, *args: Any):
@@ -80,12 +81,12 @@ class Translator(Calls):
         if method is None:
             raise UntranslatableError(f"the statement `{ast.unparse(stmt).splitlines()[0][:60]}`")
         outside = self.made_early, self.calls_writer
-        self.made_early, self.calls_writer, self.equal = False, False, set()
+        self.made_early, self.calls_writer, self.equal, self.places = False, False, set(), {}
         method(stmt)
         if self.made_early and self.calls_writer and not isinstance(getattr(stmt, "value", None), ast.Call):
             raise UntranslatableError("a function that writes into arrays, among other operations")
         self.made_early, self.calls_writer = outside
-        self.equal = set()
+        self.equal, self.places = set(), {}
 
     # ---- assignments ----
 
@@ -128,10 +129,18 @@ class Translator(Calls):
                 for each, item in zip(targets, self.unpacked(value, len(targets)), strict=True):
                     self.assign(each, item)
             case ast.Subscript():
+                flat = self.flat_base(target.value)
+                if flat is not None:
+                    self.store(flat, self.flat_index(flat, target.slice), None, value)
+                    return
                 base = self.value(target.value)
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
-                text, shape, _, parts = self.index(base, target.slice)
+                pick = self.pick(base, target.slice)
+                if pick is not None:
+                    self.store_picked(pick, value)
+                    return
+                text, shape, parts = self.index(base, target.slice)
                 self.store(base, text, shape, value, parts)
             case _:
                 raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
@@ -146,7 +155,7 @@ class Translator(Calls):
             return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]
         elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] == n:
             whole = self.kept(value)
-            return [self.element(whole, str(k), value.type.shape[1:] or None, False) for k in range(n)]
+            return [self.element(whole, str(k), value.type.shape[1:] or None) for k in range(n)]
         raise UntranslatableError(f"unpacking {value.type}")
 
     def store(
@@ -168,12 +177,10 @@ class Translator(Calls):
         if isinstance(value.type, Array):
             if shape is None:
                 raise UntranslatableError("an array written into an element")
-            if parts is None and text:
-                self._store_by_arrays(base, text, value)
-            elif not text:
+            if not text:
                 self.store_array(base, value)
-            else:
-                self.store_array(self.element(base, text, shape, False, parts), value)
+            else:  # element by element: numba's own assignment of arrays takes seconds to compile
+                self.store_array(self.element(base, text, shape, parts), value)
             return
         if not isinstance(value.type, Number):
             raise UntranslatableError("an object written into an array")
@@ -182,15 +189,6 @@ class Translator(Calls):
         else:
             self.facts.arrays = True
         self.line(f"{base.text}[{text or ':'}] = {stored(value, kind.dtype)}")
-
-    def _store_by_arrays(self, base: Value, text: str, value: Value) -> None:
-        """`base[text] = value` where the index holds steps or arrays."""
-        kind, given = base.type, value.type
-        assert isinstance(kind, Array) and isinstance(given, Array)
-        if given.dtype != kind.dtype:
-            value = self.elementwise([value], lambda v: Value(stored(v[0], kind.dtype), Number(kind.dtype)))
-        self.facts.arrays = True
-        self.line(f"{base.text}[{text}] = {self.array(value).text}")
 
     def _on_augassign(self, stmt: ast.AugAssign) -> None:
         target = stmt.target
@@ -203,12 +201,18 @@ class Translator(Calls):
             return
         if not isinstance(target, ast.Subscript):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
+        flat = self.flat_base(target.value)
+        if flat is not None:
+            self.update(flat, self.flat_index(flat, target.slice), None, stmt.op, self.value(stmt.value), None)
+            return
         base = self.value(target.value)
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
-        text, shape, copies, parts = self.index(base, target.slice)
-        if copies:
-            raise UntranslatableError("an update through an array of indices")
+        pick = self.pick(base, target.slice)
+        if pick is not None:
+            self._update_picked(pick, stmt.op, self.value(stmt.value))
+            return
+        text, shape, parts = self.index(base, target.slice)
         if shape is None:
             nodes = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
             if not all(_is_simple(n) for n in nodes):  # computed once
@@ -217,6 +221,23 @@ class Translator(Calls):
                 text = name
         self.update(base, text, shape, stmt.op, self.value(stmt.value), parts)
 
+    def _update_picked(self, pick: Pick, op: ast.operator, value: Value) -> None:
+        """`base[indices] op= value`: elements that are picked twice are updated once, as NumPy does."""
+        self.store_picked(pick, self._updated(self.picked(pick), op, value))
+
+    def _updated(self, old: Value, op: ast.operator, value: Value) -> Value:
+        kind = old.type
+        assert isinstance(kind, Array)
+        if SYMBOLS[type(op)] == "@":
+            raise UntranslatableError("@=")
+        new = self.operate(op, old, value)
+        assert isinstance(new.type, Array)
+        if new.type.dtype != kind.dtype and not np.can_cast(new.type.dtype, kind.dtype, "same_kind"):
+            raise UntranslatableError(f"an update of {kind.dtype.name} by {new.type.dtype.name}")
+        if isinstance(value.type, Array) and len(broadcast(kind.shape, value.type.shape)) != kind.ndim:
+            raise UntranslatableError("an update by an array of more axes")
+        return new
+
     def update(
         self, base: Value, text: str, shape: tuple[int | None, ...] | None, op: ast.operator, value: Value,
         parts: tuple[tuple[str, ...] | None, ...] | None,
@@ -224,7 +245,7 @@ class Translator(Calls):
         """`base[text] op= value`."""
         kind = base.type
         assert isinstance(kind, Array)
-        old = self.element(base, text, shape, False, parts) if text else base
+        old = self.element(base, text, shape, parts) if text else base
         if SYMBOLS[type(op)] == "@":
             raise UntranslatableError("@=")
         new = self.operate(op, old, value)
@@ -304,6 +325,10 @@ class Translator(Calls):
                 lengths = [f"{b.text}.shape[0]" for b in bases]
                 size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
                 return f"for {name} in range({size}):", tuple_of(items)
+        flat = self.flat_base(node)
+        if flat is not None:
+            name = self.temporary()
+            return f"for {name} in range({flat.text}.size):", self.element(flat, self.flat_place(flat, name), None)
         value = self.value(node)
         if isinstance(value.type, Items) and value.type.items:
             kind = value.type.items[0]
@@ -321,7 +346,7 @@ class Translator(Calls):
     def items(self, base: Value, name: str) -> Value:
         if not isinstance(base.type, Array) or not base.type.ndim:
             raise UntranslatableError(f"a loop over {base.type}")
-        return self.element(base, name, base.type.shape[1:] or None, False)
+        return self.element(base, name, base.type.shape[1:] or None)
 
     def range(self, nodes: list[ast.expr], backwards: bool) -> tuple[str, Value]:
         if not 1 <= len(nodes) <= 3:
@@ -386,6 +411,8 @@ class Translator(Calls):
             if isinstance(base.type, Array) and len(node.args) == 1:
                 self.store(base, "", base.type.shape, self.value(node.args[0]))
                 return
+        if isinstance(node, ast.Call) and self._writes(node):
+            return
         if isinstance(node, ast.Call):
             value = self.value(node)
             if not isinstance(value.type, Static):

@@ -73,11 +73,11 @@ def translate(source: LoopSource, variables: Any, live: Sequence[str]) -> Transl
     if not isinstance(node, ast.While):
         needed -= bound_names([node.target])
     try:
-        return _Builder(node, variables, names, carried, frozenset(carried) | needed).build()
+        return _Builder(node, variables, names, carried, frozenset(carried) | needed, source.after).build()
     except UntranslatableError:
         if frozenset(carried) <= needed:
             raise
-        return _Builder(node, variables, names, carried, needed).build()
+        return _Builder(node, variables, names, carried, needed, source.after).build()
 
 
 def emit_loop(found: Translated, variables: Any, op: str) -> None:
@@ -155,13 +155,14 @@ def _without_returns(source: LoopSource) -> ast.For | ast.While:
 
 
 class _Builder:
-    """One attempt. first: the names whose values before the loop matter."""
+    """One attempt. first: the names whose values before the loop matter; after: those that are read after it."""
 
     def __init__(
         self, node: ast.For | ast.While, variables: Any, names: frozenset[str], carried: list[str],
-        first: frozenset[str],
+        first: frozenset[str], after: frozenset[str] | None,
     ):  # fmt: skip
         self.node = node
+        self.after = after
         self.variables = variables
         self.names = names
         self.carried = carried
@@ -169,6 +170,7 @@ class _Builder:
         self.parameters: dict[str, tuple[Any, Type]] = {}
         self.statics: dict[str, Any] = {}
         self.touches = False
+        self.shrinks = False  # it carries arrays whose lengths it decides, which no equation of a traced loop can
         self.module = Module()
         given: dict[str, Type] = {}
         for name in sorted(names & first):
@@ -232,7 +234,8 @@ class _Builder:
         few = MANY_ELEMENTS if facts.rows else FEW_ELEMENTS
         small = (facts.rows or facts.several) and facts.largest <= few
         small = small and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
-        prefer = facts.partial or small or (facts.elements or scalar_only) and not facts.many
+        by_elements = (facts.elements or scalar_only) and not facts.many and facts.product <= FEW_PRODUCTS
+        prefer = facts.partial or small or by_elements or self.shrinks
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
         values = {name: value for name, (value, _) in self.parameters.items()}
         return Translated(program, inputs, written, outputs, values, prefer, not facts.arrays, nested)
@@ -271,6 +274,9 @@ class _Builder:
                 if type(value) is Tracer and not self._is_rebound(name):
                     continue  # it is written into
                 if None in kind.shape:
+                    if self.after is not None and name not in self.after:
+                        self.shrinks = True
+                        continue
                     raise UntranslatableError(f"`{name}`, whose length the loop decides")
             outputs.append((name, kind, len(_avals(kind))))
         return outputs
@@ -406,6 +412,10 @@ def _is_undefined(value: Any) -> bool:
 
 
 def _type_of(name: str, value: Any) -> Type:
+    if isinstance(value, np.ndarray) and type(value) is np.ndarray and value.ndim:
+        if value.dtype.char not in SUPPORTED:
+            raise UntranslatableError(f"`{name}`, of dtype {value.dtype}")
+        return Array(value.dtype, value.shape, frozenset((name,)))
     if type(value) is Tracer:
         if value.dtype.char not in SUPPORTED:
             raise UntranslatableError(f"`{name}`, of dtype {value.dtype}")

@@ -67,6 +67,7 @@ class Writer:
         self.indent = 1
         self.n_temporaries = 0
         self.equal: set[tuple[str, str]] = set()  # lengths that this statement has compared
+        self.places: dict[str, list[str]] = {}  # masks of this statement -> where they are true
         self.fresh: set[str] = set()  # temporaries whose memory nothing else shares
         self.made_early: bool = False  # this statement computed a part of an expression in front of it
         self.calls_writer: bool = False  # this statement calls a function that writes into arrays

@@ -1,0 +1,300 @@
+"""Loops with arrays of indices, masks, and NumPy's routines on small arrays: one step, with NumPy's results and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+
+from .test_loops import assert_same, steps
+
+CASES: list[tuple[Callable[..., Any], tuple]] = []
+
+
+def case(*args: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        CASES.append((function, args))
+        return function
+
+    return register
+
+
+RNG = np.random.default_rng(7)  # loops of more than four iterations: shorter ones are written out
+SQUARE = RNG.random((6, 6)) + np.eye(6)
+ROWS = RNG.random((8, 5))
+
+
+@case(SQUARE, RNG.random(6))
+def rows_exchanged(a, b):
+    for k in range(len(b)):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        if p != k:
+            a[[k, p]] = a[[p, k]]
+            b[[k, p]] = b[[p, k]]
+        for i in range(k + 1, len(b)):
+            m = a[i, k] / a[k, k]
+            a[i, k:] -= m * a[k, k:]
+            b[i] -= m * b[k]
+
+
+@case(np.zeros((9, 8)), np.array([3, 0, 3, -1, 8]), np.array([1, 0, 1, 2, -4]))
+def pairs_of_indices(table, rows, columns):
+    for i in range(1, 8):
+        table[rows, columns] += i
+        table[rows[1:], i] = table[rows[:-1], i - 1] * 2 + i
+        table[i, columns] -= table[rows, columns]
+    return table.sum()
+
+
+@case(ROWS, np.array([[0, 2], [4, 1]]))
+def a_matrix_of_indices(a, places):
+    total = np.zeros((2, 2))
+    for i in range(len(a)):
+        row = a[i]
+        total += row[places] + a[i, places]
+        a[1:4, places[0]] += i
+    return total
+
+
+@case(RNG.random((7, 8, 5)), np.array([2, 0, 1]))
+def axes_of_picked_elements(a, k):
+    out = np.zeros((8, 3))
+    for i in range(1, 7):
+        out += a[:, i % 5, k].sum(axis=0) + a[i - 1, :, k].T * i + a[k, i, :3].sum(axis=0)
+        out[0] += a[i - 1, i, k]
+    return out
+
+
+@case(RNG.random((7, 5)), 0.4)
+def masks_among_indices(a, limit):
+    count = np.zeros(len(a))
+    for i in range(len(a)):
+        low = a[i] < limit
+        a[i, low] = limit
+        count[i] = a[i, ~low].sum() + low.sum()
+        count[count > 3] *= 0.5
+    return count
+
+
+@case(RNG.random((6, 5)))
+def masks_of_two_axes(a):
+    seen = np.zeros(a.shape, dtype=np.int64)
+    for i in range(1, 6):
+        m = a * i > 1.5
+        seen[m] = i
+        a[m] = a[m] - 0.5
+        seen[~m] += seen[~m] + seen[0, 0]
+    return seen
+
+
+@case(np.linspace(-2, 2, 40), 2.0)
+def points_that_remain(c, limit):
+    alive = np.arange(c.size)
+    z = np.zeros(c.size)
+    steps = np.zeros(c.size, dtype=np.int64)
+    for k in range(12):
+        if not len(z):
+            break
+        np.multiply(z, z, z)
+        np.add(z, c, out=z)
+        gone = np.abs(z) > limit
+        steps[alive[gone]] = k + 1
+        np.logical_not(gone, gone)
+        z, c, alive = z[gone], c[gone], alive[gone]
+    return steps
+
+
+@case(RNG.integers(0, 9, (4, 5)), 3)
+def through_flat(a, k):
+    count = np.zeros(10, dtype=np.int64)
+    for x in a.flat:
+        count[x] += 1
+    for i in range(a.size):
+        a.flat[i] += a.flat[i - 1] * k
+        if a.flat[i] > 50:
+            a.flat[i] = i
+    return count
+
+
+@case(np.zeros(5), np.array([0, 3, 3, 1, -1]), RNG.random((9, 5)))
+def updates_at(y, places, values):
+    for i in range(len(values)):
+        np.add.at(y, places, values[i])
+        np.subtract.at(y, places[1:3], 0.25)
+        y[places] += 1.0
+
+
+@case(RNG.random((5, 3, 3)) + 2 * np.eye(3), RNG.random((5, 3)), RNG.random((5, 3, 2)))
+def linear_systems(a, b, c):
+    found = np.zeros((5, 3))
+    both = np.zeros((3, 2))
+    total = 0.0
+    for i in range(5):
+        found[i] = np.linalg.solve(a[i], b[i]) + np.linalg.inv(a[i]) @ b[i]
+        both += np.linalg.solve(a[i], c[i])
+        total += np.linalg.det(a[i])
+    return found, both, total
+
+
+@case(RNG.random((6, 3, 3)) + 1j * RNG.random((6, 3, 3)) + np.eye(3))
+def complex_inverses(a):
+    out = np.zeros_like(a)
+    for i in range(6):
+        out[i] = np.linalg.inv(a[i]) @ np.diag(np.ones(3)) - np.eye(3)
+        out[i, 0, 0] += np.trace(a[i])
+    return out
+
+
+@case(np.array([[3.0, 1.0, np.nan, 1.0, -2.0, np.nan, 0.5], [2.0, 2.0, 1.0, 9.0, 2.0, 1.0, np.inf]] * 3))
+def sorted_rows(a):
+    order = np.zeros(a.shape, dtype=np.int64)
+    middle = np.zeros(6)
+    where = np.zeros(6, dtype=np.int64)
+    for i in range(6):
+        order[i] = np.argsort(a[i], kind="stable")
+        middle[i] = np.median(a[i, :5])
+        a[i] = np.sort(a[i])
+        where[i] = np.searchsorted(a[i], 2.0) + 10 * np.searchsorted(a[i], 2.0, side="right")
+    return order, middle, where
+
+
+@case(RNG.integers(0, 6, (5, 12)), RNG.random(12))
+def counts_of_rows(x, w):
+    table = np.zeros((5, 6), dtype=np.int64)
+    mass = np.zeros(6)
+    for i in range(5):
+        table[i] = np.bincount(x[i], minlength=6)
+        mass += np.bincount(x[i], weights=w, minlength=6)
+        mass[0] += np.count_nonzero(x[i] > 2) + np.flatnonzero(x[i] == 1).sum()
+    return table, mass
+
+
+@case(RNG.random((6, 6)))
+def triangles_and_stacks(a):
+    total = np.zeros((6, 6))
+    for i in range(1, 6):
+        total += np.tril(a) * i - np.triu(a, i) + np.diag(a[i]) + np.diag(np.diag(a)) - np.identity(6)
+        pair = np.stack([a[i], a[i - 1]])
+        total[:2] += np.vstack((a[0], a[i])) + pair
+        total[0, 1:] += np.diff(a[i])
+        np.fill_diagonal(total, total[0, 1])
+        total[1, :4] += np.hstack((a[i, :2], a[0, :2]))
+    return total
+
+
+@case(RNG.random((5, 3)), RNG.random((5, 3)))
+def cross_products(a, b):
+    out = np.zeros(3)
+    for i in range(5):
+        out += np.cross(a[i], b[i]) * np.inner(a[i], b[i])
+    return out
+
+
+@case(RNG.integers(2, 9, 9))
+def largest_integer(sizes):
+    best = np.zeros((8, 8), dtype=np.int64)
+    for i in range(7, -1, -1):
+        for j in range(i + 1, 8):
+            best[i, j] = np.iinfo(np.int64).max
+            for k in range(i, j):
+                best[i, j] = min(best[i, j], best[i, k] + best[k + 1, j] + sizes[i] * sizes[k] * sizes[j])
+    return best[0], np.finfo(np.float64).eps
+
+
+@pytest.mark.parametrize(("program", "args"), CASES, ids=lambda v: v.__name__ if callable(v) else "")
+def test_it_is_one_step(program: Callable[..., Any], args: tuple) -> None:
+    compiled = assert_same(program, *args)
+    assert not compiled.fallbacks
+    assert "loop" in steps(compiled)
+
+
+def test_lengths_that_the_loop_decides_are_left_to_the_loop() -> None:
+    def halved(x):
+        for _ in range(3):
+            x = x[x > x.mean()]
+        return x
+
+    assert_same(halved, np.arange(40.0))  # it is returned: NumPy runs this
+
+
+def out_of_range(a, places):
+    for i in range(len(a)):
+        a[i, places] = i
+
+
+def singular(a):
+    total = np.zeros((2, 2))
+    for i in range(len(a)):
+        total += np.linalg.inv(a[i])
+        a[i, 0, 0] = 7.0
+    return total
+
+
+def another_length(a, m):
+    for i in range(len(a)):
+        a[i, m] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("program", "args"),
+    [
+        (out_of_range, (np.zeros((3, 4)), np.array([1, 4]))),
+        (out_of_range, (np.zeros((3, 4)), np.array([1, -5]))),
+        (singular, (np.array([np.eye(2), np.zeros((2, 2)), np.eye(2)]),)),
+        (another_length, (np.zeros((3, 4)), np.array([True, False, True]))),
+    ],
+    ids=lambda v: v.__name__ if callable(v) else "",
+)
+def test_what_numpy_refuses_raises(program: Callable[..., Any], args: tuple) -> None:
+    assert_same(program, *args)
+
+
+def test_rows_with_their_numbers_are_one_loop() -> None:
+    def filtered(measured, weights):
+        state = np.zeros(300)
+        history = np.empty_like(measured)
+        for t, (z, w) in enumerate(zip(measured, weights, strict=False)):
+            state = np.tanh(state + w * (z - state)) + t
+            history[t] = state
+        return history, t
+
+    rng = np.random.default_rng(0)
+    compiled = assert_same(filtered, rng.random((400, 300)), rng.random(400))
+    assert not compiled.fallbacks
+    (compilation,) = compiled.compilations
+    assert len(compilation.plan.steps) < 10
+
+
+def test_a_ufunc_reduces_a_list_of_traced_arrays() -> None:
+    def smallest(a, b):
+        return np.minimum.reduce([a[1:], a[:-1], b[1:]]) + np.add.reduce((a[0], b[0]))
+
+    compiled = assert_same(smallest, np.arange(7.0), np.arange(7.0)[::-1].copy())
+    assert not compiled.fallbacks
+
+
+def settled(values, wanted):
+    changed = True
+    sweeps = 0
+    while changed:
+        new = np.minimum(values, wanted)
+        changed = not np.array_equal(new, values)
+        values = new
+        sweeps += 1
+    return values, sweeps, np.unique(values).size
+
+
+def test_parts_run_what_the_user_wrote() -> None:
+    # The conversion of control flow must leave the syntax alone, from which parts are made.
+    compiled = wb.jit(settled)
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        args = rng.random(60_000), rng.random(60_000)
+        expected = settled(*args)
+        found = compiled(*args)
+        np.testing.assert_array_equal(found[0], expected[0])
+        assert found[1:] == expected[1:]

@@ -1,0 +1,199 @@
+"""Routines that translated loops call on small arrays: linear systems, sorting, counting.
+
+What NumPy refuses raises here, whatever the class: the caller runs the code again in NumPy. Large arrays go to LAPACK
+and NumPy instead, which tracing calls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .loop_math import at_1, put_1
+
+# ---- linear systems: Gaussian elimination with row exchanges (Golub & Van Loan, Matrix Computations, 3.4) ----
+
+
+@njit(error_model="numpy")
+def _eliminate(a, b):
+    """Solve `a x = b` in place: `a` is overwritten, `b` becomes `x`. The determinant's sign."""
+    n = a.shape[0]
+    sign = 1.0
+    for k in range(n):
+        best, largest = k, abs(a[k, k])
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > largest:
+                best, largest = i, abs(a[i, k])
+        if best != k:
+            sign = -sign
+            for j in range(n):
+                a[k, j], a[best, j] = a[best, j], a[k, j]
+            for j in range(b.shape[1]):
+                b[k, j], b[best, j] = b[best, j], b[k, j]
+        if largest == 0:
+            return 0.0
+        for i in range(k + 1, n):
+            factor = a[i, k] / a[k, k]
+            if factor != 0:
+                for j in range(k + 1, n):
+                    a[i, j] -= factor * a[k, j]
+                for j in range(b.shape[1]):
+                    b[i, j] -= factor * b[k, j]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            factor = a[i, k]
+            for j in range(b.shape[1]):
+                b[i, j] -= factor * b[k, j]
+        for j in range(b.shape[1]):
+            b[i, j] /= a[i, i]
+    return sign
+
+
+@njit(error_model="numpy")
+def solve_2(a, b):
+    if a.shape[0] != a.shape[1] or a.shape[0] != b.shape[0]:
+        raise ValueError
+    x = b.copy()
+    if _eliminate(a.copy(), x) == 0:
+        raise ValueError
+    return x
+
+
+@njit(error_model="numpy")
+def solve_1(a, b):
+    return solve_2(a, b.copy().reshape(b.size, 1)).reshape(b.size)
+
+
+@njit(error_model="numpy")
+def inverse(a):
+    if a.shape[0] != a.shape[1]:
+        raise ValueError
+    x = np.zeros(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        x[i, i] = 1
+    if _eliminate(a.copy(), x) == 0:
+        raise ValueError
+    return x
+
+
+@njit(error_model="numpy")
+def determinant(a, one):
+    if a.shape[0] != a.shape[1]:
+        raise ValueError
+    left = a.copy()
+    product = one * _eliminate(left, np.empty((a.shape[0], 0), a.dtype))
+    for k in range(a.shape[0]):
+        product *= left[k, k]
+    return product
+
+
+# ---- sorting ----
+
+
+@njit(error_model="numpy")
+def _after(x, y):
+    """Whether `x` is sorted after `y`; NaN comes last."""
+    return x > y or (x != x and y == y)
+
+
+@njit(error_model="numpy")
+def stable_order(a):
+    """`np.argsort(a, kind="stable")`, by merging runs (D. E. Knuth, The Art of Computer Programming 3, 5.2.4)."""
+    n = a.size
+    order, other = np.arange(n), np.empty(n, np.int64)
+    for first in range(0, n, 16):  # short runs by insertion
+        for i in range(first + 1, min(first + 16, n)):
+            k, j = order[i], i
+            while j > first and _after(a[order[j - 1]], a[k]):
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = k
+    width = 16
+    while width < n:
+        for first in range(0, n, 2 * width):
+            i, j = first, min(first + width, n)
+            middle, last = j, min(first + 2 * width, n)
+            for k in range(first, last):
+                if i < middle and (j >= last or not _after(a[order[i]], a[order[j]])):
+                    other[k] = order[i]
+                    i += 1
+                else:
+                    other[k] = order[j]
+                    j += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+@njit(error_model="numpy")
+def sorted_copy(a):
+    return a[stable_order(a)]
+
+
+@njit(error_model="numpy")
+def place_of(a, x, right):
+    """`np.searchsorted` of one number."""
+    low, high = 0, a.size
+    while low < high:
+        middle = (low + high) // 2
+        if _after(x, a[middle]) or (right and not _after(a[middle], x)):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+# ---- counting ----
+
+
+@njit(error_model="numpy")
+def _bins(x, least):
+    n = least
+    for k in x:
+        if k < 0 or k > 2**40:
+            raise ValueError
+        n = max(n, np.int64(k) + 1)
+    return n
+
+
+@njit(error_model="numpy")
+def counts(x, least):
+    out = np.zeros(_bins(x, least), np.int64)
+    for k in x:
+        out[k] += 1
+    return out
+
+
+@njit(error_model="numpy")
+def weighted_counts(x, weights, least):
+    if x.size != weights.size:
+        raise ValueError
+    out = np.zeros(_bins(x, least), np.float64)
+    for i in range(x.size):
+        out[x[i]] += weights[i]
+    return out
+
+
+@njit(error_model="numpy")
+def places(mask):
+    """`np.flatnonzero` of an array of one axis."""
+    total = 0
+    for i in range(mask.size):
+        total += at_1(mask, i) != 0
+    out = np.empty(total + 1, np.int64)
+    n = 0
+    for i in range(mask.size):  # without branches, which a mask's elements would often send the wrong way
+        put_1(out, n, i)
+        n += at_1(mask, i) != 0
+    return out[:total]
+
+
+@njit(error_model="numpy")
+def how_many(mask):
+    n = 0
+    for x in mask.ravel():
+        n += x != 0
+    return n
+
+
+FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(inverse))}

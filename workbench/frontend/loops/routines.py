@@ -1,0 +1,332 @@
+"""NumPy's routines on the small arrays of a loop: linear systems, sorting, counting, diagonals, stacks.
+
+The arithmetic is in `codegen.loop_routines`; what only says where elements come from becomes an expression of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .arrays import scalar_name, tuple_of
+from .operators import cast, index
+from .rearranging import Rearranging
+from .types import (
+    F64,
+    I64,
+    LAZY,
+    Array,
+    Lazy,
+    Number,
+    Static,
+    UntranslatableError,
+    Value,
+)
+
+ROUTINES: dict[Any, str] = {
+    np.linalg.inv: "inv", np.linalg.solve: "solve", np.linalg.det: "det", np.argsort: "argsort", np.sort: "sort",
+    np.searchsorted: "searchsorted", np.bincount: "bincount", np.flatnonzero: "flatnonzero",
+    np.count_nonzero: "count_nonzero", np.eye: "eye", np.identity: "identity", np.diag: "diag",
+    np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
+    np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
+    np.inner: "inner", np.median: "median",
+}  # fmt: skip
+DESCRIPTIONS = (np.iinfo, np.finfo, np.dtype)
+
+
+class Routines(Rearranging):
+    """Calls of NumPy's routines. Parameters are called as NumPy calls them."""
+
+    def _matrix(self, value: Value, name: str) -> Array:
+        kind = value.type
+        if not isinstance(kind, Array) or kind.ndim != 2:
+            raise UntranslatableError(f"{name}() of {kind}")
+        n = kind.shape[0]
+        self.facts.product = max(self.facts.product, n**3 if n is not None else float("inf"))
+        self.facts.several = True
+        self.facts.count(*kind.shape)
+        return kind
+
+    def _held(self, value: Value, dtype: np.dtype | None = None) -> str:
+        """An array in memory, as `dtype`."""
+        kind = value.type
+        assert isinstance(kind, Array)
+        if dtype is not None and kind.dtype != dtype:
+            value = self.elementwise([value], lambda v: Value(cast(v[0], dtype), Number(dtype)))
+        return self.array(value).text
+
+    def _inexact(self, *kinds: Array) -> np.dtype:
+        dtype = np.result_type(*(k.dtype for k in kinds))
+        return F64 if dtype.kind in "biu" else dtype
+
+    def _call_inv(self, a: Value) -> Value:
+        kind = self._matrix(a, "inv")
+        dtype = self._inexact(kind)
+        return Value(f"inverse({self._held(a, dtype)})", Array(dtype, kind.shape))
+
+    def _call_solve(self, a: Value, b: Value) -> Value:
+        kind, right = self._matrix(a, "solve"), b.type
+        if not isinstance(right, Array) or right.ndim > 2 or right.ndim == 0:
+            raise UntranslatableError(f"solve() of {right}")
+        dtype = self._inexact(kind, right)
+        held = self._held(a, dtype)
+        return Value(f"solve_{right.ndim}({held}, {self._held(b, dtype)})", Array(dtype, right.shape))
+
+    def _call_det(self, a: Value) -> Value:
+        dtype = self._inexact(self._matrix(a, "det"))
+        return Value(f"determinant({self._held(a, dtype)}, {scalar_name(dtype)}(1))", Number(dtype))
+
+    # ---- order and counts ----
+
+    def _row(self, value: Value, name: str, kinds: str = "biuf") -> Array:
+        kind = value.type
+        if not isinstance(kind, Array) or kind.ndim != 1 or kind.dtype.kind not in kinds:
+            raise UntranslatableError(f"{name}() of {kind}")
+        self.facts.several = True
+        self.facts.count(*kind.shape)
+        return kind
+
+    def _call_argsort(self, a: Value, axis: Value | None = None, kind: Value | None = None) -> Value:
+        found = self._row(a, "argsort")
+        if axis is not None and axis.literal not in (0, -1):
+            raise UntranslatableError("argsort() along an axis")
+        # What order equal elements come in is NumPy's own for the other kinds.
+        if kind is None or not isinstance(kind.type, Static) or kind.type.value not in ("stable", "mergesort"):
+            raise UntranslatableError("argsort() of another kind than 'stable'")
+        return Value(f"stable_order({self._held(a)})", Array(I64, found.shape))
+
+    def _call_sort(self, a: Value, axis: Value | None = None) -> Value:
+        found = self._row(a, "sort")
+        if axis is not None and axis.literal not in (0, -1):
+            raise UntranslatableError("sort() along an axis")
+        return Value(f"sorted_copy({self._held(a)})", Array(found.dtype, found.shape))
+
+    def _call_searchsorted(self, a: Value, v: Value, side: Value | None = None) -> Value:
+        kind = self._row(a, "searchsorted")
+        where = "left" if side is None else side.type.value if isinstance(side.type, Static) else None
+        if where not in ("left", "right") or kind.dtype.kind == "b":
+            raise UntranslatableError("searchsorted()")
+        text = self._held(a)
+        name = text if text.isidentifier() else self.early(text)
+
+        def place(x: Sequence[Value]) -> Value:
+            number = x[0].type
+            if not isinstance(number, Number) or (number.dtype != kind.dtype and not number.weak):
+                raise UntranslatableError("searchsorted() of another dtype")
+            return Value(f"np.int64(place_of({name}, {cast(x[0], kind.dtype)}, {where == 'right'}))", Number(I64))
+
+        return self.pointwise(place, v)
+
+    def _call_bincount(self, x: Value, weights: Value | None = None, minlength: Value | None = None) -> Value:
+        kind = self._row(x, "bincount", "iu")
+        if kind.dtype == np.uint64:
+            raise UntranslatableError("bincount() of uint64")
+        least = "0" if minlength is None else f"nonnegative({index(minlength)})"
+        self.facts.partial = True
+        if weights is None or isinstance(weights.type, Static):
+            return Value(f"counts({self._held(x)}, {least})", Array(I64, (None,)))
+        self._row(weights, "bincount")
+        text = f"weighted_counts({self._held(x)}, {self._held(weights, F64)}, {least})"
+        return Value(text, Array(F64, (None,)))
+
+    def _call_flatnonzero(self, a: Value) -> Value:
+        self._row(a, "flatnonzero")
+        self.facts.masked = True
+        return Value(f"places({self._held(a)})", Array(I64, (None,)))
+
+    def _call_count_nonzero(self, a: Value) -> Value:
+        if not isinstance(a.type, Array) or a.type.dtype.kind not in "biuf":
+            raise UntranslatableError("count_nonzero()")
+        self.facts.count(*a.type.shape)
+        self.facts.several = True
+        return Value(f"how_many({self._held(a)})", Number(I64))
+
+    def _call_median(self, a: Value) -> Value:
+        kind = self._row(a, "median", "f")
+        name = self.early(f"sorted_copy({self._held(a)})")
+        n = self.early(f"nonzero({name}.shape[0])")
+        one = f"{name}[{n} // 2]"
+        two = f"({name}[({n} - 1) // 2] + {one}) / {scalar_name(kind.dtype)}(2)"
+        return Value(f"({name}[{n} - 1] if np.isnan({name}[{n} - 1]) else {two})", Number(kind.dtype))
+
+    # ---- where elements come from ----
+
+    def _call_identity(self, n: Value, dtype: Value | None = None) -> Value:
+        return self._call_eye(n, dtype=dtype)
+
+    def _call_eye(self, N: Value, M: Value | None = None, k: Value | None = None, dtype: Value | None = None) -> Value:  # noqa: N803 (NumPy's names)
+        given = F64
+        if dtype is not None:
+            if not isinstance(dtype.type, Static):
+                raise UntranslatableError("a dtype")
+            given = np.dtype(dtype.type.value)
+        if given.kind not in "biufc":
+            raise UntranslatableError(f"eye() of {given}")
+        columns = N if M is None or isinstance(M.type, Static) else M
+        sizes = tuple(self.early(f"length({index(n)})") for n in (N, columns))
+        shift = 0 if k is None else k.literal
+        if type(shift) is not int:
+            raise UntranslatableError("eye() with a shift that is not written out")
+        one, zero = (f"{scalar_name(given)}({n})" for n in (1, 0))
+        self.facts.count(N.known, columns.known)
+        lazy = Lazy(
+            sizes, lambda i: Value(f"({one} if {i[1]} == {i[0]} + {shift} else {zero})", Number(given)), (), False
+        )
+        return Value(LAZY, Array(given, (N.known, columns.known)), lazy=lazy)
+
+    def _call_diag(self, v: Value) -> Value:
+        kind = v.type
+        if isinstance(kind, Array) and kind.ndim == 2:
+            return self._call_diagonal(v)
+        if not isinstance(kind, Array) or kind.ndim != 1:
+            raise UntranslatableError("diag()")
+        source = self.elements(self.array(v))
+        zero, number = f"{scalar_name(kind.dtype)}(0)", Number(kind.dtype)
+        lazy = Lazy(
+            source.sizes * 2,
+            lambda i: Value(f"({source.at(i[:1]).text} if {i[0]} == {i[1]} else {zero})", number),
+            source.reads, False,
+        )  # fmt: skip
+        self.facts.count(*kind.shape, *kind.shape)
+        return Value(LAZY, Array(kind.dtype, kind.shape * 2), lazy=lazy)
+
+    def _call_diagonal(self, a: Value) -> Value:
+        kind = a.type
+        if not isinstance(kind, Array) or kind.ndim != 2:
+            raise UntranslatableError("diagonal()")
+        a = self.array(a)
+        sizes = self.elements(a).sizes
+        known = None if None in kind.shape else min(n or 0 for n in kind.shape)
+        size = self.early(f"min({sizes[0]}, {sizes[1]})")
+        return self.reindexed(a, (known,), (size,), lambda i: [i[0], i[0]])
+
+    def _call_trace(self, a: Value) -> Value:
+        return self.library(np.sum, [self._call_diagonal(a)], {})  # type: ignore[attr-defined]  # of calls
+
+    def _call_tril(self, m: Value, k: Value | None = None) -> Value:
+        return self._triangle(m, k, "<=")
+
+    def _call_triu(self, m: Value, k: Value | None = None) -> Value:
+        return self._triangle(m, k, ">=")
+
+    def _triangle(self, m: Value, k: Value | None, symbol: str) -> Value:
+        kind = m.type
+        if not isinstance(kind, Array) or kind.ndim != 2:
+            raise UntranslatableError("a triangle of this")
+        source = self.elements(self.array(m))
+        shift = "0" if k is None else self.early(index(k))
+        zero, number = f"{scalar_name(kind.dtype)}(0)", Number(kind.dtype)
+        lazy = Lazy(
+            source.sizes,
+            lambda i: Value(f"({source.at(i).text} if {i[1]} {symbol} {i[0]} + {shift} else {zero})", number),
+            source.reads, False,
+        )  # fmt: skip
+        self.facts.count(*kind.shape)
+        return Value(LAZY, Array(kind.dtype, kind.shape), lazy=lazy)
+
+    def _call_diff(self, a: Value) -> Value:
+        kind = self._row(a, "diff", "iuf")
+        a = self.array(a)
+        name = a.text if a.text.isidentifier() else self.early(a.text)
+        known = None if kind.shape[0] is None else max(kind.shape[0] - 1, 0)
+        part = Array(kind.dtype, (known,), kind.origins)
+        parts = [Value(f"{name}[1:]", part), Value(f"{name}[:max({name}.shape[0] - 1, 0)]", part)]
+        return self.library(np.subtract, parts, {})  # type: ignore[attr-defined]  # of calls
+
+    def _call_ravel(self, a: Value) -> Value:
+        kind = a.type
+        if not isinstance(kind, Array) or kind.ndim != 1:
+            raise UntranslatableError("ravel()")
+        return a
+
+    def flattened(self, value: Value) -> Value:
+        """A copy along one axis."""
+        kind = value.type
+        assert isinstance(kind, Array)
+        known = None if None in kind.shape else int(np.prod([n or 0 for n in kind.shape]))
+        copied = self.array(self.elementwise([value], lambda v: v[0]))
+        return Value(f"{copied.text}.reshape({copied.text}.size)", Array(kind.dtype, (known,)))
+
+    def _stacked(self, arrays: Value, axis: int) -> Value:
+        """Arrays of one shape along a new axis."""
+        pieces = arrays.literal if isinstance(arrays.literal, tuple) else ()
+        if not pieces or any(not isinstance(p.type, Array) for p in pieces):
+            raise UntranslatableError("a stack of these")
+        dtype = np.result_type(*(p.type.dtype for p in pieces))  # type: ignore[union-attr]  # arrays
+        shape = pieces[0].type.shape  # type: ignore[union-attr]  # arrays
+        if not shape or any(p.type.ndim != len(shape) for p in pieces):  # type: ignore[union-attr]  # arrays
+            raise UntranslatableError("a stack of arrays of other shapes")
+        lazies = [self.elements(p) for p in pieces]
+        for other in lazies[1:]:
+            for a, b in zip(lazies[0].sizes, other.sizes, strict=True):
+                self.compare_lengths(a, b)
+        axis %= len(shape) + 1
+        sizes = [*lazies[0].sizes[:axis], str(len(pieces)), *lazies[0].sizes[axis:]]
+        out = self.empty(sizes, dtype)
+        for k, lazy in enumerate(lazies):
+            self.nest(
+                lazy.sizes,
+                lambda i, k=k, lazy=lazy: self.put(out, [*i[:axis], str(k), *i[axis:]], cast(lazy.at(i), dtype)),
+            )
+        self.facts.count(*shape, len(pieces))
+        self.facts.several = True
+        return Value(out, Array(dtype, (*shape[:axis], len(pieces), *shape[axis:])))
+
+    def _call_stack(self, arrays: Value, axis: Value | None = None) -> Value:
+        k = 0 if axis is None else axis.literal
+        if type(k) is not int:
+            raise UntranslatableError("stack() along an axis that is not written out")
+        return self._stacked(arrays, k)
+
+    def _call_vstack(self, tup: Value) -> Value:
+        if not _all_rows(tup):
+            raise UntranslatableError("vstack() of matrices")
+        return self._stacked(tup, 0)
+
+    def _call_hstack(self, tup: Value) -> Value:
+        if not _all_rows(tup):
+            raise UntranslatableError("hstack() of matrices")
+        return self.concatenated(tup)
+
+    def _call_inner(self, a: Value, b: Value) -> Value:
+        if any(not isinstance(v.type, Array) or v.type.ndim != 1 for v in (a, b)):
+            raise UntranslatableError("inner()")
+        return self.matmul(a, b)
+
+    def _call_cross(self, a: Value, b: Value) -> Value:
+        kinds = [v.type for v in (a, b)]
+        if any(not isinstance(k, Array) or k.shape != (3,) or k.dtype.kind not in "f" for k in kinds):
+            raise UntranslatableError("cross()")
+        x, y = ([self.element(held, str(k), None) for k in range(3)] for held in map(self.named, (a, b)))
+        library = self.library  # type: ignore[attr-defined]  # of calls
+        parts = [
+            library(np.subtract, [library(np.multiply, [x[i], y[j]], {}), library(np.multiply, [x[j], y[i]], {})], {})
+            for i, j in ((1, 2), (2, 0), (0, 1))
+        ]  # fmt: skip
+        return library(np.array, [tuple_of(parts)], {})
+
+    def described(self, function: Any, args: Sequence[Value]) -> Value:
+        """`np.finfo(np.float64)` and the like, which exist while translating."""
+        given = []
+        for value in args:
+            if isinstance(value.type, Static):
+                given.append(value.type.value)
+            elif isinstance(value.type, Number):
+                given.append(value.type.dtype)
+            else:
+                raise UntranslatableError(f"{function.__name__}() of an array")
+        try:
+            return Value("", Static(function(*given)))
+        except (TypeError, ValueError):
+            raise UntranslatableError(f"{function.__name__}()") from None
+
+
+def _all_rows(value: Value) -> bool:
+    return isinstance(value.literal, tuple) and all(
+        isinstance(v.type, Array) and v.type.ndim == 1 or isinstance(v.literal, tuple) for v in value.literal
+    )
+
+
+__all__ = ["DESCRIPTIONS", "ROUTINES", "Routines"]

@@ -1,0 +1,116 @@
+"""Calls that write into an array of a loop: `np.add(a, b, out)`, `np.add.at`, `np.copyto`, `a.sort()`, `np.put`."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from .arrays import at, broadcast
+from .calls import OPERATORS, Calls
+from .operators import binary, index, stored
+from .types import Array, Number, Static, UntranslatableError, Value
+
+
+class Writers(Calls):
+    """Calls as statements of their own. `store` is the statements'."""
+
+    def _writes(self, node: ast.Call) -> bool:
+        """Translate the call if it writes into an array; whether it does."""
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            return False
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            name = node.func.attr
+            if isinstance(base.type, Array):
+                if name == "sort" and not node.args and not node.keywords:
+                    self._store_all(base, self.library(np.sort, [base], {}))
+                    return True
+                return False
+            if isinstance(base.type, Static) and isinstance(base.type.value, np.ufunc):
+                if name == "at" and len(node.args) == 3 and not node.keywords:
+                    self._update_at(base.type.value, *(self.value(a) for a in node.args))
+                    return True
+                return False
+        function = self.static(node.func) if isinstance(node.func, ast.Attribute | ast.Name) else None
+        if isinstance(function, np.ufunc) and function.nout == 1:
+            return self._into(function, node)
+        if function is np.copyto and len(node.args) == 2 and not node.keywords:
+            self._store_all(*(self.value(a) for a in node.args))
+            return True
+        if function is np.fill_diagonal and len(node.args) == 2 and not node.keywords:
+            self._fill_diagonal(*(self.value(a) for a in node.args))
+            return True
+        return False
+
+    def _into(self, function: np.ufunc, node: ast.Call) -> bool:
+        """A ufunc with `out`."""
+        outs = [k.value for k in node.keywords if k.arg == "out"] + node.args[function.nin :]
+        if len(outs) != 1 or len(node.args) < function.nin or any(k.arg != "out" for k in node.keywords):
+            return False
+        operands = [self.value(a) for a in node.args[: function.nin]]
+        target = self.value(outs[0])
+        value = self.library(function, operands, {})
+        kind, given = target.type, value.type
+        if not isinstance(kind, Array) or not isinstance(given, Array | Number):
+            raise UntranslatableError(f"{function.__name__}() with this out")
+        if not np.can_cast(given.dtype, kind.dtype, "same_kind"):
+            raise UntranslatableError(f"{function.__name__}() of {given.dtype.name} into {kind.dtype.name}")
+        if isinstance(given, Array) and len(broadcast(kind.shape, given.shape)) != kind.ndim:
+            raise UntranslatableError(f"{function.__name__}() with an out of fewer axes")
+        self._store_all(target, value)
+        return True
+
+    def _store_all(self, target: Value, value: Value) -> None:
+        kind = target.type
+        if not isinstance(kind, Array) or target.lazy is not None:
+            raise UntranslatableError("a write into what is no array in memory")
+        self.store(target, "", kind.shape, value)  # type: ignore[attr-defined]  # of statements
+
+    def _update_at(self, function: np.ufunc, target: Value, places: Value, value: Value) -> None:
+        """`function.at(target, places, value)`: one after the other, so that places may repeat."""
+        kind, given = target.type, places.type
+        if (
+            not isinstance(kind, Array) or not isinstance(given, Array) or kind.ndim != 1 or given.ndim != 1
+            or given.dtype.kind not in "iu" or function not in OPERATORS
+        ):  # fmt: skip
+            raise UntranslatableError(f"{function.__name__}.at() of these arguments")
+        self.module.written |= kind.origins
+        self.facts.arrays = self.facts.several = True
+        where = self.named(places)
+        source: Any = None
+        if isinstance(value.type, Array):
+            if value.type.ndim != 1 or value.type.shape[0] == 1:
+                raise UntranslatableError(f"{function.__name__}.at() of these arguments")
+            source = self.named(self.array(self.elementwise([value], lambda v: v[0])))
+            self.compare_lengths(f"{where.text}.shape[0]", f"{source.text}.shape[0]")
+        elif isinstance(value.type, Number):
+            value = value if value.literal is not None else Value(self.early(value.text), value.type)
+        else:
+            raise UntranslatableError(f"{function.__name__}.at() of these arguments")
+        base = self.named(target)
+        number = Number(kind.dtype)
+
+        def body(i: list[str]) -> None:
+            found = index(Value(at(where.text, i), Number(given.dtype)))
+            j = self.early(f"wrapped({found}, {base.text}.shape[0])")
+            item = value if source is None else Value(at(source.text, i), Number(source.type.dtype))
+            new = binary(OPERATORS[function], Value(at(base.text, [j]), number), item)
+            assert isinstance(new.type, Number)
+            if not np.can_cast(new.type.dtype, kind.dtype, "same_kind"):
+                raise UntranslatableError(f"{function.__name__}.at() of other types")
+            self.put(base.text, [j], stored(new, kind.dtype))
+
+        self.facts.count(*given.shape)
+        self.nest([f"{where.text}.shape[0]"], body)
+
+    def _fill_diagonal(self, target: Value, value: Value) -> None:
+        kind = target.type
+        if not isinstance(kind, Array) or kind.ndim != 2 or not isinstance(value.type, Number):
+            raise UntranslatableError("fill_diagonal()")
+        self.module.written |= kind.origins
+        base = self.named(target)
+        text = self.early(stored(value, kind.dtype))
+        size = self.early(f"min({base.text}.shape[0], {base.text}.shape[1])")
+        self.nest([size], lambda i: self.put(base.text, [i[0], i[0]], text))

@@ -1,0 +1,52 @@
+"""`enumerate(x)` and `zip(x, y)` over traced arrays, as rows that a loop picks by an index, which may be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .recording import current_trace
+from .tracer import Tracer
+
+FEW = 4  # rows that are always written out
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """Tuples of the elements, at one position, of arrays, ranges, and other rows."""
+
+    parts: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return min(len(part) for part in self.parts)
+
+    def __getitem__(self, position: Any) -> tuple[Any, ...]:
+        return tuple(
+            part.start + position * part.step if type(part) is range else part[position] for part in self.parts
+        )
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return (self[position] for position in range(len(self)))
+
+
+def rows_of(function: Any, *args: Any) -> Any:
+    """`function(*args)`, where that is `enumerate` or `zip` of what can be indexed: its rows."""
+    if function is enumerate and 1 <= len(args) <= 2 and current_trace() is not None and _is_rows(args[0]):
+        start = args[1] if len(args) == 2 else 0
+        if type(start) is int:
+            args = (range(start, start + len(args[0])), args[0])
+            function = zip
+    if function is not zip or current_trace() is None or not all(map(_is_rows, args)):
+        return function(*args)
+    found = Rows(args)
+    if not any(type(a) is not range for a in args) or len(found) <= FEW:
+        return zip(*args, strict=False)
+    return found
+
+
+def _is_rows(value: Any) -> bool:
+    return type(value) in (range, Rows) or type(value) is Tracer and bool(value.shape)
+
+
+__all__ = ["Rows", "rows_of"]
