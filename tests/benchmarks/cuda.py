@@ -229,6 +229,34 @@ def launch_overhead(device: str, n: int = 1000) -> dict[str, float]:
     }
 
 
+def block_loops(device: str, sizes: Sequence[int] = (64, 1024, 8192), steps: int = 200) -> dict[str, float]:
+    """Microseconds an iteration of a loop whose condition is a scalar of the device: decided there in one block, or by
+    the host, by the number of elements."""
+    import cupy
+
+    import workbench as wb
+    from workbench.codegen.cuda import block_programs
+
+    def relax(x: Any) -> Any:
+        def body(state: Any) -> Any:
+            return state[0] + 1, state[1] - (state[1] - state[1].mean()) * 0.01
+
+        return wb.lax.while_loop(lambda s: (s[0] < steps) & (s[1].max() < 1e9), body, (0, x))[1]
+
+    found, most = {}, block_programs.MOST_ELEMENTS
+    for n in sizes:
+        x = cupy.linspace(0.0, 1.0, n)
+        for where, limit in (("one block", max(most, 8 * n)), ("host", 0)):
+            block_programs.MOST_ELEMENTS = limit
+            try:
+                f = wb.jit(relax, device=device)
+                times = measure({where: (lambda f=f, x=x: f(x), cupy.cuda.get_current_stream().synchronize)})
+            finally:
+                block_programs.MOST_ELEMENTS = most
+            found[f"{where}, {n}"] = statistics.median(times[where]) / steps
+    return found
+
+
 def first_call(device: str, n: int = 1 << 16) -> dict[str, float]:
     """Seconds of the first call of a program of 100 equations, nothing cached."""
     import numpy as np
@@ -257,6 +285,10 @@ def first_call(device: str, n: int = 1 << 16) -> dict[str, float]:
     return found
 
 
+EXTRAS = {"20 kernels us": launch_overhead, "first call s": first_call, "loops of one block us": block_loops}
+SIMULATED_CHECKS = ("random numbers", "control flow", "lazy results", "same bits")
+
+
 def describe(device: str) -> dict[str, Any]:
     """What the numbers depend on."""
     from workbench.report.machine import describe_machine
@@ -283,11 +315,11 @@ def tasks_of(device: str) -> list[str]:
     names = [family.name for family in sibling("cuda_families").FAMILIES]
     checks = [f"check/{name}/{dtype}" for dtype in ("float32", "float64") for name in names]
     if device == "cuda-sim":
-        return [*checks, "check/random numbers/", "check/control flow/"]
+        return [*checks, *(f"check/{name}/" for name in SIMULATED_CHECKS)]
     checks += [f"check/{name}/" for name in sibling("cuda_checks").CHECKS]
     times = [f"time/{name}/float32" for name in names]
     return ["extra/limits/", *checks, *times, "extra/20 kernels us/", "extra/first call s/",
-            *(f"time/{name}/float64" for name in names[:4])]  # fmt: skip
+            "extra/loops of one block us/", *(f"time/{name}/float64" for name in names[:4])]  # fmt: skip
 
 
 def perform(task: str, device: str, n: int) -> dict[str, Any]:
@@ -304,7 +336,7 @@ def perform(task: str, device: str, n: int) -> dict[str, Any]:
                 from workbench.runtime.limits import machine_limits
 
                 return {"extra": asdict(machine_limits(device) or sys.exit("no limits")), "machine": describe(device)}
-            return {"extra": (launch_overhead if name == "20 kernels us" else first_call)(device)}
+            return {"extra": EXTRAS[name](device)}
         if name in checks.CHECKS:
             checks.CHECKS[name](device)
         else:
@@ -430,6 +462,9 @@ def summarise(device: str, tasks: Sequence[str], found: dict[int, dict[str, Any]
         lines.append(
             "first call of 100 equations: " + ", ".join(f"{k} {s:.2f} s" for k, s in extras["first call s"].items())
         )
+    if "loops of one block us" in extras:
+        each = ", ".join(f"{k} {us:.1f} us" for k, us in extras["loops of one block us"].items())
+        lines.append(f"an iteration of a loop that a scalar of the device ends: {each}")
     absent = missing(PEERS) if device != "cuda-sim" else []
     if absent:
         lines.append(f"not installed, so not compared: {', '.join(absent)}")

@@ -71,17 +71,62 @@ def check_random(device: str) -> None:
     np.testing.assert_allclose(normal, expected_normal, rtol=1e-5)
 
 
-def check_control(device: str) -> None:
+def check_control(device: str, sizes: tuple[int, ...] = ()) -> None:
     def halve(x: Any) -> Any:
         return wb.lax.while_loop(lambda v: v.max() > 1.0, lambda v: v * 0.5, x)
 
     def steps(x: Any) -> Any:
         return wb.lax.fori_loop(0, 6, lambda i, v: v - v.sum() * 1e-3, x)
 
-    for function in (halve, steps):
-        f, x = wb.jit(function, device=device), np.linspace(0.0, 100.0, 4099 if device != "cuda-sim" else 99)
-        for _ in range(4):  # from the third run on a graph is replayed
-            np.testing.assert_allclose(f(x), wb.jit(function, device="cpu")(x), rtol=1e-12)
+    def settle(x: Any) -> Any:
+        def body(state: Any) -> Any:
+            k, v = state
+            v = wb.lax.fori_loop(0, 3, lambda i, u: u * 0.9 + u.mean(), v)
+            return k + 1, wb.lax.cond(v.max() > 50.0, lambda u: u * 0.25, lambda u: u + 1.0, v)
+
+        return wb.lax.while_loop(lambda state: state[0] < 7, body, (0, x))[1]
+
+    def roots(x: Any) -> Any:
+        return wb.lax.while_loop(
+            lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] - (s[1] * s[1] - x - 1.0) / (2.0 * s[1])), (0, x + 1.0)
+        )[1]
+
+    # Small enough for one block, and so large that the host decides.
+    for n in sizes or ((99,) if device == "cuda-sim" else (4099, 100_003)):
+        for function in (halve, steps, settle, roots):
+            f, x = wb.jit(function, device=device), np.linspace(0.0, 100.0, n)
+            for _ in range(4):  # from the third run on a graph is replayed
+                np.testing.assert_allclose(f(x), wb.jit(function, device="cpu")(x), rtol=1e-12)
+
+
+def check_lazy(device: str) -> None:
+    """Results that stay until they are looked at, on their way through several programs."""
+    x = np.linspace(0.0, 1.0, 257)
+    with wb.config(lazy_results=True):
+        first, second = (wb.jit(lambda v: np.sqrt(v * v + 1.0), device=device) for _ in range(2))
+        y = first(x)
+        z, total = second(y), wb.jit(lambda v: v.sum(), device=device)(y)
+        assert y.is_there and z.is_there and second.compilations[0].crossings == ()
+    np.testing.assert_allclose(np.asarray(z), np.sqrt(x * x + 2.0), rtol=1e-14)
+    np.testing.assert_allclose(total, np.sqrt(x * x + 1.0).sum(), rtol=1e-13)
+
+
+def check_order(device: str) -> None:
+    """Sums of colliding updates have the same bits in every run, whole sums and those of columns, too."""
+    rng = np.random.default_rng(6)
+    n = 200 if device == "cuda-sim" else 200_000
+    x, i = rng.normal(size=n).astype(np.float32), rng.integers(0, 50, n)
+
+    def sums(x: Any, i: Any) -> Any:
+        total = np.zeros(50, np.float32)
+        np.add.at(total, i, x)
+        return total, x.sum(), x.reshape(-1, 4).std(axis=0)
+
+    f = wb.jit(sums, device=device)
+    seen = {b"".join(np.asarray(part).tobytes() for part in f(x, i)) for _ in range(5)}
+    assert len(seen) == 1, f"{len(seen)} different results in 5 runs"
+    for mine, theirs in zip(f(x, i), sums(x.astype(np.float64), i), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-3)
 
 
 def check_library(device: str) -> None:
@@ -161,6 +206,7 @@ def check_device_arrays(device: str, n: int = 100_003) -> None:
 
 
 CHECKS = {
-    "random numbers": check_random, "control flow": check_control, "library calls": check_library,
+    "random numbers": check_random, "control flow": check_control, "lazy results": check_lazy,
+    "same bits": check_order, "library calls": check_library,
     "device arrays": check_device_arrays,
 }  # fmt: skip

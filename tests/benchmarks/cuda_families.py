@@ -80,6 +80,31 @@ def mandelbrot(xp: Any, x: Any, y: Any) -> Any:
     return n
 
 
+def cube_root(xp: Any, x: Any) -> Any:
+    y = x * 0.5 + 0.5
+    for _ in range(20):  # Newton
+        y = y - (y * y * y - x) / (3.0 * y * y)
+    return y
+
+
+def decay(xp: Any, y: Any) -> Any:
+    for _ in range(16):  # Runge and Kutta, for y' = -y + y**2 / 4
+        k1 = 0.25 * y * y - y
+        a = y + 0.05 * k1
+        k2 = 0.25 * a * a - a
+        b = y + 0.05 * k2
+        k3 = 0.25 * b * b - b
+        c = y + 0.1 * k3
+        y = y + 0.1 / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + (0.25 * c * c - c))
+    return y
+
+
+def histogram(xp: Any, x: Any) -> Any:
+    total = xp.zeros(64, x.dtype)
+    xp.add.at(total, (xp.abs(x) * 16.0).astype(np.int64) % 64, x)
+    return total
+
+
 # ---- by hand, in numba.cuda ----
 
 
@@ -182,6 +207,23 @@ def numba_mandelbrot(x: Any, y: Any, out: Any) -> Callable[[], Any]:
     return lambda: kernel[_blocks(out.size), 256](x, y, out)
 
 
+def numba_cube_root(x: Any, out: Any) -> Callable[[], Any]:
+    from numba import cuda
+
+    half, three = x.dtype.type(0.5), x.dtype.type(3)
+
+    @cuda.jit
+    def kernel(x, out):
+        for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+            given = x[i]
+            y = given * half + half
+            for _ in range(20):
+                y = y - (y * y * y - given) / (three * y * y)
+            out[i] = y
+
+    return lambda: kernel[_blocks(x.size), 256](x, out)
+
+
 # ---- the families ----
 
 
@@ -219,6 +261,9 @@ FAMILIES = (
     Family("black-scholes", black_scholes, _options, rtol=2e-3, numba=numba_black_scholes),
     Family("mandelbrot", mandelbrot, lambda n, rng: (rng.uniform(-2, 1, n // 8 + 1), rng.uniform(-1, 1, n // 8 + 1)),
            rtol=0.05, share=0.02, numba=numba_mandelbrot),
+    Family("newton", cube_root, lambda n, rng: (rng.uniform(0.2, 3.0, n // 2 + 1),), numba=numba_cube_root,
+           torch=cube_root),
+    Family("ode steps", decay, lambda n, rng: (rng.uniform(0.1, 2.0, n // 2 + 1),), torch=decay),
     Family("squared error", lambda xp, a, b: ((a - b) ** 2).sum(),
            lambda n, rng: (rng.normal(size=n // 2 + 1), rng.normal(size=n // 2 + 1)),
            torch=lambda t, a, b: ((a - b) ** 2).sum()),
@@ -232,5 +277,6 @@ FAMILIES = (
            inputs=lambda n, rng: tuple(rng.normal(size=(min(4096, int(n**0.5)),) * 2) / 50.0 for _ in range(2)),
            torch=lambda t, x, y: t.tanh(x @ y)),
     Family("sort", lambda xp, x: xp.sort(x * 2.0, axis=-1), lambda n, rng: (matrix(n // 16 + 4, rng),)),
+    Family("colliding sums", histogram, lambda n, rng: (rng.normal(size=n // 16 + 4),), rtol=1e-3),
     Family("gather", lambda xp, x: x[(xp.abs(x) * 3.0).astype(np.int64) % 7], lambda n, rng: (rng.normal(size=n // 4 + 7),)),
 )  # fmt: skip

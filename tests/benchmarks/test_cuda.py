@@ -62,9 +62,12 @@ def test_every_family_is_timed(cupy, family):
 
 def test_what_only_a_device_can_break_is_checked_and_launches_are_timed(cupy, monkeypatch):
     cuda_checks.check_device_arrays("cuda:0", n=403)
-    cuda_checks.check_control("cuda:0")
+    cuda_checks.check_control("cuda:0", sizes=(99,))
     assert cuda.launch_overhead("cuda:0", n=50)["recorded"] == 1.0
     assert cuda.first_call("cuda:0", n=50)["workbench"] > 0
+    assert set(cuda.block_loops("cuda:0", sizes=(8,), steps=3)) == {"one block, 8", "host, 8"}
+    for check in ("lazy results", "same bits"):
+        cuda_checks.CHECKS[check]("cuda-sim")
 
 
 def test_it_runs_from_a_source_tree_and_writes_notes(tmp_path):
@@ -73,7 +76,7 @@ def test_it_runs_from_a_source_tree_and_writes_notes(tmp_path):
     done = subprocess.run([*command, "--notes", str(notes)], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     written = json.loads(notes.read_text())
-    assert written["machine"]["device"] == "cuda-sim" and len(written["results"]) == 2 * len(FAMILIES) + 2
+    assert written["machine"]["device"] == "cuda-sim" and len(written["results"]) == 2 * len(FAMILIES) + 4
     assert not any(r["times_us"] or r["failed"] for r in written["results"])
 
 
