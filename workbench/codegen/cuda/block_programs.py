@@ -33,6 +33,7 @@ from ..kernel import Kernel, KernelArg
 from ..lower import element_counts
 from ..names import Namer
 from ..scalars import literal
+from .element_loops import MOST_ARRAYS
 from .lower import lower_cluster_to_device
 from .nests import MOST_SHARED_BYTES, WORDS, Geometry
 from .toolkit import DEVICE_FUNCTION
@@ -41,8 +42,6 @@ from .tuning import GPU, Tuning
 # Elements that the steps of one iteration go through: 64 a thread, each a few hundred cycles, take about as long as a
 # launch or two from the host and a condition that comes back to it (some 20 us).
 MOST_ELEMENTS = 1 << 14
-# An array takes 56 bytes of the 4 KiB that a kernel's parameters may take.
-MOST_ARRAYS = 56
 MOST_FUNCTIONS = 40
 # Index maps that only change how an array in memory order is read.
 SAME_ORDER = frozenset({"reshape", "squeeze"})

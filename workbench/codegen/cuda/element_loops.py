@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...fusion.access import is_fold, is_index_map
-from ...fusion.cost import flops
+from ...fusion.cost import MAX_DEVICE_KERNEL_EQNS, flops
 from ...fusion.plan import Cluster, LoopStep, Space
 from ...ir import Atom, Equation, Jaxpr, Literal, Var
 from ...primitives.lowering import Pointwise
@@ -35,6 +35,8 @@ from .nests import DeviceNest
 from .tuning import GPU, Tuning
 
 MOST_STEPS = 2**31 - 1
+# An array takes 56 bytes of the 4 KiB that a kernel's parameters may take.
+MOST_ARRAYS = 56
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,8 @@ def lower_element_loop(step: LoopStep, read: Collection[Var], tuning: Tuning = G
     reads += [a for _, first, then, _ in loop.carry for a in (first, then)]
     invars = tuple(dict.fromkeys(a for a in reads if isinstance(a, Var) and a not in made))
     outvars = tuple(out for *_, out in loop.carry if out in read)
+    if len(invars) + len(outvars) > MOST_ARRAYS or len(loop.eqns) > MAX_DEVICE_KERNEL_EQNS:
+        return None
     cluster = Cluster(step.id, loop.eqns, invars, outvars, Space(loop.shape, frozenset(), {}, {}))
     writer = _LoopWriter(cluster, loop, tuning, flat=False)
     if writer.can_flatten():

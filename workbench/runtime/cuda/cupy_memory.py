@@ -41,6 +41,7 @@ class CupyMemory:
         import cupy  # pyright: ignore[reportMissingImports]  # of the extra `cuda`
 
         self.cupy: Any = cupy
+        self.ordinal = ordinal
         self.device = f"cuda:{ordinal}"
         self.gpu = cupy.cuda.Device(ordinal)
         digits = str(self.gpu.compute_capability)
@@ -93,13 +94,13 @@ class CupyMemory:
 
     def free_bytes(self) -> int:
         """Bytes that an array may take: what the driver has left, and what the pool keeps for the next one."""
-        with self.gpu:
+        with self.working():
             return self.gpu.mem_info[0] + self.cupy.get_default_memory_pool().free_bytes()
 
     def measure_limits(self) -> tuple[float, float]:
         cupy = self.cupy
         n_bytes = min(COPY_BYTES, self.free_bytes() // 4)
-        with self.gpu:
+        with self.working():
             source = cupy.zeros(n_bytes // 4, np.float32)
             target = cupy.empty_like(source)
             copy_s = self._best(lambda: cupy.copyto(target, source))
@@ -186,7 +187,8 @@ class CupyMemory:
     # ---- time and order ----
 
     def working(self) -> AbstractContextManager:
-        return self.gpu
+        # A new one each time: some versions of CuPy keep in it which device to go back to, for all threads together.
+        return self.cupy.cuda.Device(self.ordinal)
 
     def mark(self) -> Any:
         event = self.cupy.cuda.Event()
