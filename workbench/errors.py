@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numpy.linalg import LinAlgError
+
 
 class WorkbenchError(Exception):
     """The root. `code` is stable (`WB101`) and `%workbench explain CODE` tells more about it.
@@ -71,6 +73,20 @@ class CheckFailedError(TracingError):
     """A compiled call came to a point where the code raises: NumPy runs it again, and raises what it raises."""
 
     code = "WB351"
+
+
+class RoutineRaisedError(CheckFailedError):
+    """A routine of NumPy's raised with these numbers, which the user's code may catch: NumPy runs the whole call again.
+    Such routines run before anything is written."""
+
+    @staticmethod
+    def of(error: Exception) -> Exception:
+        """`error` of a compiled call; one of linear algebra as what it is."""
+        if not isinstance(error, LinAlgError):
+            return error
+        return RoutineRaisedError(
+            f"WB351  A routine raises LinAlgError ({error}), with these numbers: NumPy runs it all again."
+        )
 
 
 class UnexpectedTracerError(TracingError, RuntimeError):

@@ -314,3 +314,111 @@ def test_unloading_removes_the_magics(shell):
     shell("%unload_ext workbench")
     shell("%%jit\ny = 1")
     assert "not found" in shell.text
+
+
+LOOPS_OF_CELLS = {
+    "a row that stays a view": """
+path = np.zeros((200, 3))
+path[0] = start
+for i in range(199):
+    here = path[i]
+    slope = falling(here)
+    halfway = falling(here + slope / 2)
+    path[i + 1] = here + halfway
+""",
+    "what only the last iteration leaves": """
+total = np.zeros(40)
+for i in range(30):
+    shifted = np.roll(table, i)
+    product = shifted * table
+    total += product
+    largest = product.max()
+""",
+    "a global that a function reads before the loop sets it": """
+gain = 1.0
+seen = np.zeros(50)
+for i in range(50):
+    seen[i] = gained(table[i % 40])
+    gain = i * 0.5
+""",
+    "a global that a function reads after the loop set it": """
+seen = np.zeros(50)
+for i in range(50):
+    gain = i * 0.5
+    seen[i] = gained(table[i % 40])
+""",
+    "an array that a function reads before the loop replaces it": """
+bias = np.ones(40)
+for i in range(12):
+    table = table + biased(table)
+    bias = np.cos(table)
+""",
+    "a variable that a nested function reads": """
+def run(values):
+    level = 1.0
+    def raised(v): return v * level
+    for i in range(len(values)):
+        values[i] = raised(values[i])
+        level = i * 0.25
+    return level
+last = run(table)
+""",
+}
+
+
+@pytest.mark.parametrize("cell", LOOPS_OF_CELLS.values(), ids=LOOPS_OF_CELLS)
+def test_loops_of_cells_leave_what_numpy_leaves(shell, cell):
+    def names():
+        rng = np.random.default_rng(0)
+        given = {"np": np, "start": rng.random(3), "table": rng.random(40), "gain": 7.0, "bias": np.zeros(40)}
+        exec("def falling(p): return np.array([p[1], -p[0], p[2] * 0.5])", given)
+        exec("def gained(v): return v * gain\ndef biased(v): return v * bias", given)
+        return given
+
+    expected = names()
+    exec(cell, expected)
+    shell.ip.user_ns.update(names())
+    for name in ("gained", "biased"):  # they read the names of the notebook
+        exec(f"def {name}(v): return v * {'gain' if name == 'gained' else 'bias'}", shell.ip.user_ns)
+    shell(f"%%jit\n{cell}")
+    assert shell.error is None, shell.text
+    assert "differs" not in shell.text
+    for name, value in expected.items():
+        if isinstance(value, np.ndarray | np.generic | float | int):
+            assert type(shell[name]) is type(value), name
+            np.testing.assert_allclose(shell[name], value, rtol=1e-12)
+
+
+def test_a_row_that_the_last_iteration_took_shares_the_arrays_memory(shell):
+    names = {"start": np.ones(3)}
+    exec("import numpy as np\ndef falling(p): return np.array([p[1], -p[0], p[2] * 0.5])", names)
+    shell.ip.user_ns.update(names)
+    shell("%%jit" + LOOPS_OF_CELLS["a row that stays a view"])
+    assert shell.report.status in ("compiled", "cached"), shell.text
+    shell["here"][:] = 5.0
+    np.testing.assert_array_equal(shell["path"][198], 5.0)
+
+
+@pytest.mark.parametrize("matrix", ["np.zeros((3, 3))", "np.eye(3)"])
+def test_code_that_catches_a_singular_matrix_is_no_bug_of_ours(shell, matrix):
+    shell(f"A = {matrix}")
+    shell(
+        "%%jit\ntry:\n    inverse = np.linalg.inv(A)\n"
+        "except np.linalg.LinAlgError as error:\n    inverse = np.full((3, 3), np.nan); message = str(error)"
+    )
+    assert shell.error is None, shell.text
+    singular = "zeros" in matrix
+    assert ("message" in shell) == singular
+    np.testing.assert_array_equal(shell["inverse"], np.full((3, 3), np.nan) if singular else np.eye(3))
+    assert shell.report.status in (("numpy",) if singular else ("compiled", "cached"))
+    assert "WB903" not in shell.text
+
+
+def test_names_of_numpy_can_be_imported_in_a_cell(shell):
+    shell("x = np.arange(20.0)")
+    shell("%%jit\nfrom numpy.lib.stride_tricks import sliding_window_view\nfrom numpy import convolve as c\n"
+          "means = sliding_window_view(x, 4).mean(axis=-1)")  # fmt: skip
+    assert shell.error is None, shell.text
+    assert shell.report.status in ("compiled", "cached"), shell.text
+    assert shell["c"] is np.convolve and shell["sliding_window_view"] is np.lib.stride_tricks.sliding_window_view
+    np.testing.assert_allclose(shell["means"], np.lib.stride_tricks.sliding_window_view(shell["x"], 4).mean(axis=-1))

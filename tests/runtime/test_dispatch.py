@@ -451,6 +451,19 @@ def test_singular_matrices_raise_as_in_numpy():
     np.testing.assert_array_equal(f(np.eye(3), np.ones(3)), [2, 2, 2])
 
 
+def test_what_a_routine_raises_may_be_caught():
+    @wb.jit
+    def least(a, b):
+        try:
+            return np.linalg.solve(a, b)
+        except np.linalg.LinAlgError:
+            return np.zeros_like(b)
+
+    for matrix, expected in ((np.eye(2), 1.0), (np.zeros((2, 2)), 0.0), (np.eye(2), 1.0)):
+        np.testing.assert_array_equal(least(matrix, np.ones(2)), [expected, expected])
+    assert not least.fallbacks
+
+
 def test_an_error_half_way_leaves_arguments_as_numpy_leaves_them():
     def work(x, i):
         x[0] = 7.0

@@ -11,7 +11,8 @@ import logging
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import REGISTRY
+from .captures import HiddenNameError, Overlay
 from .checks import end_unless
 from .diagnostics import bool_value
 from .jumps import LoopSource
@@ -58,7 +60,7 @@ class Variables:
         cell = self.cells.get(name)
         try:
             return self.space[name] if cell is None else cell.cell_contents
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, HiddenNameError):
             return UNDEFINED
 
     def set(self, name: str, value: Any) -> None:
@@ -79,6 +81,25 @@ class Variables:
     def restore(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             self.set(name, value)
+
+    @contextmanager
+    def hidden(self, names: frozenset[str]) -> Iterator[None]:
+        """Functions that read these globals, before they are set anew, are refused meanwhile."""
+        space = self.space
+        if not names or self.cells.keys() >= names or not isinstance(space, Overlay):
+            yield
+            return
+        outside, space.hidden = space.hidden, space.hidden | names
+        before = self.state(list(names))
+        try:
+            for name in names:
+                self.set(name, UNDEFINED)
+            yield
+        finally:
+            for name, value in before.items():
+                if self.get(name) is UNDEFINED:
+                    self.set(name, value)
+            space.hidden = outside
 
     def roots(self, names: Sequence[str]) -> list[tuple[str, Any]]:
         """What the statement can reach by these names, besides what the lifter watches."""
@@ -445,10 +466,11 @@ def _traced_while(
 
 
 def for_(
-    iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
-    source: str, scope: FunctionType, stop: str | None, target: str = "",
+    iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
+    reads: tuple[str, ...], source: str, scope: FunctionType, stop: str | None, target: str = "",
 ) -> None:  # fmt: skip
-    """`for item in iterable: body(item)`, until the variable `stop` is true."""
+    """`for item in iterable: body(item)`, until the variable `stop` is true. anew: the variables that every iteration
+    sets before it reads them."""
     variables = Variables(body, scope)
     trace = current_trace()
     n = _length(iterable)
@@ -461,7 +483,7 @@ def for_(
         assert trace is not None
         n_before, state = len(trace.eqns), variables.state(names)
         try:
-            _traced_for(iterable, body, names, live, reads, variables, stop, target)
+            _traced_for(iterable, body, names, live, anew, reads, variables, stop, target)
         except TracingError:
             if len(trace.eqns) != n_before:
                 raise
@@ -469,7 +491,7 @@ def for_(
             variables.restore(state)
             emit_loop(step, variables, "for")
         return
-    _traced_for(iterable, body, names, live, reads, variables, stop, target)
+    _traced_for(iterable, body, names, live, anew, reads, variables, stop, target)
 
 
 def _length(iterable: Any) -> float:
@@ -481,8 +503,8 @@ def _length(iterable: Any) -> float:
 
 
 def _traced_for(
-    iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
-    variables: Variables, stop: str | None, target: str,
+    iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
+    reads: tuple[str, ...], variables: Variables, stop: str | None, target: str,
 ) -> None:  # fmt: skip
     if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
         given, run = iterable, body
@@ -496,11 +518,14 @@ def _traced_for(
     else:
         rows = iterable if type(iterable) is range else None
     if rows is not None and len(rows) > MAX_UNROLL:
-        stage = _stage(variables, body, names, live, reads, stop, target)
-        done = stage.run_or_unroll(rows, MAX_UNROLLED_EQNS, MAX_UNROLL_IF_MUST)
-        if done is None:
-            return
-        iterable = rows = rows[done:]
+        # What only the last iteration leaves is not carried through all of them: that one is written out. So a view
+        # which it takes stays a view.
+        last = frozenset(anew).intersection(live) if stop is None else frozenset()
+        n = len(rows) - 1 if last else len(rows)
+        stage = _stage(variables, body, names, [name for name in live if name not in last], reads, stop, target)
+        with variables.hidden(last):
+            done = stage.run_or_unroll(rows[:n], MAX_UNROLLED_EQNS, MAX_UNROLL_IF_MUST)
+        iterable = rows = rows[n if done is None else done :]
     position = 0
     for item in iterable:
         body(item)

@@ -293,6 +293,10 @@ def _changed(name: str, verb: str, what: str) -> TracingError:
     )
 
 
+class HiddenNameError(TracingError):
+    """A function reads a global of which only the cell's loop knows whether it is set."""
+
+
 class Overlay(dict):
     """The globals that traced code sees: its own assignments, and lifted values of the namespace underneath.
 
@@ -308,6 +312,7 @@ class Overlay(dict):
         self.source = source
         self.refuses_writes = True
         self.removed: set[str] = set()
+        self.hidden: frozenset[str] = frozenset()  # a loop being traced sets them: what they were before is not theirs
         self._seen: dict[str, Any] = {}
         self._absent: set[str] = set()
         self._placed: dict[str, Any] = {}
@@ -323,6 +328,8 @@ class Overlay(dict):
         value = dict.get(self, name, _MISSING)
         if value is not _MISSING:
             return value
+        if name in self.hidden:
+            raise HiddenNameError(f"`{name}` is read in a loop before the loop sets it", value=name, code="WB182")
         value = self._seen.get(name, _MISSING)
         if value is not _MISSING:
             return value

@@ -21,7 +21,7 @@ from types import CodeType
 
 from . import branching
 from .jumps import Jumps, NotConvertibleError, located
-from .liveness import Names, bound, captured, live_at_head, live_before, read, walk_scope
+from .liveness import Names, bound, captured, live_at_head, live_before, live_before_block, read, walk_scope
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 # These look at their caller's frame, which conversion changes.
@@ -217,6 +217,7 @@ class _Function:
         self.stop_of, self.tails, self.source_of = jumps.stop_of, jumps.tails, jumps.source_of
         self.always = captured(body) | self.globals | self.outer | frozenset(jumps.flags)
         everything = bound(lowered)
+        self.seen_elsewhere = self.always  # read at any time, by whom the loops here do not know
         if self.is_module:
             self.always |= everything
         new, _ = self._block(lowered, self.always)
@@ -279,8 +280,9 @@ class _Function:
                 take = located(ast.Assign([target], _name("_wb_item")), target)
                 loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
                 stop = ast.Constant(self.stop_of.get(stmt))
+                anew = bound(stmt.body) - live_before_block(stmt.body, head) - self.seen_elsewhere
                 operands = [self._iterable(iterable), _name(loop.name), _strings(names), _strings(names & head),
-                            self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
+                            _strings(anew), self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
                 if isinstance(target, ast.Name):
                     operands.append(ast.Constant(target.id))
                 return [loop, self._call("for_", operands, iterable, stmt)]

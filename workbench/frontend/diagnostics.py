@@ -538,7 +538,7 @@ Its equations would be one scalar operation each. It runs as fast as a loop in C
 It raised (an index out of bounds, a division by zero of Python numbers, a failed assert), or a Python integer grew
 past 64 bits. Nothing had been changed; NumPy ran everything from the start and raised what it raises.
   s = 1; s = s * k             ->  s = np.int64(1), which wraps as NumPy's integers do""",
-    "WB351": """An `assert` failed, or a branch was taken that raises, and the call ran in NumPy.
+    "WB351": """An `assert` failed, or a branch or routine raised (a singular matrix), and the call ran in NumPy.
 Such lines compile to a check. Nothing has been changed when it fails; NumPy then runs everything from the start, and
 raises what the line raises. A check that passes costs a microsecond.
   if x.min() < 0: raise ValueError(...)    compiles; as long as it does not raise, nothing to change""",

@@ -6,6 +6,7 @@ view, so that later writes are seen through both, as in NumPy.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -298,6 +299,8 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
         return value
     if isinstance(value, types.FunctionType | types.MethodType | type):
         return unlift_function(lifter, value)
+    if _is_imported(value):
+        return value
     kind = type(value)
     raise TracingError(
         f"WB122  The code returns an object of {kind.__module__}.{kind.__qualname__}, which cannot be rebuilt at every "
@@ -307,6 +310,13 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
         value=kind.__name__,
         fixes=("return arrays, numbers, and lists, tuples or dicts of them",),
     )
+
+
+def _is_imported(value: Any) -> bool:
+    """Whether it is what a module holds under its name, such as a function of NumPy's."""
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    name = getattr(value, "__qualname__", None)
+    return callable(value) and isinstance(name, str) and getattr(module, name, None) is value
 
 
 def unlift_function(lifter: Lifter, value: Any) -> Any:
@@ -372,6 +382,8 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
         return original[1]
     if isinstance(value, types.FunctionType | types.MethodType | type):
         return unlift_function(lifter, value)
+    if _is_imported(value):
+        return value
     if isinstance(value, property):
         return property(*[f and unlift_static(lifter, f) for f in (value.fget, value.fset, value.fdel)])
     return value

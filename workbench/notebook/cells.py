@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..config import config
-from ..errors import BackendError, TracingError, WorkbenchError
+from ..errors import BackendError, RoutineRaisedError, TracingError, WorkbenchError
 from ..frontend.diagnostics import set_label
 from ..frontend.scopes import running_in_numpy
 from ..report import CompileReport, build_report, compare_with_numpy, compiling_report, numpy_report
@@ -152,7 +152,7 @@ class _Job:
         except Exception as error:
             if has_written(error):
                 raise
-            failure = error
+            failure = RoutineRaisedError.of(error)
         else:
             if compiling is not None:
                 return self.run_while_compiling(compiling, inputs)
@@ -166,7 +166,7 @@ class _Job:
             run.pending = _Baseline.prepare(self, result, before, inputs)
             return run
         # Outside of the `except` clauses, so that an error of the user's own is not chained to ours.
-        if isinstance(failure, TracingError):
+        if isinstance(failure, TracingError) and not isinstance(failure, RoutineRaisedError):
             return self.run_in_parts(failure) if can_be_split(self.tree) else self.run_in_numpy(failure)
         # The user's mistake, which NumPy reports best, or ours, which must not cost the result: NumPy knows which.
         return self.run_in_numpy(failure, undo=inputs)

@@ -19,7 +19,14 @@ import numpy as np
 import optree
 
 from ..config import config, device_choices
-from ..errors import BackendError, CheckFailedError, NonHashableStaticArgumentError, TracingError, WorkbenchError
+from ..errors import (
+    BackendError,
+    CheckFailedError,
+    NonHashableStaticArgumentError,
+    RoutineRaisedError,
+    TracingError,
+    WorkbenchError,
+)
 from ..frontend.device_arrays import device_aval
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
@@ -292,7 +299,7 @@ class CompiledFunction:
         except Exception as error:
             if self.is_strict or has_written(error):
                 raise
-            failure = error
+            failure = None if isinstance(RoutineRaisedError.of(error), RoutineRaisedError) else error
         else:
             failure = None
         # Outside of the `except` clauses, so that an error of the user's own is not chained to ours. Nothing has been

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TracingError
+from ..errors import RoutineRaisedError, TracingError
 from ..frontend.cells import trace_cell
 from ..frontend.scopes import running_in_numpy
 from ..ir import Aval
@@ -129,7 +129,7 @@ class PartedRun:
                 if has_written(error):
                     raise
                 # The user's mistake, which NumPy reports best at its own statement, or ours.
-                self._in_numpy(begin, end, error)
+                self._in_numpy(begin, end, RoutineRaisedError.of(error))
                 return end, reason
             if isinstance(result, CompilingCell):
                 try:

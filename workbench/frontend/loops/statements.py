@@ -467,7 +467,7 @@ def translate_function(module: Module, function: FunctionType, syntax: ast.AST, 
     if found is None:
         module.pending.add(key)
         name = f"{local(function.__name__) if function.__name__.isidentifier() else 'function'}_{len(module.functions)}"
-        outer = _names_of(function, dict(statics))
+        outer = _names_of(module, function, dict(statics))
         body: list[ast.stmt] = (
             [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
         )
@@ -503,7 +503,7 @@ def _always_returns(stmt: ast.stmt) -> bool:
     return False
 
 
-def _names_of(function: FunctionType, statics: dict[str, Any]) -> Callable[[str], Any]:
+def _names_of(module: Module, function: FunctionType, statics: dict[str, Any]) -> Callable[[str], Any]:
     import builtins
 
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -511,6 +511,8 @@ def _names_of(function: FunctionType, statics: dict[str, Any]) -> Callable[[str]
     def outer(name: str) -> Any:
         if name in statics:
             return statics[name].value
+        if module.changes(function, name):
+            raise UntranslatableError(f"{function.__name__}(), which reads `{name}`, which the loop changes")
         if name in cells:
             try:
                 return cells[name].cell_contents

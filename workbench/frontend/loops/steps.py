@@ -171,7 +171,7 @@ class _Builder:
         self.statics: dict[str, Any] = {}
         self.touches = False
         self.shrinks = False  # it carries arrays whose lengths it decides, which no equation of a traced loop can
-        self.module = Module()
+        self.module = Module(self._changes)
         given: dict[str, Type] = {}
         for name in sorted(names & first):
             value = variables.get(name)
@@ -190,6 +190,15 @@ class _Builder:
         if type(value) is not Tracer:
             self.statics[name] = value
         return value
+
+    def _changes(self, function: FunctionType, name: str) -> bool:
+        if name not in self.names:
+            return False
+        cell = self.variables.cells.get(name)
+        if cell is not None:
+            return any(c is cell for c in function.__closure__ or ())
+        space = self.variables.space
+        return function.__globals__ is space or function.__globals__ is getattr(space, "source", None)
 
     def _parameter(self, name: str, value: Any) -> Value:
         known = self.parameters.get(name)

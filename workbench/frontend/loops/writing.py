@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from .types import LAZY, Type, UntranslatableError
@@ -43,8 +45,10 @@ class Facts:
 
 @dataclass(eq=False)
 class Module:
-    """The text that is being written: one function for the loop, one for each function that it calls."""
+    """The text that is being written: one function for the loop, one for each function that it calls. changes: whether
+    what a function sees under a name is a variable that the loop binds."""
 
+    changes: Callable[[FunctionType, str], bool]
     functions: dict[Any, tuple[str, str, Type]] = field(default_factory=dict)  # key -> name, text, result
     pending: set[Any] = field(default_factory=set)
     written: set[str] = field(default_factory=set)  # arrays from outside that are written to
