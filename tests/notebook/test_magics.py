@@ -422,3 +422,14 @@ def test_names_of_numpy_can_be_imported_in_a_cell(shell):
     assert shell.report.status in ("compiled", "cached"), shell.text
     assert shell["c"] is np.convolve and shell["sliding_window_view"] is np.lib.stride_tricks.sliding_window_view
     np.testing.assert_allclose(shell["means"], np.lib.stride_tricks.sliding_window_view(shell["x"], 4).mean(axis=-1))
+
+
+@pytest.mark.parametrize("cell", LOOPS_OF_CELLS.values(), ids=LOOPS_OF_CELLS)
+def test_a_loop_does_not_depend_on_the_names_that_it_left_before(shell, cell):
+    shell("import numpy as np\ntable = np.random.default_rng(0).random(40)\nstart = table[:3]\n"
+          "def falling(p): return np.array([p[1], -p[0], p[2] * 0.5])\n"
+          "def gained(v): return v + 1\ndef biased(v): return v + 2")  # fmt: skip
+    for _ in range(2):
+        shell(f"%%jit\ntable = table + 0.0{cell}")
+        assert shell.error is None, shell.text
+    assert shell.report.status == "cached", shell.text

@@ -78,6 +78,12 @@ class Variables:
     def state(self, names: Sequence[str]) -> dict[str, Any]:
         return {name: self.get(name) for name in names}
 
+    def assigned(self, names: Sequence[str]) -> dict[str, Any]:
+        """What to `restore`: the program does not read the names, and so does not depend on what a cell before this one
+        left under them."""
+        space = self.space
+        return {name: self.get(name) if name in self.cells else dict.get(space, name, UNDEFINED) for name in names}
+
     def restore(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             self.set(name, value)
@@ -90,14 +96,14 @@ class Variables:
             yield
             return
         outside, space.hidden = space.hidden, space.hidden | names
-        before = self.state(list(names))
+        before = self.assigned(list(names))
         try:
             for name in names:
                 self.set(name, UNDEFINED)
             yield
         finally:
             for name, value in before.items():
-                if self.get(name) is UNDEFINED:
+                if self.assigned([name])[name] is UNDEFINED:
                     self.set(name, value)
             space.hidden = outside
 
@@ -221,7 +227,7 @@ def _staged_if(
     test: Tracer, sides: Sequence[Callable[[], Any]], variables: Variables, names: Sequence[str], live: Sequence[str],
     reads: Sequence[str],
 ) -> Any:  # fmt: skip
-    before = variables.state(names)
+    before = variables.assigned(names)
     watched = Watched(variables.roots(reads))
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     outcomes: list[Outcome] = []
@@ -414,7 +420,7 @@ def while_(
         return
     if step is not None:
         assert trace is not None
-        n_before, state = len(trace.eqns), variables.state(names)
+        n_before, state = len(trace.eqns), variables.assigned(names)
         try:
             _traced_while(test, body, names, live, reads, variables)
         except TracingError:
@@ -427,10 +433,12 @@ def while_(
     _traced_while(test, body, names, live, reads, variables)
 
 
-def _as_step(source: str, variables: Variables, live: tuple[str, ...]) -> Translated | None:
+def _as_step(
+    source: str, variables: Variables, live: tuple[str, ...], anew: frozenset[str] = frozenset()
+) -> Translated | None:
     """The loop as one step, if it can be one."""
     try:
-        return translate(SOURCES[source], variables, live)
+        return translate(SOURCES[source], variables, live, anew)
     except UntranslatableError as reason:
         logger.debug("a loop is no step of its own: %s", reason)
         return None
@@ -474,14 +482,15 @@ def for_(
     variables = Variables(body, scope)
     trace = current_trace()
     n = _length(iterable)
-    step = _as_step(source, variables, live) if trace is not None and n > 1 else None
+    surely = frozenset((*anew, target)) if 1 <= n < math.inf else frozenset()
+    step = _as_step(source, variables, live, surely) if trace is not None and n > 1 else None
     # A few operations on arrays are better written out, where they fuse with what stands around them.
     if step is not None and _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested):
         emit_loop(step, variables, "for")
         return
     if step is not None:
         assert trace is not None
-        n_before, state = len(trace.eqns), variables.state(names)
+        n_before, state = len(trace.eqns), variables.assigned(names)
         try:
             _traced_for(iterable, body, names, live, anew, reads, variables, stop, target)
         except TracingError:

@@ -94,7 +94,7 @@ class Stage:
     def attempt(self, run: Callable[[], None]) -> bool:
         """Whether `run` succeeded; otherwise everything is as before."""
         trace = require_trace()
-        failure, before = trace.failure, self.variables.state(self.names)
+        failure, before = trace.failure, self.variables.assigned(self.names)
         try:
             run()
         except TracingError:
@@ -106,7 +106,7 @@ class Stage:
     def run_or_unroll(self, rows: range, max_eqns: int, max_must: int) -> int | None:
         """Make an equation of the loop: None if that is done, else the iteration from which on Python is to run it."""
         trace = require_trace()
-        failure, before = trace.failure, self.variables.state(self.names)
+        failure, before = trace.failure, self.variables.assigned(self.names)
         try:
             prepared = self._prepare(_item(rows.start))
             touches = prepared.region.captured or any(
@@ -144,7 +144,7 @@ class Stage:
         stopped = self.variables.get(self.stop) if self.stop is not None else False
         if type(stopped) is not Tracer and stopped:
             return None
-        before = self.variables.state(self.names)
+        before = self.variables.assigned(self.names)
         try:
             self.run_range(rows[1:])
         except TracingError:
@@ -184,7 +184,7 @@ class Stage:
         """Trace the body until what it carries has the same types before and after. items: how many iterations are one
         of the equation, and the step between them."""
         start = {name: _flat(self.variables.get(name)) for name in self.carried}
-        before = self.variables.state(self.names)
+        before = self.variables.assigned(self.names)
         changed: dict[tuple[str, int], Tracer] = {}  # the leaves that the loop carries, with their values at first
         forget: frozenset[int] = frozenset()
         order = 0
@@ -427,7 +427,7 @@ class Stage:
         aliases = self._aliases(prepared, may_be_empty=True)
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]
-        before = self.variables.state(self.names)
+        before = self.variables.assigned(self.names)
 
         def run(*inputs: Tracer) -> Any:
             self._set_state(prepared, dict(zip(prepared.keys, inputs, strict=False)))  # then come the aliases' numbers

@@ -63,21 +63,24 @@ class Translated:
     nested: bool  # it holds loops of its own
 
 
-def translate(source: LoopSource, variables: Any, live: Sequence[str]) -> Translated:
+def translate(
+    source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str] = frozenset()
+) -> Translated:
     """`UntranslatableError` where the loop has no step. variables: of the converted code around it; live: the variables
-    that are read after the loop or at its head."""
+    that are read after the loop or at its head; anew: those that it surely sets before it reads them."""
     node = _without_returns(source)
     names = bound_names([node])
     carried = [name for name in live if name in names]
     needed = live_at_head(node, frozenset())
     if not isinstance(node, ast.While):
         needed -= bound_names([node.target])
+    first = (frozenset(carried) | needed) - anew
     try:
-        return _Builder(node, variables, names, carried, frozenset(carried) | needed, source.after).build()
+        return _Builder(node, variables, names, carried, first, anew, source.after).build()
     except UntranslatableError:
-        if frozenset(carried) <= needed:
+        if first <= needed:
             raise
-        return _Builder(node, variables, names, carried, needed, source.after).build()
+        return _Builder(node, variables, names, carried, needed, anew, source.after).build()
 
 
 def emit_loop(found: Translated, variables: Any, op: str) -> None:
@@ -155,11 +158,12 @@ def _without_returns(source: LoopSource) -> ast.For | ast.While:
 
 
 class _Builder:
-    """One attempt. first: the names whose values before the loop matter; after: those that are read after it."""
+    """One attempt. first: the names whose values before the loop matter; anew: those that are
+    surely set; after: those that are read after it."""
 
     def __init__(
         self, node: ast.For | ast.While, variables: Any, names: frozenset[str], carried: list[str],
-        first: frozenset[str], after: frozenset[str] | None,
+        first: frozenset[str], anew: frozenset[str], after: frozenset[str] | None,
     ):  # fmt: skip
         self.node = node
         self.after = after
@@ -179,7 +183,7 @@ class _Builder:
                 given[name] = self._parameter(name, value).type
         self.unset = [n for n in carried if n not in given]
         self.scope = Translator(self.module, self._outer, names, given, self._parameter)
-        self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_"))
+        self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_")) - anew
 
     def _outer(self, name: str) -> Any:
         value = self.variables.get(name)
