@@ -12,10 +12,11 @@ whether it is so before it believes it.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 
-from .kernel import Kernel, KernelArg
+from .kernel import KernelArg
 
 # Where things are in memory: in any object, in a tuple, in bytes, in an array, in a dtype.
 HEAD = object.__basicsize__
@@ -41,10 +42,10 @@ def is_strided(arg: KernelArg) -> bool:
     return arg.kind != "size" and arg.layout != "C" and arg.ndim > 0
 
 
-def descriptor(kernel: Kernel, address: int) -> bytes:
-    """What the entry is told about a kernel at `address`."""
-    parts = [_FIRST.pack(address, len(kernel.args), sum(map(n_words, kernel.args)))]
-    for arg in kernel.args:
+def descriptor(args: Sequence[KernelArg], address: int) -> bytes:
+    """What the entry is told about a kernel at `address` that takes `args`."""
+    parts = [_FIRST.pack(address, len(args), sum(map(n_words, args)))]
+    for arg in args:
         if arg.kind == "size":
             parts.append(_EACH.pack(_SIZE, 0, 0, 0))
         else:

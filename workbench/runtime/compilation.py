@@ -19,11 +19,12 @@ from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
 from .background import checkpoint
 from .dump import dump_compilation, dump_pass
-from .executable import Executable, TimelineEntry, build, plan_kernels
+from .executable import Executable, build, plan_kernels
 from .kernels import is_compiled
 from .log import logger
 from .reference import reference_plan
 from .threads import available_threads
+from .timelines import TimelineEntry
 
 if TYPE_CHECKING:
     from .cuda.executable import DeviceExecutable

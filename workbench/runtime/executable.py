@@ -7,8 +7,8 @@ dies) made beforehand: no Python per equation, none per array element.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -39,15 +39,16 @@ from .control import in_order
 from .kernels import CompiledKernel, compile_kernel
 from .loops import compile_loop
 from .moves import copy_around
+from .native_loops import NativeLoop
 from .placement import Placement, place
 from .products import matmul_on, product_text
+from .tapes import Code, NotNativeError
 from .threads import launch
+from .timelines import Totals
 from .views import keeps_order, view_of
 
 # Nothing raises here but what is out of our hands (memory, Ctrl-C). Who catches it must not run the code again.
 GUARD = ("except BaseException as error:", "    error.arguments_written = True", "    raise")
-# Step id, start and duration in seconds; of a step that ran several times, how often.
-TimelineEntry = tuple[str, float, float] | tuple[str, float, float, int]
 
 
 def has_written(error: BaseException) -> bool:
@@ -55,31 +56,12 @@ def has_written(error: BaseException) -> bool:
     return getattr(error, "arguments_written", False)
 
 
-class Totals:
-    """A timeline of steps that run again and again: what each took in all, from its first beginning, and how often it
-    ran."""
-
-    def __init__(self) -> None:
-        self.total: dict[str, tuple[float, float, int]] = {}
-
-    def append(self, entry: TimelineEntry) -> None:
-        step, begin, duration, *count = entry
-        first, so_far, n = self.total.get(step, (begin, 0.0, 0))
-        self.total[step] = first, so_far + duration, n + (count[0] if count else 1)
-
-    def extend(self, entries: Iterable[TimelineEntry]) -> None:
-        for entry in entries:
-            self.append(entry)
-
-    def entries(self) -> list[TimelineEntry]:
-        return [(step, *times) for step, times in self.total.items()]
-
-
 @dataclass(eq=False, slots=True)
 class Executable:
     """`run(*arrays) -> tuple` computes the plan's results. `profile(timeline, *arrays)` does the same and appends
     (step id, start, duration) for each step; in front of a loop or branch, for those in it, with their number of runs.
-    Both are safe to call from several threads at once."""
+    Both are safe to call from several threads at once. native: for each loop that Python does not run from within
+    another one, why it is left to Python, or "" if it runs without."""
 
     plan: Plan
     kernels: Placement
@@ -88,13 +70,15 @@ class Executable:
     n_threads: int
     source: str
     run: Callable[..., tuple[np.ndarray, ...]]
+    native: dict[str, str]
     _scope: dict[str, Any] = field(repr=False)
     _profile: Callable[..., tuple[np.ndarray, ...]] | None = None
 
     @property
     def profile(self) -> Callable[..., tuple[np.ndarray, ...]]:
         if self._profile is None:
-            self._profile = _Driver(self.plan, self.kernels, self.n_threads, self._scope, timed=True).function()[0]
+            code = Code(self.compiled, self.finishers, self.n_threads, timed=True)
+            self._profile = _Driver(self.plan, self.kernels, code, self._scope).function()[0]
         return self._profile
 
 
@@ -116,23 +100,21 @@ def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
         scope[f"{name}_run"] = kernel.entry
     for name, kernel in finishers.items():
         scope[f"{name}_finish"] = kernel.entry
-    run, source = _Driver(plan, kernels, n_threads, scope, timed=False).function()
-    return Executable(plan, kernels, compiled, finishers, n_threads, source, run, scope)
+    driver = _Driver(plan, kernels, Code(compiled, finishers, n_threads, timed=False), scope)
+    run, source = driver.function()
+    return Executable(plan, kernels, compiled, finishers, n_threads, source, run, driver.native, scope)
 
 
 class _Driver:
     """Writes the driver function."""
 
-    def __init__(
-        self, plan: Plan, placement: Placement, n_threads: int, scope: Mapping[str, Any], *, timed: bool,
-        name: str = "run",
-    ):  # fmt: skip
+    def __init__(self, plan: Plan, placement: Placement, code: Code, scope: Mapping[str, Any], name: str = "run"):
         self.plan = plan
         self.scope = scope
         self.name = name
         self.placement = placement
-        self.n_threads = n_threads
-        self.timed = timed
+        self.code, self.n_threads, self.timed = code, code.n_threads, code.timed
+        self.native: dict[str, str] = {}
         self.names: dict[Var, str] = {}
         self.bound: dict[str, Any] = {}
         self.lines: list[str] = []
@@ -329,41 +311,70 @@ class _Driver:
         self.lines.append(f"{results}{'= ' if results else ''}{call}({', '.join(map(self._operand, eqn.invars))})")
 
     def _write_control(self, step: BranchStep | LoopStep) -> None:
-        eqn, params = step.eqn, step.eqn.params
-        runs = []
         inner = self.placement.inner[step.id]
         if isinstance(step, LoopStep) and inner[0].repeated is not None:
             self._write_repeated(step, inner[0], inner[0].repeated)
             return
-        for i, (plan, placement) in enumerate(zip(sub_plans(step), inner, strict=True)):
-            driver = _Driver(plan, placement, self.n_threads, self.scope, timed=self.timed, name=f"run_{step.id}_{i}")
+        native = self._native_loop(step) if isinstance(step, LoopStep) else None
+        if native is not None:
+            call = native.timed if self.timed else native
+        else:
+            runs = self._inner_runs(step)
+            make = self._maker(step)
+            call = (lambda t: make(*[partial(run, t) for run in runs])) if self.timed else make(*runs)
+        name = self._bind(f"{step.id}_call", call)
+        if self.timed:
+            self.lines.append(f"inside = {self._bind('totals', Totals)}()")
+            name = f"{name}(inside)"
+        targets = "".join(f"{self._name(out)}, " for out in step.eqn.outvars)
+        self.lines.append(f"{targets}{'= ' if targets else ''}{name}({', '.join(map(self._operand, step.eqn.invars))})")
+        if self.timed:
+            self.lines.append("timeline.extend(inside.entries())")
+
+    def _native_loop(self, step: LoopStep) -> NativeLoop | None:
+        """The loop without Python, where it can be. The same loop in Python is written only if it is needed."""
+        made: list[control.Run] = []
+
+        def in_python(*operands: np.ndarray) -> tuple[np.ndarray, ...]:
+            if not made:
+                untimed = self if not self.timed else None
+                driver = untimed or _Driver(self.plan, self.placement, replace(self.code, timed=False), self.scope)
+                made.append(driver._maker(step)(*driver._inner_runs(step)))
+            return made[0](*operands)
+
+        try:
+            loop = NativeLoop(step, self.placement.inner[step.id], self.code, in_python)
+        except NotNativeError as error:
+            self.native[step.id] = str(error)
+            return None
+        self.native[step.id] = ""
+        return loop
+
+    def _inner_runs(self, step: BranchStep | LoopStep) -> list[Callable[..., Any]]:
+        """The functions of the plans that a step holds."""
+        runs = []
+        for i, (plan, placement) in enumerate(zip(sub_plans(step), self.placement.inner[step.id], strict=True)):
+            driver = _Driver(plan, placement, self.code, self.scope, f"run_{step.id}_{i}")
             run, source = driver.function()
             runs.append(run)
             self.inner.append(source)
-        given = self.placement.given[step.id]
-        make: Callable[..., control.Run]
+            self.native.update(driver.native)
+        return runs
+
+    def _maker(self, step: BranchStep | LoopStep) -> Callable[..., control.Run]:
+        """What makes a call of the step out of the functions of its plans."""
+        params, inner, given = step.eqn.params, self.placement.inner[step.id], self.placement.given[step.id]
         if isinstance(step, BranchStep):
-            make = lambda *runs: control.branch(runs)  # noqa: E731
-        elif step.condition is not None:
+            return lambda *runs: control.branch(runs)
+        if step.condition is not None:
             n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
             carried = control.Carry(given[n_cond + n_body :], _overwritten(step.body, inner[1], n_body))
-            make = lambda *runs: control.while_loop(*runs, n_cond, n_body, carried)  # noqa: E731  # pyright: ignore
-        else:
-            n_consts, n_carry = params["num_consts"], params["num_carry"]
-            rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]
-            carried = control.Carry(given[n_consts : n_consts + n_carry], _overwritten(step.body, inner[0], n_consts))
-            length, reverse = params["length"], params["reverse"]
-            make = lambda body: control.scan(body, n_consts, n_carry, length, reverse, rows, carried)  # noqa: E731
-        if self.timed:
-            name = self._bind(f"{step.id}_call", lambda timeline: make(*[partial(run, timeline) for run in runs]))
-            self.lines.append(f"inside = {self._bind('totals', Totals)}()")
-            name = f"{name}(inside)"
-        else:
-            name = self._bind(f"{step.id}_call", make(*runs))
-        targets = "".join(f"{self._name(out)}, " for out in eqn.outvars)
-        self.lines.append(f"{targets}{'= ' if targets else ''}{name}({', '.join(map(self._operand, eqn.invars))})")
-        if self.timed:
-            self.lines.append("timeline.extend(inside.entries())")
+            return lambda condition, body: control.while_loop(condition, body, n_cond, n_body, carried)
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]
+        carried = control.Carry(given[n_consts : n_consts + n_carry], _overwritten(step.body, inner[0], n_consts))
+        length, reverse = params["length"], params["reverse"]
+        return lambda body: control.scan(body, n_consts, n_carry, length, reverse, rows, carried)
 
     def _write_repeated(self, step: LoopStep, placement: Placement, cluster: Cluster) -> None:
         """A loop whose iterations are all inside of one kernel, which updates the carried values in their memory."""

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..codegen.kernel import Kernel
+from ..codegen.kernel import Kernel, KernelArg
 from ..codegen.scalar_math import definitions
 from ..config import config
 from ..errors import BackendError
@@ -48,6 +48,7 @@ class CompiledKernel:
     packed_llvm: bytes  # the disk cache keeps it too: machine code can run, but not be looked at
     payload: bytes = b""  # what the disk cache keeps
     held: Any = None  # what must live as long as `entry`
+    address: int = 0  # of the function that takes a table of arguments; none where numba compiled it
 
     launch_text = ""  # kernels of the CPU have ranges, not grids
 
@@ -134,7 +135,8 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
     symbol = _symbol(kernel, key)
     try:
         code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol))
-        entry = _entry().function(kernel, code, symbol)
+        address = machine_code.address(code, symbol)
+        entry = _entry().function(kernel.args, address)
     except UnsupportedSourceError as error:
         logger.debug("numba compiles %s: %s", kernel.name, error)
         return None
@@ -142,7 +144,8 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
         logger.warning("numba compiles %s, because LLVM did not take its text: %s", kernel.name, error)
         return None
     packed = zlib.compress(llvm.encode(), 1)
-    return CompiledKernel(kernel, entry, 0.0, False, packed, _OBJECT + _LENGTH.pack(len(code)) + code + packed)
+    payload = _OBJECT + _LENGTH.pack(len(code)) + code + packed
+    return CompiledKernel(kernel, entry, 0.0, False, packed, payload, address=address)
 
 
 def _symbol(kernel: Kernel, key: str) -> str:
@@ -150,6 +153,7 @@ def _symbol(kernel: Kernel, key: str) -> str:
 
 
 _entries: list[Any] = []  # the one entry of all kernels, once there is one
+_tape_machine: list[int] = []  # where the one machine of all tapes is, once it is loaded
 
 
 def _entry() -> Any:
@@ -159,13 +163,34 @@ def _entry() -> Any:
 
     with _guard:
         if not _entries:
-            key = hashlib.sha256(f"{_environment_key()}\n{ENTRY}".encode()).hexdigest()
-            code = read_payload(key, "entry")
-            if code is None:
-                code = machine_code.compile_assembly(ENTRY)[0]
-                write_payload(key, code, "entry")
-            _entries.append(machine_code.Entry.of(code))
+            _entries.append(machine_code.Entry.of(_own_code(ENTRY)))
         return _entries[0]
+
+
+def _own_code(text: str) -> bytes:
+    """The object code of a text that is the same for all programs."""
+    from . import machine_code
+
+    key = hashlib.sha256(f"{_environment_key()}\n{text}".encode()).hexdigest()
+    code = read_payload(key, "entry")
+    if code is None:
+        code = machine_code.compile_assembly(text)[0]
+        write_payload(key, code, "entry")
+    return code
+
+
+def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:
+    """The machine of `codegen.llvm_tape` as a function that takes `args`, as kernels do. RuntimeError where machine
+    code cannot be called."""
+    from ..codegen.llvm_tape import SYMBOL, machine
+    from . import machine_code
+
+    if not machine_code.is_possible():
+        raise RuntimeError("arrays are not laid out as object code reads them")
+    with _guard:
+        if not _tape_machine:
+            _tape_machine.append(machine_code.address(_own_code(machine()), SYMBOL))
+    return _entry().function(args, _tape_machine[0])
 
 
 def _through_numba(kernel: Kernel) -> CompiledKernel:
@@ -263,8 +288,9 @@ def _unpacked(kernel: Kernel, key: str, payload: bytes) -> CompiledKernel:
             raise RuntimeError("arrays are not laid out as object code reads them")
         begin = len(_OBJECT) + _LENGTH.size
         end = begin + _LENGTH.unpack(payload[len(_OBJECT) : begin])[0]
-        entry = _entry().function(kernel, payload[begin:end], _symbol(kernel, key))
-        return CompiledKernel(kernel, entry, 0.0, True, payload[end:])
+        address = machine_code.address(payload[begin:end], _symbol(kernel, key))
+        entry = _entry().function(kernel.args, address)
+        return CompiledKernel(kernel, entry, 0.0, True, payload[end:], address=address)
     if payload.startswith(_NUMBA):
         from . import numba_kernels
 

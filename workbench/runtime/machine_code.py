@@ -11,7 +11,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.kernel import Kernel
+from ..codegen.kernel import KernelArg
 from ..codegen.llvm_entry import (
     CONTENT,
     DATA,
@@ -180,8 +180,9 @@ def _engine() -> binding.ExecutionEngine:
     return binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine())
 
 
-def _address(code: bytes, symbol: str) -> int:
-    """Where the function `symbol` of an object code is, once it is loaded."""
+def address(code: bytes, symbol: str) -> int:
+    """Where the function `symbol` of an object code is, once it is loaded: a name that no other code has. RuntimeError
+    if it has none."""
     with _lock:
         if symbol not in _addresses:
             try:
@@ -195,10 +196,10 @@ def _loaded_by_llvm(code: bytes, symbol: str) -> int:
     engine = _engine()
     engine.add_object_file(_binding().ObjectFileRef.from_data(code))
     engine.finalize_object()
-    address = engine.get_function_address(symbol)
-    if not address:
+    found = engine.get_function_address(symbol)
+    if not found:
         raise RuntimeError(f"no function {symbol} in the object code")
-    return address
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +214,10 @@ class Entry:
         make: Any = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
-        return cls(_Method(b"kernel", _address(code, SYMBOL), METH_FASTCALL, None), make)
+        return cls(_Method(b"kernel", address(code, SYMBOL), METH_FASTCALL, None), make)
 
-    def function(self, kernel: Kernel, code: bytes, symbol: str) -> Callable[..., None]:
-        """`kernel`, whose object code has it as `symbol`, a name that no other code has. RuntimeError if it has not."""
-        about = descriptor(kernel, _address(code, symbol))
+    def function(self, args: Sequence[KernelArg], at: int) -> Callable[..., None]:
+        """The kernel at the address `at`, which takes `args`."""
+        about = descriptor(args, at)
         # What the function's `self` holds lives as long as the function: the description of the method, too.
         return self.make(ctypes.byref(self.method), (np.ndarray, about, self.method), None)

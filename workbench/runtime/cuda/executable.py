@@ -38,8 +38,9 @@ from ...ir import Atom, Equation, Literal, Var
 from ...primitives.lowering import LibraryCall
 from ..arguments import as_array
 from ..devices import device_name
-from ..executable import TimelineEntry, plan_kernels
+from ..executable import plan_kernels
 from ..log import logger
+from ..timelines import TimelineEntry
 from ..views import view_of
 from .kernels import DeviceKernel
 from .memory import Crossing, Memory

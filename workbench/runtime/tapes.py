@@ -1,0 +1,522 @@
+"""Tapes: a loop of a plan as instructions for the machine of `codegen.llvm_tape`.
+
+The body's plan is walked once, as the driver's text is written (`executable`), with the same decisions about memory:
+what takes over which block, what a loop or branch is given, what must be copied. Here each decision becomes an
+instruction. Blocks come from pools, one for each size, and go back after their last use, so that they stay in cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..codegen.kernel import Kernel, KernelArg
+from ..codegen.llvm_entry import is_strided
+from ..codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES
+from ..fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
+from ..ir import Atom, Aval, Equation, Literal, Var
+from ..primitives.contractions import dot_general_p, matrix_form
+from . import blas
+from .kernels import CompiledKernel
+from .placement import Placement
+from .products import SMALL
+from .views import view_of
+
+ALIGNMENT = 64
+# Beyond, what Python costs is nothing beside the arrays, which need not lie in memory twice.
+MOST_BYTES = 1 << 24
+
+
+class NotNativeError(Exception):
+    """A loop that stays with Python, and why."""
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Memory whose address is in the word `slot`. size: of its pool; None if somebody else owns it."""
+
+    slot: int
+    size: int | None = None
+    members: list[Var] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """Where a value is. array: one of its shape, dtype and strides, over no memory that may be touched."""
+
+    block: Block
+    offset: int
+    array: np.ndarray
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the value is all of a block of its own pool, in order."""
+        fits = self.block.size is not None and self.block.size == _rounded(self.array.nbytes)
+        return fits and self.offset == 0 and self.array.flags.c_contiguous
+
+
+def outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """An array of this type in C order, over no memory that may be touched."""
+    strides = [dtype.itemsize] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
+    return as_strided(np.empty(1, dtype), tuple(shape), tuple(strides))
+
+
+def _rounded(n_bytes: int) -> int:
+    return max(ALIGNMENT, -(-n_bytes // ALIGNMENT) * ALIGNMENT)
+
+
+class Tape:
+    """Instructions, and the words that they work on. The first instruction jumps to the preparations at the end, which
+    are known when everything else is written."""
+
+    def __init__(self) -> None:
+        self.words = [0] * N_RESERVED
+        self.code: list[int] = []
+        self.pools: dict[int, list[int]] = {}  # size -> the pool's word, how many blocks it needs
+        self.fixed: list[tuple[int, int]] = []  # words that hold the address of memory of their own, and its size
+        self.kept: list[np.ndarray] = []
+        self.steps: dict[str, int] = {}  # timed steps -> the word of their total
+        self.emit("jump", 0)
+
+    def word(self, value: int = 0) -> int:
+        self.words.append(value)
+        return len(self.words) - 1
+
+    def emit(self, name: str, *operands: int) -> int:
+        """Append an instruction; where it begins."""
+        assert len(operands) == N_OPERANDS[name], name
+        self.code += [OPCODES[name], *operands]
+        return len(self.code) - 1 - len(operands)
+
+    def land(self, *jumps: int) -> None:
+        """Let these instructions, whose last operand is where they go, come here."""
+        for at in jumps:
+            (name,) = (n for n, code in OPCODES.items() if code == self.code[at])
+            self.code[at + N_OPERANDS[name]] = len(self.code)
+
+    def new(self, n_bytes: int) -> Block:
+        """Take a block. Each place that takes blocks has at most one in use, or carried on in a loop, at any time."""
+        size = _rounded(n_bytes)
+        if size not in self.pools:
+            self.pools[size] = [self.word(), 0]
+        self.pools[size][1] += 1
+        block = Block(self.word(), size)
+        self.emit("take", block.slot, self.pools[size][0])
+        return block
+
+    def free(self, block: Block) -> None:
+        assert block.size is not None
+        self.emit("give", block.slot, self.pools[block.size][0])
+
+    def own(self, n_bytes: int) -> int:
+        """A word with the address of memory that nothing else uses."""
+        slot = self.word()
+        self.fixed.append((slot, _rounded(n_bytes)))
+        return slot
+
+    def constant(self, value: np.ndarray) -> Place:
+        value = np.asarray(value)
+        if not value.flags.c_contiguous:
+            raise NotNativeError("a constant is not in C order")
+        self.kept.append(value)
+        block = Block(self.word(value.__array_interface__["data"][0]))
+        return Place(block, 0, outline(value.shape, value.dtype))
+
+    def copy(self, target: int, source: Place) -> None:
+        if not source.array.flags.c_contiguous:
+            raise NotNativeError("a part of an array is copied")
+        if not source.array.nbytes:
+            return
+        slot = source.block.slot
+        if source.offset:
+            slot = self.word()
+            self.emit("move", slot, source.block.slot, source.offset)
+        self.emit("copy", target, slot, source.array.nbytes)
+
+    def moved(self, place: Place) -> int:
+        """The word with the address of a value."""
+        if not place.offset:
+            return place.block.slot
+        slot = self.word()
+        self.emit("move", slot, place.block.slot, place.offset)
+        return slot
+
+    @property
+    def n_bytes(self) -> int:
+        pooled = sum(size * n for size, (_, n) in self.pools.items())
+        return pooled + sum(size for _, size in self.fixed) + ALIGNMENT
+
+    def prepare(self, memory: int, arguments: Iterable[tuple[int, int]]) -> None:
+        """End the tape: memory: which argument of the machine is as many bytes as `n_bytes` says; arguments: (word,
+        number) for each address that a word gets beforehand."""
+        self.emit("stop")
+        self.land(0)
+        for slot, number in arguments:
+            self.emit("argument", slot, number)
+        base = self.word()
+        self.emit("argument", base, memory)
+        self.emit("align", base)
+        for slot, size in self.fixed:
+            self.emit("move", slot, base, 0)
+            self.emit("add", base, size)
+        for size, (pool, n) in self.pools.items():
+            self.emit("pool", pool, base, size, n)
+            self.emit("add", base, size * n)
+        self.emit("jump", N_OPERANDS["jump"] + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What all plans of a tape share: compiled kernels and their finishers, by step; the threads that kernels may have;
+    and whether steps are timed."""
+
+    compiled: Mapping[str, CompiledKernel]
+    finishers: Mapping[str, CompiledKernel]
+    n_threads: int
+    timed: bool
+
+
+def write_loop(
+    tape: Tape, code: Code, step: LoopStep, placements: Sequence[Placement], operands: Sequence[Place],
+    given: Sequence[bool], stacks: Sequence[Place] | None = None,
+) -> list[Place]:  # fmt: skip
+    """The instructions of a loop: where its results are, in blocks that belong to who asked for it. given: the operands
+    whose blocks the loop may keep. stacks: where the rows of a scan are put, if not in new blocks. NotNativeError if
+    something of it takes Python."""
+    params = step.eqn.params
+    if step.condition is not None:
+        n_cond, n_consts = params["cond_nconsts"], params["body_nconsts"]
+        n_carry = len(step.eqn.outvars)
+    else:
+        n_cond, n_consts, n_carry = 0, params["num_consts"], params["num_carry"]
+    first = n_cond + n_consts
+    consts, rows = operands[n_cond:first], operands[first + n_carry :]
+    carry: list[Place] = []
+    for operand, is_given in zip(operands[first : first + n_carry], given[first : first + n_carry], strict=True):
+        if is_given and operand.is_whole:
+            block = Block(tape.word(), operand.block.size)
+            tape.emit("move", block.slot, operand.block.slot, 0)
+        else:
+            block = tape.new(operand.array.nbytes)
+            tape.copy(block.slot, operand)
+            if is_given and operand.block.size is not None:
+                tape.free(operand.block)
+        carry.append(Place(block, 0, outline(operand.array.shape, operand.array.dtype)))
+    if step.condition is not None:
+        head = len(tape.code)
+        lent = [Place(Block(p.block.slot), 0, p.array) for p in carry]
+        (holds,) = _PlanWriter(tape, code, step.condition, placements[0], [*operands[:n_cond], *lent]).write()
+        flag = tape.word()
+        tape.emit("read1", flag, holds.block.slot)
+        tape.free(holds.block)
+        end = tape.emit("jump_if", flag, 0, 0)
+        _write_body(tape, code, step.body, placements[1], consts, carry, [])
+        tape.emit("again", head)
+        tape.land(end)
+        return carry
+    length, repeated = params["length"], placements[0].repeated
+    if repeated is not None:
+        _write_repeated(tape, code, step.body, placements[0], [*consts, *carry], repeated)
+        return carry
+    avals = params["jaxpr"].out_avals[n_carry:]
+    if stacks is None:
+        stacks = [_new_place(tape, Aval((length, *a.shape), a.dtype)) for a in avals]
+    counter, by = tape.word(), -1 if params["reverse"] else 1
+    tape.emit("set", counter, length - 1 if params["reverse"] else 0)
+    head = len(tape.code)
+    end = tape.emit("jump_if", counter, -1 if params["reverse"] else length, 0)
+    parts = [_row(tape, row, counter) for row in rows]
+    results = _write_body(tape, code, step.body, placements[0], consts, carry, parts)
+    for stack, result in zip(stacks, results, strict=True):
+        if result.array.nbytes:
+            tape.copy(_row(tape, stack, counter).block.slot, result)
+        tape.free(result.block)
+    tape.emit("add", counter, by)
+    tape.emit("again", head)
+    tape.land(end)
+    return [*carry, *stacks]
+
+
+def _new_place(tape: Tape, aval: Aval) -> Place:
+    return Place(tape.new(aval.nbytes), 0, outline(aval.shape, aval.dtype))
+
+
+def _row(tape: Tape, place: Place, counter: int) -> Place:
+    if not place.array.flags.c_contiguous:
+        raise NotNativeError("rows of an array that is not in C order")
+    row = outline(place.array.shape[1:], place.array.dtype)
+    slot = tape.word()
+    tape.emit("row", slot, tape.moved(place), counter, row.nbytes)
+    return Place(Block(slot), 0, row)
+
+
+def _write_body(
+    tape: Tape, code: Code, plan: Plan, placement: Placement, consts: Sequence[Place], carry: Sequence[Place],
+    rows: Sequence[Place],
+) -> list[Place]:  # fmt: skip
+    """One iteration; the results that are not carried."""
+    inputs = [*map(_lent, consts), *carry, *rows]
+    results = _PlanWriter(tape, code, plan, placement, inputs).write()
+    # What lies in a block that was carried here is read before the word gets another block.
+    written = {p.block.slot for p, r in zip(carry, results, strict=False) if p.block.slot != r.block.slot}
+    moved: list[Place] = []
+    for k, result in enumerate(results):
+        stays = k < len(carry) and result.block.slot == carry[k].block.slot
+        if result.block.slot in written and not stays:
+            block = Block(tape.word(), result.block.size)
+            tape.emit("move", block.slot, result.block.slot, 0)
+            result = Place(block, 0, result.array)
+        moved.append(result)
+    for place, result in zip(carry, moved, strict=False):
+        if place.block.slot != result.block.slot:
+            tape.emit("move", place.block.slot, result.block.slot, 0)
+    return moved[len(carry) :]
+
+
+def _lent(place: Place) -> Place:
+    return Place(Block(place.block.slot), place.offset, place.array)
+
+
+def _write_repeated(
+    tape: Tape, code: Code, plan: Plan, placement: Placement, inputs: Sequence[Place], cluster: Cluster
+) -> None:
+    """A loop whose iterations are all inside of one kernel."""
+    writer = _PlanWriter(tape, code, plan, placement, inputs)
+    kernel = placement[cluster.id]
+    writer.places.update({out: writer.places[base] for out, base in kernel.takes.items()})
+    writer.launch(code.compiled[cluster.id], kernel, {})
+    writer.mark(cluster.id)
+
+
+class _PlanWriter:
+    """Writes what a plan does in one run. inputs: those in blocks with a pool belong to the plan."""
+
+    def __init__(self, tape: Tape, code: Code, plan: Plan, placement: Placement, inputs: Sequence[Place]):
+        self.tape, self.code, self.plan, self.placement = tape, code, plan, placement
+        self.places: dict[Var, Place] = {}
+        self.owned: list[Block] = []
+        jaxpr = plan.jaxpr
+        for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            self.places[var] = tape.constant(value)
+        for var, place in zip(jaxpr.invars, inputs, strict=True):
+            block = Block(place.block.slot, place.block.size, [var])
+            self.places[var] = Place(block, place.offset, place.array)
+            if block.size is not None:
+                self.owned.append(block)
+        self.last: dict[Var, float] = {}
+        for position, step in enumerate(plan.steps):
+            taken = [placement.takes[v] for v in step_outputs(step) if v in placement.takes]
+            self.last.update(dict.fromkeys((*step_inputs(step), *step_outputs(step), *taken), position))
+        self.last.update({v: float("inf") for v in plan.outvars if isinstance(v, Var)})
+
+    def write(self) -> list[Place]:
+        """The steps; where the results are, each in a block of its own."""
+        for position, step in enumerate(self.plan.steps):
+            self.step(step)
+            for block in [b for b in self.owned if all(self.last.get(v, -1) <= position for v in b.members)]:
+                self.owned.remove(block)
+                self.tape.free(block)
+        results: list[Place] = []
+        for k, atom in enumerate(self.plan.outvars):
+            place = self.place(atom)
+            if k in self.placement.copied or place.block not in self.owned or not place.is_whole:
+                results.append(self.copied(place))
+            else:
+                self.owned.remove(place.block)
+                results.append(place)
+        for block in self.owned:
+            self.tape.free(block)
+        return results
+
+    def copied(self, place: Place) -> Place:
+        block = self.tape.new(place.array.nbytes)
+        self.tape.copy(block.slot, place)
+        return Place(block, 0, outline(place.array.shape, place.array.dtype))
+
+    def place(self, atom: Atom) -> Place:
+        if isinstance(atom, Literal):
+            return self.tape.constant(np.asarray(atom.val, atom.aval.dtype))
+        return self.places[atom]
+
+    def put(self, var: Var, place: Place) -> None:
+        self.places[var] = place
+        place.block.members.append(var)
+
+    def new(self, var: Var) -> Place:
+        place = _new_place(self.tape, var.aval)
+        self.owned.append(place.block)
+        self.put(var, place)
+        return place
+
+    def step(self, step: Step) -> None:
+        match step:
+            case Cluster():
+                self.cluster(step)
+            case ViewStep():
+                self.view(step.eqn)
+            case LibraryStep(eqn=eqn) if eqn.primitive is dot_general_p:
+                self.product(eqn)
+            case BranchStep():
+                self.branch(step)
+            case LoopStep():
+                self.loop(step)
+            case _:
+                raise NotNativeError(f"{step.eqn.primitive.name} is a call of NumPy")
+        self.mark(step.id)
+
+    def mark(self, step: str) -> None:
+        if self.code.timed:
+            steps = self.tape.steps
+            if step not in steps:
+                steps[step] = self.tape.word()
+                self.tape.word()
+            self.tape.emit("mark", steps[step])
+
+    # ---- kernels ----
+
+    def cluster(self, step: Cluster) -> None:
+        kernel, tape = self.placement[step.id], self.tape
+        for arg in (a for k in (kernel, kernel.finish) if k for a in k.args):
+            if arg.kind == "update":
+                raise NotNativeError(f"{step.id} puts elements into an array that it reads")
+            if arg.kind == "out" and arg.var is not None and arg.var not in self.places:
+                self.result(step, kernel, arg.var)
+        scratch = {
+            arg.name: tape.own(int(np.prod(arg.shape, dtype=np.int64)) * np.dtype(arg.dtype).itemsize)
+            for arg in kernel.args
+            if arg.kind == "scratch"
+        }
+        self.launch(self.code.compiled[step.id], kernel, scratch)
+        if kernel.finish is not None:
+            self.launch(self.code.finishers[step.id], kernel.finish, scratch)
+
+    def result(self, step: Cluster, kernel: Kernel, var: Var) -> None:
+        taken = self.placement.takes.get(var)
+        if taken is None:
+            place = self.new(var)
+        else:
+            place = self.places[taken]
+            self.put(var, place)
+        base = step.stores.get(var)
+        if base is not None and var not in kernel.takes:
+            if not place.array.flags.c_contiguous:
+                raise NotNativeError(f"{step.id} writes into a part of an array")
+            self.tape.copy(self.tape.moved(place), self.places[base])
+
+    def launch(self, compiled: CompiledKernel, kernel: Kernel, scratch: Mapping[str, int]) -> None:
+        if not compiled.address:
+            raise NotNativeError(f"numba compiled {kernel.name}")
+        if kernel.extent >= 2 * kernel.grain and self.code.n_threads > 1:
+            raise NotNativeError(f"{kernel.id} is large enough for several threads")
+        if not kernel.extent:
+            return
+        tape, table, later = self.tape, len(self.tape.words), []
+        for arg in kernel.args:
+            if arg.kind == "size":
+                tape.word(arg.value)
+                continue
+            array, slot, offset = self.argument(arg, scratch)
+            later.append((tape.word(), slot, offset))
+            for length in array.shape:
+                tape.word(length)
+            if is_strided(arg):
+                for stride in array.strides:
+                    tape.word(stride)
+            elif not array.flags.c_contiguous:
+                raise NotNativeError(f"{kernel.id} reads an array that is not in C order")
+        for target, slot, offset in later:
+            tape.emit("move", target, slot, offset)
+        tape.emit("call", tape.word(compiled.address), table, kernel.extent)
+
+    def argument(self, arg: KernelArg, scratch: Mapping[str, int]) -> tuple[np.ndarray, int, int]:
+        if arg.kind == "scratch":
+            return outline(arg.shape, np.dtype(arg.dtype)), scratch[arg.name], 0
+        assert arg.var is not None
+        place = self.places[arg.var]
+        return place.array, place.block.slot, place.offset
+
+    # ---- views and products ----
+
+    def view(self, eqn: Equation) -> None:
+        place, function = self.place(eqn.invars[0]), view_of(eqn.primitive.name)
+        if function is None or (eqn.primitive.name in ("reshape", "squeeze") and not place.array.flags.c_contiguous):
+            raise NotNativeError(f"{eqn.primitive.name} of an array that is not in C order")
+        array = function(place.array, **eqn.params)
+        offset = array.__array_interface__["data"][0] - place.array.__array_interface__["data"][0]
+        self.put(eqn.outvars[0], Place(place.block, place.offset + (offset if array.size else 0), array))
+
+    def product(self, eqn: Equation) -> None:
+        x, y = map(self.place, eqn.invars)
+        out = eqn.outvars[0]
+        form = matrix_form(x.array.shape, y.array.shape, eqn.params["dimension_numbers"])
+        left, right = x.array.transpose(form.left_axes), y.array.transpose(form.right_axes)
+        if left.shape != form.left_shape or right.shape != form.right_shape or out.aval.dtype != x.array.dtype:
+            raise NotNativeError("a product of joined axes")
+        if x.block is y.block:
+            raise NotNativeError("a product of an array with itself")  # NumPy has another routine for some of these
+        if form.left_shape[-1] * out.aval.size > SMALL:
+            raise NotNativeError("a product that is large enough for several threads")
+        call = blas.call_of(left, right)
+        address = blas.routine(call[0]) if call is not None else None
+        if call is None or address is None:
+            raise NotNativeError("a product for which NumPy calls no routine of BLAS that can be told")
+        addresses = {"left": self.tape.moved(x), "right": self.tape.moved(y), "out": self.new(out).block.slot}
+        numbers = [addresses[a] if isinstance(a, str) else a for a in call[1]]
+        self.tape.emit(call[0], self.tape.word(address), *numbers)
+
+    # ---- loops and branches ----
+
+    def handed(self, step: BranchStep | LoopStep) -> tuple[list[Place], tuple[bool, ...]]:
+        """The operands of a step, and which of them are given up to it; their blocks are no longer this plan's."""
+        given = self.placement.given[step.id]
+        operands = []
+        for atom, is_given in zip(step.eqn.invars, given, strict=True):
+            place = self.place(atom)
+            if is_given:
+                if place.block not in self.owned or not place.is_whole:
+                    raise NotNativeError(f"{step.id} is given a part of an array")
+                self.owned.remove(place.block)
+            else:
+                place = _lent(place)
+            operands.append(place)
+        return operands, given
+
+    def loop(self, step: LoopStep) -> None:
+        operands, given = self.handed(step)
+        results = write_loop(self.tape, self.code, step, self.placement.inner[step.id], operands, given)
+        self.receive(step.eqn.outvars, results)
+
+    def receive(self, outvars: Sequence[Var], results: Sequence[Place]) -> None:
+        for var, result in zip(outvars, results, strict=True):
+            block = Block(result.block.slot, result.block.size)
+            self.owned.append(block)
+            self.put(var, Place(block, 0, result.array))
+
+    def branch(self, step: BranchStep) -> None:
+        tape, (index, *_) = self.tape, step.eqn.invars
+        (chosen, *operands), _ = self.handed(step)
+        which = tape.word()
+        if index.aval.dtype.itemsize not in (1, 4, 8) or index.aval.dtype == np.int8:
+            raise NotNativeError(f"a branch chosen by {index.aval.dtype}")
+        tape.emit(f"read{index.aval.dtype.itemsize}", which, tape.moved(chosen))
+        slots = [tape.word() for _ in step.eqn.outvars]
+        ends: list[int] = []
+        results: list[Place] = []
+        for k, (plan, placement) in enumerate(zip(step.plans, self.placement.inner[step.id], strict=True)):
+            here = tape.emit("jump_if", which, k, 0)
+            other = tape.emit("jump", 0)
+            tape.land(here)
+            results = _PlanWriter(tape, self.code, plan, placement, operands).write()
+            for slot, result in zip(slots, results, strict=True):
+                tape.emit("move", slot, result.block.slot, 0)
+            ends.append(tape.emit("jump", 0))
+            tape.land(other)
+        tape.emit("take", which, tape.word())  # of no pool: an index without a branch stops the machine
+        tape.land(*ends)
+        moved = [Place(Block(s, r.block.size), 0, r.array) for s, r in zip(slots, results, strict=True)]
+        self.receive(step.eqn.outvars, moved)
