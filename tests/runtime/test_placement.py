@@ -453,3 +453,17 @@ def test_kernels_in_loops_are_timed(rng):
     assert times["W0"][0] <= times["W0_K0"][0] and times["W0_K0"][1] <= times["W0"][1]
     (launch_ms,) = compilation.kernel_infos["W0_K0"].runs_ms
     assert launch_ms == pytest.approx(times["W0_K0"][1] / 5)
+
+
+def test_memory_that_a_loop_was_given_is_not_taken_again():
+    """Its result may lie there."""
+
+    def function(x):
+        def body(i, c):
+            inner = lax.fori_loop(0, i % 3, lambda j, v: v * 0.5 + np.sum(v) + j, c)
+            return inner[::-1] * 0.5
+
+        return lax.fori_loop(0, 6, body, x)
+
+    x = np.arange(7.0)
+    np.testing.assert_allclose(wb.jit(function)(x), function(x), rtol=1e-13)

@@ -56,7 +56,8 @@ def build_report(compilation: Any) -> CompileReport:
     timeline = _timeline(compilation)
     step_ms = _step_times(timeline, compilation.kernel_infos)
     decisions = merged_and_refused(plan, ids)
-    graph = plan_graph(plan, ids, _input_names(compilation), compilation.outputs, compilation.kernels)
+    native = getattr(compilation.executable, "native", None)  # other devices have none
+    graph = plan_graph(plan, ids, _input_names(compilation), compilation.outputs, compilation.kernels, native)
     fallbacks = [fallback_row(each, spans) for each in compilation.fallbacks]
     fallbacks += [_numpy_step(step, spans, step_ms) for step in plan.steps if _falls_back(step)]
     fallbacks.sort(key=lambda f: -(f.cost_ms or 0.0))

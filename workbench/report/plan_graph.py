@@ -76,9 +76,10 @@ def plan_graph(
     input_names: Mapping[Var, str],
     outputs: Sequence[tuple[str, Atom]],
     kernels: Mapping[str, Kernel],
+    native: Mapping[str, str] | None = None,
 ) -> Graph:
     """Inputs that are read, the steps, and the results, with what flows between them. Views are no steps of their own:
-    no data moves, so an edge leads through them."""
+    no data moves, so an edge leads through them. native: for loops, why Python runs their iterations, or ""."""
     names = _unique_names(input_names)
     home: dict[Var, str] = {var: f"in:{name}" for var, name in names.items()}
     behind: dict[Var, Var] = {}  # a view -> what it is a view of
@@ -102,6 +103,9 @@ def plan_graph(
         reads = list(dict.fromkeys(step_inputs(step)))
         node = _step_node(step, ids, kernels)
         node.inputs = [_value(var, names.get(var, "")) for var in reads]
+        if native is not None and step.id in native:
+            why = native[step.id]
+            node.reason = f"Python runs each iteration: {why}" if why else "runs natively: no Python in its iterations"
         steps.append(node)
         for var in reads:
             origin = source(var)

@@ -338,9 +338,10 @@ class _Placer:
             placements.append(inner)
             self.result.update(inner)
         self.result.inner[step.id] = tuple(placements)
-        for k, is_given in enumerate(given):
-            if is_given and roots[k] in self.given:
-                self.result.overwritten.add(roots[k])  # type: ignore[arg-type]  # a variable
+        for root in (root for root, is_given in zip(roots, given, strict=True) if is_given and root is not None):
+            self.pinned.add(root)  # the step's results may lie there now
+            if root in self.given:
+                self.result.overwritten.add(root)
 
     def _gives_up(self, var: Var, position: int, eqn: Equation) -> bool:
         """Whether a loop or branch may change the memory of its operand `var`. An argument's is not given up: its parts

@@ -1,0 +1,307 @@
+"""Loops without Python: the bits of the loops that Python runs, and NumPy's values, for every form of body."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import lax
+from workbench.report import build_report
+from workbench.runtime import blas, executable, native_loops
+from workbench.runtime.tapes import NotNativeError
+
+RNG = np.random.default_rng(7)
+A = RNG.normal(size=(7, 7))
+X = RNG.normal(size=7)
+
+
+def refuse(*args, **kwargs):
+    raise NotNativeError("the test says so")
+
+
+def outcomes(function, *args):
+    """What the function gives as it is, natively, and with Python in the loop; the arguments are left alone."""
+    before = [np.array(a) for a in args]
+    native = wb.jit(function)
+    found = native(*args)
+    (compilation,) = native.compilations
+    assert not any(compilation.executable.native.values())
+    again = native(*args)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executable, "NativeLoop", refuse)
+        driven = wb.jit(function)
+        in_python = driven(*args)
+        assert all(driven.compilations[0].executable.native.values())
+        assert driven.compilations[0].executable.native.keys() >= compilation.executable.native.keys()
+    for a, b in zip(args, before, strict=True):
+        np.testing.assert_array_equal(a, b)
+    leaves = [[np.asarray(x) for x in (r if isinstance(r, tuple) else (r,))] for r in (found, again, in_python)]
+    for a, b, c in zip(*leaves, strict=True):
+        assert a.dtype == c.dtype and a.shape == c.shape
+        assert a.tobytes() == b.tobytes() == c.tobytes()
+    arrays = [a for a in leaves[0] if a.nbytes]
+    assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in (*arrays[:i], *args) if b is not a)
+    return leaves[0], [np.asarray(x) for x in function(*args)] if isinstance(found, tuple) else [function(*args)]
+
+
+def check(function, *args, rtol=1e-12):
+    for found, expected in zip(*outcomes(function, *args), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-300)
+        assert found.dtype == np.asarray(expected).dtype
+
+
+def power(a, v):
+    def body(c):
+        i, v, value, _ = c
+        w = a @ v
+        new = np.sqrt(np.sum(w * w))
+        return i + 1, w / new, new, np.abs(new - value)
+
+    return lax.while_loop(lambda c: (c[0] < 300) & (c[3] > 1e-10), body, (0, v, 0.0, 1.0))
+
+
+def fibonacci(x):
+    return lax.fori_loop(0, 11, lambda i, c: (c[1], c[0] + np.max(c[1]) * 0.5, c[0]), (x, x * 2.0, x + 1.0))
+
+
+def doubled_carry(x):
+    return lax.fori_loop(0, 5, lambda i, c: (c[1] + np.sum(c[0]), c[1], c[2]), (x, x, x))
+
+
+def rows(x):
+    last, (carried, differences) = lax.scan(
+        lambda c, r: (c * 0.5 + np.sum(r), (c, r - c)), np.float64(0.0), x.reshape(7, 1)
+    )
+    return last, carried, differences
+
+
+def rows_in_reverse(x):
+    return lax.scan(lambda c, r: (c * 0.5 + r, c), np.float64(0.0), x, reverse=True)
+
+
+def nested(a, x):
+    def inner(j, c):
+        return c + np.sum(c) * 1e-3 + j
+
+    def body(c):
+        i, v, w = c
+        u = lax.fori_loop(0, 4, inner, v @ a)
+        return i + 1, u / np.max(np.abs(u)), w + v
+
+    return lax.while_loop(lambda c: c[0] < 9, body, (0, x, x * 0.0))
+
+
+def nested_of_any_length(a, x):
+    def body(i, c):
+        return lax.fori_loop(0, i, lambda j, v: v * 0.5 + np.sum(v) + j, c) @ a / 9.0
+
+    return (lax.fori_loop(0, 6, body, x),)
+
+
+def branches(x):
+    def body(i, c):
+        v = lax.cond(np.sum(c) > 0, lambda c: c - np.max(c), lambda c: c + np.sum(np.abs(c)) / 5, c)
+        return lax.switch(i % 3, [lambda v: v * 1.5, lambda v: v, lambda v: v[::-1] + 0.0], v)
+
+    return (lax.fori_loop(0, 20, body, x),)
+
+
+def branch_hands_on(x):
+    def body(i, c):
+        a, b = c
+        return lax.cond(np.sum(a) > i, lambda a, b: (b, a), lambda a, b: (a + 1.0, a), a, b * 0.5)
+
+    return lax.fori_loop(0, 15, body, (x, x + 3.0))
+
+
+def updates(a, x):
+    def body(i, y):
+        y = y.copy()
+        y[1:-1] = 0.5 * (y[:-2] + y[2:])
+        y[0] = np.sum(a @ y) * 0.1
+        return y
+
+    return (lax.fori_loop(0, 30, body, x),)
+
+
+def products(a, x):
+    def body(i, c):
+        m, v, s = c
+        m = (m @ a) * 0.25
+        w = a.T @ v
+        return m - m.T @ a * 0.5, w / (1.0 + w @ v * (w @ v)) + v @ a, s + v @ w
+
+    return lax.fori_loop(0, 8, body, (a * 0.5, x, x[0] * 0.0))
+
+
+LOOPS = [
+    (power, A @ A.T, X), (fibonacci, X), (doubled_carry, X), (rows, X), (rows_in_reverse, X), (nested, A, X),
+    (nested_of_any_length, A, X), (branches, X), (branch_hands_on, X), (updates, A, X),
+    (products, A, X),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("function", "args"), [(f, args) for f, *args in LOOPS], ids=lambda f: getattr(f, "__name__", "")
+)
+def test_loops_give_the_same_bits(function, args):
+    check(function, *args, rtol=1e-9)
+    compiled = wb.jit(function)
+    compiled(*args)
+    assert compiled.compilations[0].executable.native, "no loop of it was tried"
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (0, 4), (1, 1), (5, 1, 3)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i1", "u2", "i4", "u8", "bool"])
+def test_shapes_and_dtypes(shape, dtype):
+    x = (RNG.normal(size=shape) * 9).astype(dtype)
+
+    def function(x):
+        def body(i, c):
+            a, b = c
+            a, b = a + b, a
+            return a * b, np.where(np.sum(np.abs(b)) > 2, b, a) if a.dtype.kind != "c" else b + np.sum(a)
+
+        return lax.fori_loop(0, 6, body, (x, x))
+
+    with np.errstate(all="ignore"):
+        check(function, x, rtol=1e-4 if dtype in ("f4", "c8") else 1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((30, 40), (40,)),
+        ((40,), (40, 30)),
+        ((50,), (50,)),
+        ((1, 60), (60, 30)),
+        ((60, 50), (50, 70)),
+        ((200, 300), (300,)),
+    ],
+)
+@pytest.mark.parametrize("turned", [(), (0,), (1,)])
+def test_products_are_numpys_bits(dtype, left, right, turned):
+    """Also where operands are transposed, hold zeros of both signs, infinities and NaN."""
+    pair = []
+    for k, shape in enumerate((left, right)):
+        x = RNG.normal(size=shape) + (1j * RNG.normal(size=shape) if dtype[0] == "c" else 0)
+        x = np.array(x, dtype)
+        x.flat[:: 3 + k] = -0.0
+        pair.append(np.ascontiguousarray(x.T) if k in turned else x)
+
+    def function(x, y):
+        def body(i, c):
+            x, y, _ = c
+            x_, y_ = (a.T if k in turned else a for k, a in enumerate((x, y)))
+            return x + 1, y * 2, x_ @ y_
+
+        return lax.fori_loop(0, 3, body, (x, y, np.zeros(shape, dtype)))[2]
+
+    shape = (np.zeros(left) @ np.zeros(right)).shape
+    (found,), (expected,) = outcomes(function, *pair)
+    assert found.tobytes() == np.asarray(expected).tobytes()
+    pair[0].flat[1], pair[1].flat[-1] = np.inf, np.nan
+    with np.errstate(all="ignore"):
+        (found,), (expected,) = outcomes(function, *pair)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 129, 5000])
+def test_loops_that_pause_after_each_iteration_go_on(n, monkeypatch):
+    monkeypatch.setattr(native_loops, "FIRST_JUMPS", 1)
+    monkeypatch.setattr(native_loops.NativeLoop, "_pace", lambda *args: None)
+
+    def function(x, n):
+        def body(c):
+            i, v = c
+            return i + 1, lax.fori_loop(0, i % 3, lambda j, v: v * 0.9 + np.sum(v) * 0.01, v)
+
+        return lax.while_loop(lambda c: c[0] < n, body, (0, x))
+
+    check(function, X, np.int64(n), rtol=1e-9)
+
+
+def test_an_interrupt_ends_a_long_loop():
+    @wb.jit
+    def function(x, n):
+        return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 0.5 + np.sum(c[1])), (0, x))
+
+    short = function(X, np.int64(3))
+    assert not any(function.compilations[0].executable.native.values())
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        function(X, np.int64(1 << 50))
+    timer.join()
+    np.testing.assert_array_equal(function(X, np.int64(3))[1], short[1])
+
+
+def test_calls_from_several_threads_at_once():
+    function = wb.jit(power)
+    inputs = [(A @ A.T, RNG.normal(size=7)) for _ in range(4)]
+    expected = [function(*args)[1] for args in inputs]
+    found: dict[int, list] = {}
+
+    def work(k):
+        found[k] = [function(*inputs[k])[1] for _ in range(30)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, results in found.items():
+        assert all(r.tobytes() == expected[k].tobytes() for r in results)
+
+
+def test_operands_in_another_order_and_carried_views():
+    def function(a, x):
+        return lax.fori_loop(0, 9, lambda i, c: (c[0][::-1] + np.max(c[1]), a @ c[1] / 4), (x, x * 2))
+
+    check(function, np.asfortranarray(A @ A.T), X, rtol=1e-9)
+    check(function, (A @ A.T)[::-1, ::-1], X[::-1], rtol=1e-9)
+
+
+def test_errors_in_a_body_are_numpys():
+    def function(x, k):
+        for i in range(50):
+            x = x * 0.5 + x[k * i]
+        return x
+
+    compiled = wb.jit(function)
+    np.testing.assert_allclose(compiled(np.ones(60), np.int64(1)), function(np.ones(60), 1), rtol=1e-12)
+    with pytest.raises(IndexError) as raised:
+        compiled(np.ones(60), np.int64(2))
+    with pytest.raises(IndexError) as expected:
+        function(np.ones(60), 2)
+    assert str(raised.value) == str(expected.value)
+
+
+def test_without_blas_products_are_numpys_calls(monkeypatch):
+    monkeypatch.setattr(blas, "routine", lambda name: None)
+    compiled = wb.jit(power)
+    found = compiled(A @ A.T, X)
+    assert "BLAS" in "".join(compiled.compilations[0].executable.native.values())
+    np.testing.assert_allclose(found[1], power(A @ A.T, X)[1], rtol=1e-9)
+
+
+def test_every_step_inside_is_timed_and_the_report_says_how_the_loop_runs():
+    function = wb.jit(nested)
+    function(A, X)
+    (compilation,) = function.compilations
+    timeline: list = []
+    results = compilation.executable.profile(timeline, A, X)
+    np.testing.assert_array_equal(results[1], function(A, X)[1])
+    counts = {step: (seconds, *n) for step, _, seconds, *n in timeline}
+    (loop,) = [step.id for step in compilation.plan.steps if step.id in compilation.executable.native]
+    bodies = [n for step, (_, *n) in counts.items() if step.startswith(f"{loop}_")]
+    assert [9] in bodies and any(n in ([36], [9 * 4]) for n in bodies)
+    inside = [s for step, (s, *_) in counts.items() if step.startswith(f"{loop}_") and step.count("_") == 1]
+    assert 0 < sum(inside) <= counts[loop][0] * 1.01
+    nodes = {node.id: node for node in build_report(compilation).graph.nodes}
+    assert "runs natively" in nodes[loop].reason
