@@ -17,6 +17,7 @@ from workbench.runtime.tapes import NotNativeError
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(7, 7))
 X = RNG.normal(size=7)
+B, Y = RNG.normal(size=(40, 40)), RNG.normal(size=40)  # beyond what is written out as sums
 
 
 def refuse(*args, **kwargs):
@@ -139,9 +140,9 @@ def products(a, x):
 
 
 LOOPS = [
-    (power, A @ A.T, X), (fibonacci, X), (doubled_carry, X), (rows, X), (rows_in_reverse, X), (nested, A, X),
-    (nested_of_any_length, A, X), (branches, X), (branch_hands_on, X), (updates, A, X),
-    (products, A, X),
+    (power, B @ B.T, Y), (fibonacci, X), (doubled_carry, X), (rows, X), (rows_in_reverse, X), (nested, B, Y),
+    (nested_of_any_length, B / 9, Y), (branches, X), (branch_hands_on, X), (updates, A, X),
+    (products, B / 9, Y),
 ]  # fmt: skip
 
 
@@ -243,7 +244,7 @@ def test_an_interrupt_ends_a_long_loop():
 
 def test_calls_from_several_threads_at_once():
     function = wb.jit(power)
-    inputs = [(A @ A.T, RNG.normal(size=7)) for _ in range(4)]
+    inputs = [(B @ B.T, RNG.normal(size=40)) for _ in range(4)]
     expected = [function(*args)[1] for args in inputs]
     found: dict[int, list] = {}
 
@@ -285,9 +286,9 @@ def test_errors_in_a_body_are_numpys():
 def test_without_blas_products_are_numpys_calls(monkeypatch):
     monkeypatch.setattr(blas, "routine", lambda name: None)
     compiled = wb.jit(power)
-    found = compiled(A @ A.T, X)
+    found = compiled(B @ B.T, Y)
     assert "BLAS" in "".join(compiled.compilations[0].executable.native.values())
-    np.testing.assert_allclose(found[1], power(A @ A.T, X)[1], rtol=1e-9)
+    np.testing.assert_allclose(found[1], power(B @ B.T, Y)[1], rtol=1e-9)
 
 
 def test_every_step_inside_is_timed_and_the_report_says_how_the_loop_runs():

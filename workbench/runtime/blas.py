@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 
@@ -22,10 +23,8 @@ def routine(name: str) -> int | None:
     """The address of a routine of CBLAS with 64-bit sizes, as NumPy calls it; None where it cannot be told."""
     full = f"{name}u_sub" if name in ("cdot", "zdot") else name
     try:
-        from numpy._core import _multiarray_umath
-
-        library = ctypes.CDLL(_multiarray_umath.__file__)  # pyright: ignore
-    except (ImportError, OSError):
+        library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
+    except (ImportError, OSError, AttributeError):
         return None
     for prefix in _PREFIXES:
         found = getattr(library, f"{prefix}{full}64_", None)
