@@ -1,6 +1,6 @@
 """The table: the workbench beside its peers, on single kernels, straight-line programs, loops and first calls.
 
-    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--pause S] [--sweep] [--memory] [--without torch.compile]
+    python -m tests.benchmarks [--json FILE] [--only WORD] [--rounds N] [--pause S] [--sweep] [--single] [--memory] [--without torch.compile]
 
 Without `--only` it takes a quarter of an hour, most of it the peers' compilers. A ratio above 1 says how many times
 faster than the best peer (NumPy included) the workbench is.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from . import calls, compiling, elementwise, learning, memory, reductions, simulations
+from . import calls, compiling, elementwise, learning, memory, reductions, simulations, single
 from .harness import ROUNDS, Case, Row, machine, run_case, table, write_json
 from .peers import JAX, OURS, contestants
 
@@ -72,10 +72,11 @@ def memory_cases() -> Iterator[Case]:
 def main(arguments: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(prog="tests.benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", type=Path, default=Path("build/benchmarks/table.json"))
-    parser.add_argument("--only", default="", help="only subjects or cases whose name holds this word")
+    parser.add_argument("--only", default="", help="only subjects or cases whose name or detail holds this word")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--pause", type=float, default=0.0, help="seconds before each contestant's turn")
     parser.add_argument("--sweep", action="store_true", help="the second table: sizes 1e2 to 1e7")
+    parser.add_argument("--single", action="store_true", help="single NumPy expressions over dtypes and sizes")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave a contestant out")
     parser.add_argument("--no-compiling", action="store_true", help="leave out the first calls")
     parser.add_argument("--memory", action="store_true", help="the third table: peak memory of a call")
@@ -89,18 +90,19 @@ def main(arguments: list[str] | None = None) -> list[Row]:
         peaks_of_memory(args.only, args.without, args.json)
         return []
     rows: list[Row] = []
-    subjects = {"sweep": calls.sweep} if args.sweep else SUBJECTS
+    subjects = {"sweep": calls.sweep} if args.sweep else {"single": single.cases} if args.single else SUBJECTS
+    compiles = not (args.sweep or args.single or args.no_compiling) and args.only in "compiling first call"
     for subject, cases in subjects.items():
         for case in cases():
-            if args.only in subject or args.only in case.name:
+            if args.only in subject or args.only in case.name or args.only in case.detail:
                 present = {name: call for name, call in case.contestants.items() if name not in args.without}
                 rows.append(run_case(replace(case, contestants=present), args.rounds, args.pause))
                 write_json(rows, args.json)  # what has been measured survives an interrupt
                 print(f"  measured {case.name}, {case.detail}", flush=True)
-    if not args.sweep and not args.no_compiling and args.only in "compiling first call":
+    if compiles:
         rows += compiling.first_calls()
     print("\n" + table(rows, OURS) + "\n")
-    if not args.sweep and not args.no_compiling and args.only in "compiling first call":
+    if compiles:
         print("\n".join(compiling.phases()))
         imported, called = compiling.warm_process()
         print(
