@@ -63,3 +63,22 @@ def test_the_same_on_any_number_of_threads():
     for threads in (1, 2, 3):
         with wb.config(threads=threads):
             np.testing.assert_array_equal(wb.jit(lambda x: np.roll(x, 1) - 2 * x + np.roll(x, -1))(x), expected)
+
+
+@pytest.mark.parametrize("n_parts", [2, 3, 4, 5])
+@pytest.mark.parametrize("shape", [(1,), (70,), (9, 70), (3, 1, 5)])
+def test_stacks_along_the_last_axis(n_parts, shape):
+    parts = np.random.default_rng(n_parts).normal(size=(n_parts, *shape))
+
+    def f(*parts):
+        stacked = np.stack(parts, axis=-1)
+        joined = np.concatenate([parts[0][..., None], stacked[..., : n_parts - 1]], axis=-1)
+        return stacked, stacked * 2 - parts[0][..., None], joined + 1, stacked.sum(axis=-1)
+
+    for found, expected in zip(wb.jit(f)(*parts), f(*parts), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-15)
+
+
+def test_few_elements_are_written_out():
+    text = text_of(lambda x, y: np.stack([x, y * 2], axis=-1), np.ones((5, 90)), np.ones((5, 90)))
+    assert text.count("for ") == 2 and "_out[i0, i1, 1] = " in text

@@ -39,6 +39,8 @@ PART = 8192
 SEARCHED = 256
 LEAST_SEARCHED = 48
 
+# The longest innermost loop that is written out.
+MOST_UNROLLED = 4
 # Moves whose elements come from here or from there.
 CHOOSING = frozenset(("concatenate", "pad", "update_slice", "dynamic_update_slice"))
 
@@ -183,6 +185,8 @@ class Nest:
     def _write_map(self) -> None:
         if self.repeats:
             self._write_repeated_map()
+        elif self._joins_few():
+            self._write_unrolled_map()
         else:
             block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
             segments = self._segments()
@@ -195,6 +199,25 @@ class Nest:
                 segments.wrap(block.parent, low, high, f"i{self.outer[-1]}")
         self.extent = self._length(self.outer) if self.flat else self._length(self.outer[:1])
         self.per_step = 1 if self.flat else self._length(self.outer[1:])
+
+    def _joins_few(self) -> bool:
+        """Whether the innermost loop takes its few elements from one array each: `np.stack` along the last axis."""
+        joined = any(eqn.primitive.name == "concatenate" for eqn in self.cluster.eqns)
+        in_place = not set(self.values.arrays.values()).isdisjoint(self.outputs.values())
+        if not joined or self.flat or in_place or self.cluster.stores or len(self.outer) < 2:
+            return False
+        return 1 < self._length(self.outer[-1:]) <= MOST_UNROLLED
+
+    def _write_unrolled_map(self) -> None:
+        """The innermost loop written out, so that the one around it vectorises."""
+        axis = self.outer[-1]
+        block = self._open_outer(self.root, self.outer[:-1])
+        canonical = self.values.canonical
+        for k in range(self._length([axis])):
+            self.values.canonical = (*canonical[:axis], const(k), *canonical[axis + 1 :])
+            self._compute_in_step(self._demand(0, set()), block)
+            self._store(self.rounds[0][1], block)
+        self.values.irregular = True
 
     def _segments(self) -> Segments | None:
         """The pieces of a map's innermost loop, where conditions on its index may be expected."""
