@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 import numpy as np
 import pytest
@@ -115,6 +116,14 @@ def test_statements_in_numpy_stand_beside_their_lines_with_their_time(shell, x):
         assert lines[node.id].text.startswith(node.title.removesuffix("…"))
         assert lines[node.id].heat == model.shares[node.id] and model.times_ms[node.id] > 0
     assert "Python and NumPy" in shell.report.to_svg() and "0 op" not in shell.report.to_svg()
+
+
+def test_the_steps_of_the_timeline_follow_one_another(shell, x):
+    shell(MIXED)
+    bars = sorted(shell.report.timings.timeline, key=lambda bar: bar.start_ms)
+    assert len(bars) >= 3
+    for bar, following in itertools.pairwise(bars):
+        assert following.start_ms >= bar.start_ms + bar.time_ms - 1e-9
 
 
 def test_nothing_to_compile_is_no_partial_success(shell):

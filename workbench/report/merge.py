@@ -97,7 +97,8 @@ class _Merge:
         self.edges: list[GraphEdge] = []
         self.made_by: dict[str, str] = {}  # name -> the step that made its present value
         self.timeline: list[TimelineBar] = []
-        self.elapsed_ms = 0.0
+        self.elapsed_ms = 0.0  # the parts' own runs
+        self.drawn_ms = 0.0  # the timeline: runs whose steps were timed, one after the other
         self.next_number: dict[str, int] = {}
         self.compiled: list[CompileReport] = []
         self.statements: list[tuple[str, NumpyStatements]] = []
@@ -128,7 +129,8 @@ class _Merge:
             else:
                 self.made_by[name] = node.id
                 node.outputs.append(value)
-        self.timeline.append(TimelineBar(node.id, part.title, self.elapsed_ms, part.time_ms))
+        self.timeline.append(TimelineBar(node.id, part.title, self.drawn_ms, part.time_ms))
+        self.drawn_ms += part.time_ms
         self.elapsed_ms += part.time_ms
         self.statements.append((node.id, part))
 
@@ -157,8 +159,10 @@ class _Merge:
                 self.made_by[name] = source
                 self._name_output(name, source, report)
         bars = report.timings.timeline
-        self.timeline.extend(replace(bar, start_ms=bar.start_ms + self.elapsed_ms) for bar in bars)
-        self.elapsed_ms += report.summary.time_ms or max((b.start_ms + b.time_ms for b in bars), default=0.0)
+        self.timeline.extend(replace(bar, start_ms=bar.start_ms + self.drawn_ms) for bar in bars)
+        whole = max((b.start_ms + b.time_ms for b in bars), default=0.0)
+        self.drawn_ms += whole
+        self.elapsed_ms += report.summary.time_ms or whole
         self.compiled.append(report)
 
     def _name_output(self, name: str, source: str, report: CompileReport) -> None:

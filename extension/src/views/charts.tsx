@@ -26,7 +26,9 @@ export function Distribution(props: {
   const words =
     sorted.length === 0
       ? 'not timed'
-      : `${format.time(median)} ± ${format.time((q3 - q1) / 2)}, n = ${sorted.length}`;
+      : sorted.length === 1
+        ? `${format.time(median)}, one run`
+        : `${format.time(median)} ± ${format.time((q3 - q1) / 2)}, n = ${sorted.length}`;
   return (
     <div class={`wb-distribution wb-tone-${props.tone}`}>
       <div class="wb-distribution-name">
