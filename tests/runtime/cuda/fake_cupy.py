@@ -200,16 +200,17 @@ class Event:
 
 
 class Stream:
-    ptr = 0
-
-    def __init__(self, non_blocking: bool = False): ...
+    def __init__(self, non_blocking: bool = False):
+        self.ptr = id(self) if non_blocking else 0
 
     def wait_event(self, event: Event) -> None: ...
 
     def __enter__(self) -> Stream:
+        _streams.append(self)
         return self
 
-    def __exit__(self, *error: Any) -> None: ...
+    def __exit__(self, *error: Any) -> None:
+        _streams.pop()
 
     def synchronize(self) -> None: ...
 
@@ -222,6 +223,7 @@ class Stream:
 
 
 _pools: list[Any] = []
+_streams = [Stream()]
 
 
 @contextlib.contextmanager
@@ -253,7 +255,7 @@ def install(monkeypatch: Any) -> ModuleType:
         get_default_memory_pool=lambda: SimpleNamespace(free_bytes=lambda: 500, free_all_blocks=lambda: None),
         cuda=SimpleNamespace(
             Device=Device, Module=Module, Event=Event, Stream=Stream, using_allocator=using_allocator,
-            MemoryPool=lambda: SimpleNamespace(malloc=len), get_current_stream=Stream,
+            MemoryPool=lambda: SimpleNamespace(malloc=len), get_current_stream=lambda: _streams[-1],
             get_elapsed_time=lambda begin, end: (end.time - begin.time) * 1e3,
             memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             runtime=SimpleNamespace(getDeviceProperties=lambda ordinal: {"name": b"Imagined GPU"}),

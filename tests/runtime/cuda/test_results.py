@@ -174,3 +174,17 @@ def test_an_array_of_the_device_gives_one_of_the_device(monkeypatch):
         y = wb.jit(twice, device="cuda")(X)
     np.testing.assert_array_equal(cupy.asnumpy(cupy.asarray(y)), twice(X))
     assert y.is_there  # CuPy took it where it was
+
+
+def test_another_stream_gets_a_copy(monkeypatch):
+    cupy = fake_cupy.install(monkeypatch)
+    f, g = wb.jit(twice, device="cuda"), wb.jit(twice, device="cuda")
+    copies = []
+    monkeypatch.setattr(cupy, "array", lambda x, original=cupy.array: copies.append(x) or original(x))
+    with wb.config(lazy_results=True):
+        y = f(X)
+        g(y)
+        assert not copies  # the same stream: its memory is used as it is
+        with cupy.cuda.Stream(non_blocking=True):
+            np.testing.assert_array_equal(g(y), twice(twice(X)))
+    assert len(copies) == 1

@@ -78,19 +78,33 @@ class CupyMemory:
             return array
         with array.device:  # what is queued there comes first
             written = self.moment()
-        self.wait_for(written)
-        return self.cupy.array(array)
+        return self.bring(array, written)
 
     def lies_elsewhere(self, value: Any) -> bool:
         return device_name(value) != self.device
 
     def moment(self) -> Any:
+        """An event, and the stream that it is on."""
+        stream = self.cupy.cuda.get_current_stream()
         event = self.cupy.cuda.Event(disable_timing=True)
-        event.record()
-        return event
+        event.record(stream)
+        return event, stream
 
     def wait_for(self, moment: Any) -> None:
-        self.cupy.cuda.get_current_stream().wait_event(moment)
+        self.cupy.cuda.get_current_stream().wait_event(moment[0])
+
+    def bring(self, array: Any, moment: Any) -> Any:
+        _, stream = moment
+        if array.device == self.gpu and self.cupy.cuda.get_current_stream().ptr == stream.ptr:
+            return array
+        # A copy: the pool gives freed memory to the next array of the same stream, whatever other streams do with it.
+        self.wait_for(moment)
+        copy = self.cupy.array(array)
+        stream.wait_event(self.moment()[0])
+        return copy
+
+    def finish(self) -> None:
+        self.cupy.cuda.get_current_stream().synchronize()
 
     def free_bytes(self) -> int:
         """Bytes that an array may take: what the driver has left, and what the pool keeps for the next one."""

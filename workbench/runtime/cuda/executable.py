@@ -125,6 +125,7 @@ class DeviceExecutable:
                 name: self.memory.compile(kernel.finish) for name, kernel in self.kernels.items() if kernel.finish
             }
             self._program = _Program(self, self.plan)
+            self.memory.finish()  # runs may be on other streams than the one that constants were copied on
 
     def _launches(self, plan: Plan) -> int:
         """How often a run of `plan` launches something, or 0 if a run cannot be recorded: library calls may allocate,
@@ -227,9 +228,11 @@ class DeviceExecutable:
         name = self.names[i] if i < len(self.names) else ""
         if isinstance(array, DeviceResult):
             there = array.arrived(self.memory)
-            if there is not None and array.device == self.memory.device:
+            if there is not None:
+                if array.device != self.memory.device:
+                    crossed.append(Crossing(name, "between devices", array.nbytes, "input"))
                 return there
-            array = array.look() if there is None else there
+            array = array.look()
         if not isinstance(array, np.ndarray):
             if self.memory.lies_elsewhere(array):
                 crossed.append(Crossing(name, "between devices", array.nbytes, "input"))

@@ -70,6 +70,14 @@ class Memory(Protocol):
         """Let the current stream wait until another one has come to `moment`."""
         ...
 
+    def bring(self, array: Any, moment: Any) -> Any:
+        """An array that was there at `moment`, for the current stream of this device."""
+        ...
+
+    def finish(self) -> None:
+        """Wait for what is queued on the current stream."""
+        ...
+
     def compile(self, kernel: Kernel) -> DeviceKernel: ...
 
     def library(self, eqn: Equation, function: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -140,6 +148,11 @@ class SimulatedMemory:
         return None
 
     def wait_for(self, moment: None) -> None: ...
+
+    def bring(self, array: np.ndarray, moment: None) -> np.ndarray:
+        return array
+
+    def finish(self) -> None: ...
 
     def compile(self, kernel: Kernel) -> DeviceKernel:
         return simulated_kernel(kernel)

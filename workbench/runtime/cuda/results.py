@@ -52,12 +52,9 @@ class DeviceResult(NDArrayOperatorsMixin):
             return self._host
 
     def arrived(self, memory: Memory) -> Any | None:
-        """The array on the device, for work that is queued on the current stream of `memory`'s; None if the result was
-        looked at."""
+        """The result for the current stream of `memory`'s device, as an array there; None if it was looked at."""
         there = self._there
-        if there is not None:
-            memory.wait_for(self._moment)
-        return there
+        return None if there is None else memory.bring(there, self._moment)
 
     @property
     def is_there(self) -> bool:
