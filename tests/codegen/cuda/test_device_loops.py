@@ -121,7 +121,28 @@ def columns(x):
     return wb.lax.while_loop(lambda v: v.max() > 0.8, lambda v: v - v.std(axis=0) * 0.2, x)
 
 
-BLOCK_PROGRAMS = (until_small, jacobi, power_iteration, rows, rows_to_rows, choose, nested, columns)
+def descent(x):
+    """Least squares by gradient descent: products of matrices, until the gradient is small."""
+    y, w0 = x[:, 0] * 2.0, x[0] * 0.0
+
+    def step(state):
+        k, w = state
+        return k + 1, w - 0.05 * (x.T @ (x @ w - y))
+
+    return wb.lax.while_loop(lambda s: (s[0] < 5) & (abs(x @ s[1] - y).max() > 1e-6), step, (0, w0))
+
+
+def products(x):
+    def step(_, s):
+        a, b = s
+        return np.einsum("bij,bjk->bik", a, b) * 0.5, np.swapaxes(a, 1, 2) + np.outer(b[0, 0], b[1, 1])
+
+    return wb.lax.fori_loop(0, 2, step, (x.reshape(2, 2, 6)[:, :, :2] * 1.0, x.reshape(6, 2, 2)[:2]))
+
+
+BLOCK_PROGRAMS = (
+    until_small, jacobi, power_iteration, rows, rows_to_rows, choose, nested, columns, descent, products,
+)  # fmt: skip
 
 
 def leaves(value):

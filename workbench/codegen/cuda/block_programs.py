@@ -26,8 +26,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...fusion.plan import BranchStep, Cluster, LoopStep, Plan, Space, ViewStep
-from ...ir import Atom, Aval, Equation, Literal, Var
+from ...fusion.clustering import form_plan
+from ...fusion.plan import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Space, ViewStep
+from ...ir import Atom, Aval, Equation, Jaxpr, Literal, Var
+from ...ir.builder import JaxprBuilder
 from ..blocks import Block
 from ..kernel import Kernel, KernelArg
 from ..lower import element_counts
@@ -173,6 +175,8 @@ class _Program:
                     self._call(step, counts, block)
                 case ViewStep(eqn=eqn):
                     self._view(step.id, eqn, counts, block)
+                case LibraryStep(eqn=eqn) if eqn.primitive.name == "dot_general":
+                    self._contract(step.id, eqn, block)
                 case BranchStep() | LoopStep():
                     for out in step.eqn.outvars:
                         self._array("scratch", out, out.hint or "result")
@@ -188,6 +192,17 @@ class _Program:
         invars = tuple(a for a in eqn.invars if isinstance(a, Var))
         align = {out: tuple(range(out.aval.ndim))}
         self._call(Cluster(name, (eqn,), invars, (out,), Space(out.aval.shape, frozenset(), align, {})), counts, block)
+
+    def _contract(self, name: str, eqn: Equation, block: Block) -> None:
+        """A small matrix product, as products and their sums."""
+        program = written_out(eqn)
+        if program is None:
+            raise NotOneBlockError
+        for var, atom in zip(program.invars, eqn.invars, strict=True):
+            self._bind(var, self._operand(atom), block)
+        self._plan(form_plan(program, f"{name}_", in_place=False), block)
+        (out,) = program.outvars
+        self.names[eqn.outvars[0]] = self._operand(out)  # type: ignore[assignment]  # it is computed: a variable
 
     def _call(self, cluster: Cluster, counts: frozenset[Literal], block: Block) -> None:
         """One step: the block's threads call a function, and meet."""
@@ -310,6 +325,37 @@ class _Program:
         ]
         self._copy(stacked, loop)
         self._carry_on(carried, loop)
+
+
+def written_out(eqn: Equation) -> Jaxpr | None:
+    """A `dot_general` as a program of index maps, products and a sum; None if it is one of booleans."""
+    (x_contracted, y_contracted), (x_batch, y_batch) = eqn.params["dimension_numbers"]
+    out = eqn.outvars[0].aval
+    if out.dtype.kind == "b":
+        return None
+    b = JaxprBuilder()
+    x, y = (b.input(a.aval, hint=a.hint if isinstance(a, Var) else "") for a in eqn.invars)
+    x_free = [d for d in range(x.aval.ndim) if d not in (*x_contracted, *x_batch)]
+    y_free = [d for d in range(y.aval.ndim) if d not in (*y_contracted, *y_batch)]
+    n_batch, n_free = len(x_batch), len(x_free) + len(y_free)
+    shape = (*out.shape, *(x.aval.shape[d] for d in x_contracted))
+    contracted = range(n_batch + n_free, len(shape))
+
+    def spread(operand: Var, order: Sequence[int], first_free: int, n: int) -> Atom:
+        moved: Atom = operand
+        if operand.aval.dtype != out.dtype:
+            moved = b.emit("convert_element_type", moved, new_dtype=out.dtype)
+        if list(order) != sorted(order):
+            moved = b.emit("transpose", moved, permutation=tuple(order))
+        axes = (*range(n_batch), *range(first_free, first_free + n), *contracted)
+        if moved.aval.shape == shape:
+            return moved
+        return b.emit("broadcast_in_dim", moved, shape=shape, broadcast_dimensions=axes)
+
+    left = spread(x, (*x_batch, *x_free, *x_contracted), n_batch, len(x_free))
+    right = spread(y, (*y_batch, *y_free, *y_contracted), n_batch + len(x_free), len(y_free))
+    product = b.emit("mul", left, right)
+    return b.build(b.emit("reduce_sum", product, axes=tuple(contracted)) if contracted else product)
 
 
 def _shared_bytes(text: str) -> int:
