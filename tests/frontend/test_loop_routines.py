@@ -205,6 +205,80 @@ def largest_integer(sizes):
     return best[0], np.finfo(np.float64).eps
 
 
+WEIGHTS = np.array([0.25, 0.5, 0.25])
+OFFSETS = [(-1, 0), (1, 0), (0, -1), (0, 1)]
+SETTINGS = {"step": 0.1, "order": 3}
+
+
+def blurred(x, i):
+    return WEIGHTS[0] * x[i - 1] + WEIGHTS[1] * x[i] + WEIGHTS[2] * x[i + 1]
+
+
+def twice_blurred(x, i):
+    return blurred(x, i) + WEIGHTS @ x[i - 1 : i + 2]
+
+
+@case(RNG.random(30))
+def arrays_outside(x):
+    for _ in range(6):
+        y = x.copy()
+        for i in range(1, len(x) - 1):
+            y[i] = twice_blurred(x, i) * 0.5
+        x = y
+    return x
+
+
+@case(RNG.random((9, 8)))
+def lists_and_dictionaries_outside(a):
+    out = np.zeros_like(a)
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            for di, dj in OFFSETS:
+                out[i, j] += SETTINGS["step"] * a[i + di, j + dj] + SETTINGS["order"]
+    return out
+
+
+@case(RNG.random((5, 6)), 0.5)
+def over_all_indices(a, limit):
+    out = np.zeros_like(a)
+    count = 0
+    for i, j in np.ndindex(a.shape):
+        if a[i, j] > limit:
+            continue
+        out[i, j] = a[i, j] * i
+    for (i, j), x in np.ndenumerate(a):
+        out[i, j] += x - j
+        count += 1
+    for where in np.ndindex(5, 2):
+        out[where[0], where[1]] -= 1.0
+    return out, count
+
+
+@case(RNG.random((6, 7)))
+def over_what_is_found(a):
+    hits = np.zeros(8, dtype=np.int64)
+    total = 0.0
+    for x in a.ravel():
+        hits[int(x * 8)] += 1
+    for x in a.flatten():
+        total += x * total + 1.0
+    for i in np.where(a[0] > 0.3)[0]:
+        a[0, i] = a[0, i - 1] + i
+    for i in np.flatnonzero(a[1] > 0.3):
+        total += a[1, i] * (total + i)
+    return hits, total
+
+
+@case(RNG.random((8, 9)))
+def medians_of_windows(a):
+    p = np.pad(a, 1, mode="edge")
+    out = np.empty_like(a)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i, j] = np.median(p[i : i + 3, j : j + 3]) + np.linalg.norm(p[i : i + 2, j : j + 2])
+    return out
+
+
 @pytest.mark.parametrize(("program", "args"), CASES, ids=lambda v: v.__name__ if callable(v) else "")
 def test_it_is_one_step(program: Callable[..., Any], args: tuple) -> None:
     compiled = assert_same(program, *args)
@@ -219,6 +293,27 @@ def test_lengths_that_the_loop_decides_are_left_to_the_loop() -> None:
         return x
 
     assert_same(halved, np.arange(40.0))  # it is returned: NumPy runs this
+
+
+def test_an_array_that_is_written_while_it_is_gone_through() -> None:
+    def raised(a):
+        total = 0.0
+        for x in a.ravel():
+            a += 1.0
+            total += x
+        return total
+
+    assert_same(raised, np.arange(12.0).reshape(3, 4))
+
+
+def test_many_arrays_are_joined() -> None:
+    def joined(x, rows):
+        means = np.array([x[i : i + 10].mean() for i in range(290)])
+        return means, np.stack([rows[i % 7] * i for i in range(150)]), np.concatenate([x[i:] for i in range(250)])
+
+    rng = np.random.default_rng(4)
+    compiled = assert_same(joined, rng.random(300), rng.random((7, 3)))
+    assert not compiled.fallbacks
 
 
 def out_of_range(a, places):

@@ -477,11 +477,24 @@ def for_(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
     reads: tuple[str, ...], source: str, scope: FunctionType, stop: str | None, target: str = "",
 ) -> None:  # fmt: skip
-    """`for item in iterable: body(item)`, until the variable `stop` is true. anew: the variables that every iteration
-    sets before it reads them."""
+    """`for item in iterable: body(item)`, until the variable `stop` is true. iterable: or a function that gives it;
+    anew: the variables that every iteration sets before it reads them."""
     variables = Variables(body, scope)
     trace = current_trace()
-    n = _length(iterable)
+    if type(iterable) is FunctionType:
+        try:
+            iterable = iterable()
+            n = _length(iterable)
+        except TracingError:  # it depends on data how many items there are, or which
+            only = _as_step(source, variables, live) if trace is not None else None
+            if only is None:
+                raise
+            assert trace is not None
+            trace.failure = None
+            emit_loop(only, variables, "for")
+            return
+    else:
+        n = _length(iterable)
     surely = frozenset((*anew, target)) if 1 <= n < math.inf else frozenset()
     step = _as_step(source, variables, live, surely) if trace is not None and n > 1 else None
     # A few operations on arrays are better written out, where they fuse with what stands around them.

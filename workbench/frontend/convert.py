@@ -281,7 +281,9 @@ class _Function:
                 loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
                 stop = ast.Constant(self.stop_of.get(stmt))
                 anew = bound(stmt.body) - live_before_block(stmt.body, head) - self.seen_elsewhere
-                operands = [self._iterable(iterable), _name(loop.name), _strings(names), _strings(names & head),
+                items = self._iterable(iterable)
+                items = _delayed(items) if _movable([iterable]) else items
+                operands = [items, _name(loop.name), _strings(names), _strings(names & head),
                             _strings(anew), self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
                 if isinstance(target, ast.Name):
                     operands.append(ast.Constant(target.id))

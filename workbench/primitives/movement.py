@@ -301,10 +301,13 @@ def concatenate_element(ctx: IndexContext, index: tuple[Index, ...]) -> Element:
     def read(operand: int) -> Read:
         return Read(operand, (*index[:axis], index[axis] - starts[operand], *index[axis + 1 :]))
 
-    element: Element = read(len(starts) - 1)
-    for operand in reversed(range(len(starts) - 1)):
-        element = Choose(index[axis] < starts[operand + 1], read(operand), element)
-    return element
+    def among(first: int, last: int) -> Element:
+        if last - first == 1:
+            return read(first)
+        middle = (first + last) // 2
+        return Choose(index[axis] < starts[middle], among(first, middle), among(middle, last))
+
+    return among(0, len(starts))
 
 
 # ---- iota: the index along `dimension` ----

@@ -319,7 +319,11 @@ class Calls(Routines):
             raise UntranslatableError(f"{function.__name__}()")
         return Value(call(name, given, *(operand(a, given) for a in args)), Number(result))
 
-    def _call_where(self, test: Value, then: Value, other: Value) -> Value:
+    def _call_where(self, test: Value, then: Value | None = None, other: Value | None = None) -> Value:
+        if then is None or other is None:
+            if then is not other:
+                raise UntranslatableError("np.where() of two arguments")
+            return self._call_nonzero(test)
         if any(isinstance(v.type, Array) for v in (test, then, other)):
             return self.elementwise([test, then, other], lambda v: self._where(v, "chosen({1}, {0}, {2})"))
         return self._where((test, then, other), "({0} if {1} else {2})")
@@ -379,7 +383,7 @@ class Calls(Routines):
         kind = args[0].type
         if not isinstance(kind, Array) or kind.ndim == 0:
             raise UntranslatableError(f"{name}() of {kind}")
-        if name == "norm" and (kind.ndim != 1 or kind.dtype.kind != "f" or axes is not None):
+        if name == "norm" and (kind.ndim > 2 or kind.dtype.kind != "f" or axes is not None):
             raise UntranslatableError("norm() of this array")
         if kind.dtype.kind == "c" and name not in ("sum", "mean", "prod"):
             raise UntranslatableError(f"{name}() of complex numbers")
@@ -553,7 +557,7 @@ class Calls(Routines):
         writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
         if writes or any(isinstance(n, ast.AugAssign | ast.Expr) for n in ast.walk(syntax)):
             self.calls_writer = True
-        return translate_function(self.module, function, syntax, values)
+        return translate_function(self, function, syntax, values)  # type: ignore[arg-type]  # the translator of statements
 
 
 def _strong(value: Value) -> Value:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import FunctionType, ModuleType
@@ -41,6 +42,8 @@ from .types import (
 )
 from .writing import Facts, Module
 
+MOST_ITEMS = 16  # of a tuple or list that is written out
+
 
 class Scope(Arrays):
     """One function, or the loop itself. outer: the object that a name means outside, KeyError without; given: what a
@@ -58,6 +61,7 @@ class Scope(Arrays):
         self.given = given
         self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
+        self.extras: dict[str, tuple[Any, Array]] = {}  # arrays outside that callers hand on
 
     # ---- names ----
 
@@ -90,15 +94,27 @@ class Scope(Arrays):
             if self.parameter is None:
                 if isinstance(found, np.generic) and found.dtype.char in SUPPORTED:
                     return Value(f"np.{found.dtype.name}({found.item()!r})", Number(found.dtype))
-                raise UntranslatableError(f"`{name}`, a global array in a function that the loop calls")
+                return self.handed(name, found)
             return self.parameter(name, found)
         if isinstance(found, bool | int | float | complex):
             return literal(found) if self.parameter is None else self.parameter(name, found)
-        if isinstance(found, tuple | list) and self.parameter is not None:
-            if isinstance(found, list) or len(found) > 16:
-                raise UntranslatableError(f"`{name}`, a {type(found).__name__}")
+        if isinstance(found, tuple | list):
+            # What a list holds while tracing is what it holds: nothing that is translated changes a list.
+            if len(found) > MOST_ITEMS:
+                raise UntranslatableError(f"`{name}`, a long {type(found).__name__}")
             return tuple_of([self.outside(f"{name}_{k}", unwrap(v)) for k, v in enumerate(found)])
         return Value("", Static(found))
+
+    def handed(self, name: str, found: Any) -> Value:
+        """An array outside that a function of the user's reads: its callers hand it on, as one parameter more."""
+        if not isinstance(found, Tracer | np.ndarray) or not found.shape or found.dtype.char not in SUPPORTED:
+            raise UntranslatableError(f"`{name}`, of a function that the loop calls")
+        key = self.module.name_of_global(name, found)
+        kind = Array(found.dtype, found.shape, frozenset((key,)))
+        self.extras[key] = (found, kind)
+        if isinstance(found, Tracer):
+            self.module.buffers[key] = id(found.buffer)
+        return Value(local(key), kind)
 
     def static(self, node: ast.expr) -> Any:
         """What a name or attribute is, if it exists while translating; `UntranslatableError` otherwise."""
@@ -322,6 +338,8 @@ class Scope(Arrays):
 
     def _subscript(self, node: ast.Subscript) -> Value:
         base = self.value(node.value)
+        if isinstance(base.type, Static) and type(base.type.value) is dict:
+            return self._entry(ast.unparse(node.value), base.type.value, node.slice)
         if isinstance(base.type, Items):
             return self._item(base, self.value(node.slice))
         if not isinstance(base.type, Array):
@@ -331,6 +349,13 @@ class Scope(Arrays):
     def subscript(self, base: Value, node: ast.expr) -> Value:
         """`base[node]` of an array in memory."""
         return self.element(base, *self.index(base, node))
+
+    def _entry(self, name: str, found: dict, node: ast.expr) -> Value:
+        """What a dictionary holds while tracing under a key that is written out."""
+        if not name.isidentifier() or not isinstance(node, ast.Constant) or node.value not in found:
+            raise UntranslatableError(f"`{name}[{ast.unparse(node)[:40]}]`")
+        key = re.sub(r"\W", "_", str(node.value))
+        return self.outside(f"{name}_{key}", unwrap(found[node.value]))
 
     @staticmethod
     def _item(base: Value, position: Value) -> Value:

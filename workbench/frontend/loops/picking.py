@@ -87,10 +87,19 @@ class Picking(Scope):
 
     # ---- `a.flat` ----
 
-    def flat_base(self, node: ast.expr) -> Value | None:
-        """The array `a` of an expression `a.flat`."""
-        if not isinstance(node, ast.Attribute) or node.attr != "flat":
+    def flat_base(self, node: ast.expr, *, iterated: bool = False) -> Value | None:
+        """The array `a` of an expression `a.flat`. iterated: also of `a.ravel()`, if the loop does not write `a`."""
+        if iterated and isinstance(node, ast.Call) and not node.args and not node.keywords:
+            node = node.func
+            if not isinstance(node, ast.Attribute) or node.attr != "ravel":
+                return None
+            kind = self.value(node.value).type
+            if not isinstance(kind, Array) or not kind.origins:
+                return None
+            self.module.unwritten |= kind.origins
+        elif not isinstance(node, ast.Attribute) or node.attr != "flat":
             return None
+        assert isinstance(node, ast.Attribute)
         base = self.value(node.value)
         if not isinstance(base.type, Array) or not base.type.ndim:
             return None

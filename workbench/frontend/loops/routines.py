@@ -28,6 +28,7 @@ from .types import (
 ROUTINES: dict[Any, str] = {
     np.linalg.inv: "inv", np.linalg.solve: "solve", np.linalg.det: "det", np.argsort: "argsort", np.sort: "sort",
     np.searchsorted: "searchsorted", np.bincount: "bincount", np.flatnonzero: "flatnonzero",
+    np.nonzero: "nonzero",
     np.count_nonzero: "count_nonzero", np.eye: "eye", np.identity: "identity", np.diag: "diag",
     np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
     np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
@@ -136,6 +137,17 @@ class Routines(Rearranging):
         self.facts.masked = True
         return Value(f"places({self._held(a)})", Array(I64, (None,)))
 
+    def _call_nonzero(self, a: Value) -> Value:
+        kind = a.type
+        if not isinstance(kind, Array) or not kind.ndim or kind.dtype.kind == "c":
+            raise UntranslatableError("nonzero()")
+        if kind.ndim == 1:
+            return tuple_of([self._call_flatnonzero(a)])
+        self.facts.masked = self.facts.several = True
+        self.facts.count(*kind.shape)
+        found = self.early(f"np.nonzero({self._held(a)})")
+        return tuple_of([Value(f"{found}[{k}]", Array(I64, (None,))) for k in range(kind.ndim)])
+
     def _call_count_nonzero(self, a: Value) -> Value:
         if not isinstance(a.type, Array) or a.type.dtype.kind not in "biuf":
             raise UntranslatableError("count_nonzero()")
@@ -144,6 +156,8 @@ class Routines(Rearranging):
         return Value(f"how_many({self._held(a)})", Number(I64))
 
     def _call_median(self, a: Value) -> Value:
+        if isinstance(a.type, Array) and a.type.ndim > 1:
+            a = self.flattened(a)
         kind = self._row(a, "median", "f")
         name = self.early(f"sorted_copy({self._held(a)})")
         n = self.early(f"nonzero({name}.shape[0])")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..jumps import jumps
 from ..liveness import bound as bound_names
 from .arrays import broadcast, tuple_of
 from .expressions import local
@@ -36,7 +37,7 @@ from .types import (
     widen,
 )
 from .writers import Writers
-from .writing import INDENT, Module
+from .writing import INDENT, Function, Module
 
 MAX_ROUNDS = 12
 
@@ -66,6 +67,14 @@ class Translator(Writers):
                 for name, kind in before.items():
                     self.types[name] = widen(kind, self.types[name])
         raise UntranslatableError("variables whose types do not settle")
+
+    def hand_on(self, key: str, found: Any) -> Value:
+        """An array outside that a function called here reads."""
+        if self.parameter is not None:
+            return self.parameter(key, found)
+        kind = Array(found.dtype, found.shape, frozenset((key,)))
+        self.extras[key] = (found, kind)
+        return Value(local(key), kind)
 
     def block(self, stmts: list[ast.stmt]) -> None:
         self.indent += 1
@@ -291,7 +300,47 @@ class Translator(Writers):
     def _on_for(self, stmt: ast.For) -> None:
         if stmt.orelse:
             raise UntranslatableError("`else` of a loop")
+        if self._over_indices(stmt):
+            return
         self.iterate(stmt.target, stmt.iter, lambda: [self.statement(s) for s in stmt.body])
+
+    def _over_indices(self, stmt: ast.For) -> bool:
+        """`for i, j in np.ndindex(a.shape)`, `for (i, j), x in np.ndenumerate(a)`: a nest of loops, if it is one."""
+        node = stmt.iter
+        if not isinstance(node, ast.Call) or node.keywords or not isinstance(node.func, ast.Name | ast.Attribute):
+            return False
+        if getattr(node.func, "id", getattr(node.func, "attr", "")) not in ("ndindex", "ndenumerate"):
+            return False
+        function = self.value(node.func).type
+        if not isinstance(function, Static) or function.value not in (np.ndindex, np.ndenumerate):
+            return False
+        leaving = any(isinstance(n, ast.Break | ast.Return) for each in stmt.body for n in ast.walk(each))
+        if leaving and jumps(stmt.body, True):
+            raise UntranslatableError("`break` out of a loop over the indices of an array")
+        args = [self.value(a) for a in node.args]
+        if function.value is np.ndenumerate:
+            base = self.named(args[0])
+            if len(args) != 1 or not isinstance(base.type, Array) or not base.type.ndim:
+                raise UntranslatableError("np.ndenumerate() of this")
+            sizes = [f"{base.text}.shape[{k}]" for k in range(base.type.ndim)]
+        else:
+            base = None
+            lengths = args
+            if len(args) == 1 and isinstance(args[0].type, Items):
+                if not isinstance(args[0].literal, tuple):
+                    raise UntranslatableError("a shape that is not written out")
+                lengths = list(args[0].literal)
+            sizes = [self.early(f"length({index(n)})") for n in lengths]
+
+        def body(names: list[str]) -> None:
+            place = tuple_of([Value(name, weak_int(0, SMALL)) for name in names])
+            item = None if base is None else self.element(base, ", ".join(names), None)
+            self.assign(stmt.target, place if item is None else tuple_of([place, item]))
+            for each in stmt.body:
+                self.statement(each)
+
+        self.nest(sizes, body)
+        return True
 
     def iterate(self, target: ast.expr, node: ast.expr, body: Callable[[], Any]) -> None:
         """`for target in node: body()`."""
@@ -304,8 +353,12 @@ class Translator(Writers):
 
     def iterable(self, node: ast.expr) -> tuple[str, Value]:
         """The head of a loop over `node`, and the value of each iteration."""
-        if isinstance(node, ast.Call) and not node.keywords:
-            function = self.static(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else None
+        flat = self.flat_base(node, iterated=True)
+        if flat is not None:
+            name = self.temporary()
+            return f"for {name} in range({flat.text}.size):", self.element(flat, self.flat_place(flat, name), None)
+        if isinstance(node, ast.Call) and not node.keywords and isinstance(node.func, ast.Name):
+            function = self.static(node.func)
             if function is range:
                 return self.range(node.args, False)
             if function is reversed and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
@@ -325,10 +378,6 @@ class Translator(Writers):
                 lengths = [f"{b.text}.shape[0]" for b in bases]
                 size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
                 return f"for {name} in range({size}):", tuple_of(items)
-        flat = self.flat_base(node)
-        if flat is not None:
-            name = self.temporary()
-            return f"for {name} in range({flat.text}.size):", self.element(flat, self.flat_place(flat, name), None)
         value = self.value(node)
         if isinstance(value.type, Items) and value.type.items:
             kind = value.type.items[0]
@@ -456,8 +505,9 @@ def _is_simple(node: ast.expr) -> bool:
 # ---- functions that the loop calls ----
 
 
-def translate_function(module: Module, function: FunctionType, syntax: ast.AST, values: dict[str, Value]) -> Value:
+def translate_function(caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value]) -> Value:
     """A call of `function` with arguments `values`, by the parameters' names."""
+    module = caller.module
     statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
     key = (function.__code__, id(function.__globals__), *((n, v.type) for n, v in values.items()))
     if key in module.pending:
@@ -482,13 +532,15 @@ def translate_function(module: Module, function: FunctionType, syntax: ast.AST, 
                 scope.results.append(Static(None))
 
         scope.settle(run)
-        text = f"def {name}({', '.join(map(local, given))}):\n" + "\n".join(scope.lines or ["    pass"])
+        parameters = ", ".join(map(local, (*given, *scope.extras)))
+        text = f"def {name}({parameters}):\n" + "\n".join(scope.lines or ["    pass"])
         assert scope.result is not None
-        found = module.functions[key] = (name, text, scope.result)
+        extras = {n: found for n, (found, _) in scope.extras.items()}
+        found = module.functions[key] = Function(name, text, scope.result, extras)
         module.pending.discard(key)
-    name, _, result = found
     arguments = [Scope_convert(values[n], t).text for n, t in given.items()]
-    return Value(f"{name}({', '.join(arguments)})", result)
+    arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]
+    return Value(f"{found.name}({', '.join(arguments)})", found.result)
 
 
 def Scope_convert(value: Value, kind: Type) -> Value:  # noqa: N802

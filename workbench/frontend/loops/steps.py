@@ -333,7 +333,7 @@ class _Builder:
             name_of_parameter(name) if line else local(name) for name, line in zip(self.parameters, first, strict=True)
         ]
         lines = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
-        functions = [text for _, text, _ in self.module.functions.values()]
+        functions = [function.text for function in self.module.functions.values()]
         return "\n\n\n".join([*functions, "\n".join(lines)]) + "\n"
 
     def _operands(self) -> tuple[list[LoopArgument], list[Any], list[Tracer]]:
@@ -345,6 +345,8 @@ class _Builder:
             if not x.writeable or not x.buffer.writeable or x.buffer.ambiguous:
                 raise UntranslatableError(f"a write to `{name}`, which is read-only or may be another array, too")
             written_buffers.add(id(x.buffer))
+        if any(id(arrays[name].buffer) in written_buffers for name in self.module.unwritten):
+            raise UntranslatableError("an array that is written while its elements are gone through")
         sharing: dict[int, int] = {}
         for x in arrays.values():
             sharing[id(x.buffer)] = sharing.get(id(x.buffer), 0) + 1

@@ -43,17 +43,36 @@ class Facts:
         self.largest = max(self.largest, math.prod(known) if len(known) == len(sizes) else math.inf)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Function:
+    """A translated function. extras: the arrays outside that it reads, by parameter."""
+
+    name: str
+    text: str
+    result: Type
+    extras: dict[str, Any]
+
+
 @dataclass(eq=False)
 class Module:
     """The text that is being written: one function for the loop, one for each function that it calls. changes: whether
     what a function sees under a name is a variable that the loop binds."""
 
     changes: Callable[[FunctionType, str], bool]
-    functions: dict[Any, tuple[str, str, Type]] = field(default_factory=dict)  # key -> name, text, result
+    functions: dict[Any, Function] = field(default_factory=dict)
+    globals: dict[str, Any] = field(default_factory=dict)  # arrays outside that functions read, by parameter
     pending: set[Any] = field(default_factory=set)
     written: set[str] = field(default_factory=set)  # arrays from outside that are written to
+    unwritten: set[str] = field(default_factory=set)  # arrays from outside that must not be written to
     buffers: dict[str, int] = field(default_factory=dict)  # arrays from outside -> what tells their memory
     facts: Facts = field(default_factory=Facts)
+
+    def name_of_global(self, name: str, found: Any) -> str:
+        """A parameter's name for an array outside."""
+        k = 0
+        while self.globals.setdefault(key := f"{name}_given{k or ''}", found) is not found:
+            k += 1
+        return key
 
     def may_share(self, a: frozenset[str], b: frozenset[str]) -> bool:
         """Whether arrays of these origins may share memory. Those without any were made by the loop."""

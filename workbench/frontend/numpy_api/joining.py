@@ -31,6 +31,8 @@ from .operands import (
 )
 from .promotion import INT64, as_dtype, check_cast, result_type
 
+MOST_PIECES = 16  # of one `concatenate` in the program
+
 # ---- joining ----
 
 
@@ -63,6 +65,9 @@ def concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = Non
     for x in parts:
         check_cast(x.dtype, dtype, casting, "array data")
     parts = [cast(x, dtype) for x in parts]
+    while len(parts) > MOST_PIECES:  # a few at a time: an element of the result is looked for among the pieces
+        groups = [parts[k : k + MOST_PIECES] for k in range(0, len(parts), MOST_PIECES)]
+        parts = [bind("concatenate", *group, dimension=axis) if len(group) > 1 else group[0] for group in groups]
     result = bind("concatenate", *parts, dimension=axis) if len(parts) > 1 else bind("copy", parts[0])
     if target is None:
         return result
