@@ -139,10 +139,35 @@ def products(a, x):
     return lax.fori_loop(0, 8, body, (a * 0.5, x, x[0] * 0.0))
 
 
+def parts(a, x):
+    def body(i, c):
+        table, v, total = c
+        v = v * 0.5 + table[i] + np.max(table[:, i + 1])
+        table = table.copy()
+        table[i, 2] = np.sum(v)
+        table[:, 3 - i] = v[i] * np.mean(v)
+        table[-i] = v
+        return table, v, total + table[i, i] + x[-i]
+
+    return lax.fori_loop(0, 6, body, (a, x, 0.0))
+
+
+def parts_of_blocks(a, x):
+    def body(i, c):
+        blocks, v = c
+        v = v + np.sum(blocks[:, i - 1]) + blocks[i, 1, 2]
+        blocks = blocks.copy()
+        blocks[:, i % 3] = np.max(v) + blocks[0, 1]
+        blocks[i, 0] = v[:5] * np.mean(v)
+        return blocks, v
+
+    return lax.fori_loop(0, 3, body, (np.reshape(a.ravel()[:60] * 1.0, (4, 3, 5)), x))
+
+
 LOOPS = [
     (power, B @ B.T, Y), (fibonacci, X), (doubled_carry, X), (rows, X), (rows_in_reverse, X), (nested, B, Y),
     (nested_of_any_length, B / 9, Y), (branches, X), (branch_hands_on, X), (updates, A, X),
-    (products, B / 9, Y),
+    (products, B / 9, Y), (parts, A, X), (parts_of_blocks, B, Y),
 ]  # fmt: skip
 
 
@@ -268,19 +293,32 @@ def test_operands_in_another_order_and_carried_views():
     check(function, (A @ A.T)[::-1, ::-1], X[::-1], rtol=1e-9)
 
 
-def test_errors_in_a_body_are_numpys():
+@pytest.mark.parametrize("k", [2, -3])
+@pytest.mark.parametrize("writes", [False, True])
+def test_an_index_out_of_range_is_numpys_error(k, writes):
     def function(x, k):
-        for i in range(50):
-            x = x * 0.5 + x[k * i]
-        return x
+        def body(i, c):
+            v, total = c
+            v = v * 0.5 + np.sum(v)
+            if writes:
+                v = v.copy()
+                v[k * i] = 1.0
+                return v, total
+            return v, total + v[k * i]
 
-    compiled = wb.jit(function)
-    np.testing.assert_allclose(compiled(np.ones(60), np.int64(1)), function(np.ones(60), 1), rtol=1e-12)
-    with pytest.raises(IndexError) as raised:
-        compiled(np.ones(60), np.int64(2))
-    with pytest.raises(IndexError) as expected:
-        function(np.ones(60), 2)
-    assert str(raised.value) == str(expected.value)
+        return lax.fori_loop(0, 50, body, (x, 0.0))
+
+    compiled, x = wb.jit(function), np.ones(60)
+    found, expected = compiled(x, np.int64(1)), function(x, 1)
+    assert not any(compiled.compilations[0].executable.native.values())
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    for _ in range(2):
+        with pytest.raises(IndexError) as raised:
+            compiled(x, np.int64(k))
+        with pytest.raises(IndexError) as wanted:
+            function(x, k)
+        assert str(raised.value) == str(wanted.value)
+        assert (x == 1).all()
 
 
 def test_without_blas_products_are_numpys_calls(monkeypatch):

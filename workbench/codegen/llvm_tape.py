@@ -18,7 +18,8 @@ import re
 # function and its number, and when it was last read.
 STATUS, PLACE, JUMPS, CLOCK, CLOCK_ID, MARKED = range(6)
 N_RESERVED = 8
-DONE, PAUSED, NO_MEMORY, BROKEN = range(4)
+# How it ended; `LEFT`: something happens that Python must do, such as an error of the program's.
+DONE, PAUSED, NO_MEMORY, LEFT, BROKEN = range(5)
 
 SYMBOL = "workbench_tape"
 
@@ -72,6 +73,31 @@ store i64 *2, ptr @1"""),
     "give": (2, "store i64 *2, ptr &1\nstore i64 *1, ptr @2"),
     # to, from, value: bytes
     "copy": (3, "call void @llvm.memcpy.p0.p0.i64(ptr &1, ptr &2, i64 $3, i1 false)"),
+    # to, from, values: how many, bytes of each, steps in both
+    "copy_each": (6, """\
+br label %.head
+.head:
+%.k = phi i64 [ 0, %.begin ], [ %.next, %.body ]
+%.more = icmp slt i64 %.k, $3
+br i1 %.more, label %.body, label %.after
+.body:
+%.next = add i64 %.k, 1
+%.to_by = mul i64 %.k, $5
+%.from_by = mul i64 %.k, $6
+%.target = getelementptr i8, ptr &1, i64 %.to_by
+%.source = getelementptr i8, ptr &2, i64 %.from_by
+call void @llvm.memcpy.p0.p0.i64(ptr %.target, ptr %.source, i64 $4, i1 false)
+br label %.head
+.after:"""),
+    # index, value: length; as in Python, negative ones count from the end
+    "within": (2, """\
+%.negative = icmp slt i64 *1, 0
+%.moved = add i64 *1, $2
+%.at = select i1 %.negative, i64 %.moved, i64 *1
+store i64 %.at, ptr @1
+%.inside = icmp ult i64 %.at, $2
+br i1 %.inside, label %.on, label %left
+.on:"""),
     # target, address of one byte, or of an integer of four or eight
     "read1": (2, "%.v = load i8, ptr &2\n%.w = zext i8 %.v to i64\nstore i64 %.w, ptr @1"),
     "read4": (2, "%.v = load i32, ptr &2\n%.w = sext i32 %.v to i64\nstore i64 %.w, ptr @1"),
@@ -186,7 +212,13 @@ def machine() -> str:
         "]",
     ]  # fmt: skip
     ends = []
-    for label, status in (("done", DONE), ("paused", PAUSED), ("no_memory", NO_MEMORY), ("broken", BROKEN)):
+    for label, status in (
+        ("done", DONE),
+        ("paused", PAUSED),
+        ("no_memory", NO_MEMORY),
+        ("left", LEFT),
+        ("broken", BROKEN),
+    ):
         ends += [f"{label}:", f"store i64 {status}, ptr %words.{STATUS}", "ret i32 0"]
     return "\n".join([*head, *(line for name in _INSTRUCTIONS for line in _instruction(name)), *ends, "}"]) + "\n"
 

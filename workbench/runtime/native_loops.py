@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.kernel import KernelArg
-from ..codegen.llvm_tape import BROKEN, CLOCK, CLOCK_ID, JUMPS, MARKED, NO_MEMORY, PAUSED, PLACE, STATUS
+from ..codegen.llvm_tape import BROKEN, CLOCK, CLOCK_ID, JUMPS, LEFT, MARKED, NO_MEMORY, PAUSED, PLACE, STATUS
 from ..fusion import LoopStep, Plan, sub_plans
 from ..ir import Aval, Literal
 from .buffers import allocate
@@ -28,9 +28,9 @@ from .placement import Placement
 from .tapes import MOST_BYTES, Block, Code, NotNativeError, Place, Tape, outline, write_loop
 from .timelines import Totals
 
-# Interrupts wait for the end of a slice. The first slice of a loop has few iterations; then they grow to this length.
+# Interrupts wait for the end of a slice. The first slice of a loop is one iteration; then they grow to this length.
 SLICE_S = 0.02
-FIRST_JUMPS = 64
+FIRST_JUMPS = 1
 MOST_JUMPS = 1 << 40
 
 
@@ -128,8 +128,9 @@ class NativeLoop:
             self._pace(jumps, time.perf_counter() - begin)
         if status == NO_MEMORY:
             raise MemoryError
-        if status == BROKEN:
-            logger.warning("a loop was left to Python in the middle: a bug of ours, not of your code")
+        if status in (LEFT, BROKEN):  # Python raises what is to be raised
+            if status == BROKEN:
+                logger.warning("a loop was left to Python in the middle: a bug of ours, not of your code")
             return self.python(*operands), None
         return tuple(results), words
 

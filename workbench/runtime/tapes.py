@@ -7,6 +7,7 @@ instruction. Blocks come from pools, one for each size, and go back after their 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,8 @@ from ..codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES
 from ..fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.contractions import dot_general_p, matrix_form
+from ..primitives.indexing import gather_checked_p, gather_nd_p
+from ..primitives.updates import scatter_p
 from . import blas
 from .kernels import CompiledKernel
 from .placement import Placement
@@ -361,6 +364,10 @@ class _PlanWriter:
                 self.view(step.eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive is dot_general_p:
                 self.product(eqn)
+            case LibraryStep(eqn=eqn) if eqn.primitive in (gather_checked_p, gather_nd_p):
+                self.read_part(eqn)
+            case LibraryStep(eqn=eqn) if eqn.primitive is scatter_p and eqn.params["op"] == "set":
+                self.write_part(eqn)
             case BranchStep():
                 self.branch(step)
             case LoopStep():
@@ -468,6 +475,49 @@ class _PlanWriter:
         addresses = {"left": self.tape.moved(x), "right": self.tape.moved(y), "out": self.new(out).block.slot}
         numbers = [addresses[a] if isinstance(a, str) else a for a in call[1]]
         self.tape.emit(call[0], self.tape.word(address), *numbers)
+
+    # ---- parts at indices ----
+
+    def read_part(self, eqn: Equation) -> None:
+        """`x[i]`, `x[:, i, j]`: whole numbers as indices of axes beside each other."""
+        x, *indices = map(self.place, eqn.invars)
+        slot, n, step, size = self.part(x, indices, eqn)
+        out = self.new(eqn.outvars[0])
+        if n * size:
+            self.tape.emit("copy_each", out.block.slot, slot, n, size, size, step)
+
+    def write_part(self, eqn: Equation) -> None:
+        """`x[i] = update`, in place where x is not needed any more."""
+        x, *indices, update = map(self.place, eqn.invars)
+        out = eqn.outvars[0]
+        if out in self.placement.takes:
+            self.put(out, x)
+        else:
+            self.tape.copy(self.new(out).block.slot, x)
+        slot, n, step, size = self.part(self.places[out], indices, eqn)
+        if update.array.nbytes != n * size or not update.array.flags.c_contiguous:
+            raise NotNativeError("a part is written that is not in C order")
+        if n * size:
+            self.tape.emit("copy_each", slot, self.tape.moved(update), n, size, step, size)
+
+    def part(self, x: Place, indices: Sequence[Place], eqn: Equation) -> tuple[int, int, int, int]:
+        """A word with the address of a part's first piece, the number of pieces, their distance and size in bytes. An
+        index that is out of range makes the tape stop, so that Python raises the error."""
+        axes, tape = eqn.params["axes"], self.tape
+        if eqn.params.get("mode", "raise") not in ("raise", "promise"):
+            raise NotNativeError("indices that are clipped or wrapped")
+        if any(i.array.ndim or i.array.dtype not in (np.int64, np.int32) for i in indices):
+            raise NotNativeError("an index that is an array")
+        if tuple(axes) != tuple(range(axes[0], axes[0] + len(axes))) or not x.array.flags.c_contiguous:
+            raise NotNativeError("a part of an array that is not in C order")
+        shape, slot = x.array.shape, tape.moved(x)
+        sizes = [x.array.itemsize * math.prod(shape[axis:]) for axis in range(len(shape) + 1)]
+        for axis, index in zip(axes, indices, strict=True):
+            at, source, slot = tape.word(), slot, tape.word()
+            tape.emit(f"read{index.array.itemsize}", at, tape.moved(index))
+            tape.emit("within", at, shape[axis])
+            tape.emit("row", slot, source, at, sizes[axis + 1])
+        return slot, math.prod(shape[: axes[0]]), sizes[axes[0]], sizes[axes[-1] + 1]
 
     # ---- loops and branches ----
 
