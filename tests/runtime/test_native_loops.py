@@ -11,8 +11,8 @@ import pytest
 import workbench as wb
 from workbench import lax
 from workbench.report import build_report
-from workbench.runtime import blas, executable, native_loops
-from workbench.runtime.tapes import NotNativeError
+from workbench.runtime import blas, native_loops
+from workbench.runtime.kernels import NotNativeError
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(7, 7))
@@ -33,7 +33,7 @@ def outcomes(function, *args):
     assert not any(compilation.executable.native.values())
     again = native(*args)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executable, "NativeLoop", refuse)
+        patch.setattr(native_loops, "NativeLoop", refuse)
         driven = wb.jit(function)
         in_python = driven(*args)
         assert all(driven.compilations[0].executable.native.values())
@@ -129,6 +129,18 @@ def updates(a, x):
     return (lax.fori_loop(0, 30, body, x),)
 
 
+def interiors(a, x):
+    def body(i, c):
+        flat, cube = c
+        flat, cube = flat.copy(), cube.copy()
+        flat[1:-1, 2:-1] = (flat[:-2, 2:-1] + flat[2:, 2:-1]) * 0.5 + np.max(cube)
+        cube[1:-1, 1:, 2:-2] = cube[:-2, 1:, 1:-3] * 0.9 + flat[0, 0]
+        return flat, cube
+
+    flat, cube = a * 1.0, np.reshape(a.ravel()[:1200] * 1.0, (10, 12, 10))
+    return lax.fori_loop(0, 5, body, (flat, cube))
+
+
 def products(a, x):
     def body(i, c):
         m, v, s = c
@@ -167,7 +179,7 @@ def parts_of_blocks(a, x):
 LOOPS = [
     (power, B @ B.T, Y), (fibonacci, X), (doubled_carry, X), (rows, X), (rows_in_reverse, X), (nested, B, Y),
     (nested_of_any_length, B / 9, Y), (branches, X), (branch_hands_on, X), (updates, A, X),
-    (products, B / 9, Y), (parts, A, X), (parts_of_blocks, B, Y),
+    (interiors, B, Y), (products, B / 9, Y), (parts, A, X), (parts_of_blocks, B, Y),
 ]  # fmt: skip
 
 

@@ -36,13 +36,11 @@ from ..primitives.lowering import LibraryCall
 from . import control
 from .buffers import LARGE_BYTES, allocator
 from .control import in_order
-from .kernels import CompiledKernel, compile_kernel
+from .kernels import Code, CompiledKernel, NotNativeError, compile_kernel
 from .loops import compile_loop
 from .moves import copy_around
-from .native_loops import NativeLoop
 from .placement import Placement, place
 from .products import matmul_on, product_text
-from .tapes import Code, NotNativeError
 from .threads import launch
 from .timelines import Totals
 from .views import keeps_order, view_of
@@ -331,8 +329,10 @@ class _Driver:
         if self.timed:
             self.lines.append("timeline.extend(inside.entries())")
 
-    def _native_loop(self, step: LoopStep) -> NativeLoop | None:
+    def _native_loop(self, step: LoopStep) -> Any:
         """The loop without Python, where it can be. The same loop in Python is written only if it is needed."""
+        from . import native_loops  # here, since programs without loops do without
+
         made: list[control.Run] = []
 
         def in_python(*operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -343,7 +343,7 @@ class _Driver:
             return made[0](*operands)
 
         try:
-            loop = NativeLoop(step, self.placement.inner[step.id], self.code, in_python)
+            loop = native_loops.NativeLoop(step, self.placement.inner[step.id], self.code, in_python)
         except NotNativeError as error:
             self.native[step.id] = str(error)
             return None

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -66,6 +66,21 @@ class CompiledKernel:
         from . import machine_code
 
         return machine_code.emit_assembly(self.llvm())
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What all drivers of a plan share: compiled kernels and their finishers, by step; the threads that kernels may
+    have; and whether steps are timed."""
+
+    compiled: Mapping[str, CompiledKernel]
+    finishers: Mapping[str, CompiledKernel]
+    n_threads: int
+    timed: bool
+
+
+class NotNativeError(Exception):
+    """A loop that Python runs, and why."""
 
 
 _memory: dict[str, CompiledKernel] = {}

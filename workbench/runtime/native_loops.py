@@ -22,10 +22,10 @@ from ..fusion import LoopStep, Plan, sub_plans
 from ..ir import Aval, Literal
 from .buffers import allocate
 from .control import Run, in_order
-from .kernels import tape_function
+from .kernels import Code, NotNativeError, tape_function
 from .log import logger
 from .placement import Placement
-from .tapes import MOST_BYTES, Block, Code, NotNativeError, Place, Tape, outline, write_loop
+from .tapes import MOST_BYTES, Block, Place, Tape, outline, write_loop
 from .timelines import Totals
 
 # Interrupts wait for the end of a slice. The first slice of a loop is one iteration; then they grow to this length.

@@ -23,7 +23,8 @@ from ..primitives.contractions import dot_general_p, matrix_form
 from ..primitives.indexing import gather_checked_p, gather_nd_p
 from ..primitives.updates import scatter_p
 from . import blas
-from .kernels import CompiledKernel
+from .kernels import Code, CompiledKernel, NotNativeError
+from .moves import pieces_of, regions_around
 from .placement import Placement
 from .products import SMALL
 from .views import view_of
@@ -31,10 +32,6 @@ from .views import view_of
 ALIGNMENT = 64
 # Beyond, what Python costs is nothing beside the arrays, which need not lie in memory twice.
 MOST_BYTES = 1 << 24
-
-
-class NotNativeError(Exception):
-    """A loop that stays with Python, and why."""
 
 
 @dataclass(eq=False, slots=True)
@@ -67,6 +64,10 @@ def outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
     return as_strided(np.empty(1, dtype), tuple(shape), tuple(strides))
+
+
+def _run(start: int, size: int, step: int) -> slice:
+    return slice(start, start + size * step, step)
 
 
 def _rounded(n_bytes: int) -> int:
@@ -171,17 +172,6 @@ class Tape:
             self.emit("pool", pool, base, size, n)
             self.emit("add", base, size * n)
         self.emit("jump", N_OPERANDS["jump"] + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What all plans of a tape share: compiled kernels and their finishers, by step; the threads that kernels may have;
-    and whether steps are timed."""
-
-    compiled: Mapping[str, CompiledKernel]
-    finishers: Mapping[str, CompiledKernel]
-    n_threads: int
-    timed: bool
 
 
 def write_loop(
@@ -388,21 +378,25 @@ class _PlanWriter:
 
     def cluster(self, step: Cluster) -> None:
         kernel, tape = self.placement[step.id], self.tape
-        for arg in (a for k in (kernel, kernel.finish) if k for a in k.args):
-            if arg.kind == "update":
-                raise NotNativeError(f"{step.id} puts elements into an array that it reads")
-            if arg.kind == "out" and arg.var is not None and arg.var not in self.places:
-                self.result(step, kernel, arg.var)
+        results = [a for k in (kernel, kernel.finish) if k for a in k.args if a.kind in ("out", "update")]
+        for arg in results:
+            if arg.var is not None and arg.var not in self.places:
+                self.result(step, kernel, arg)
         scratch = {
             arg.name: tape.own(int(np.prod(arg.shape, dtype=np.int64)) * np.dtype(arg.dtype).itemsize)
             for arg in kernel.args
-            if arg.kind == "scratch"
+            if arg.kind in ("scratch", "update")
         }
         self.launch(self.code.compiled[step.id], kernel, scratch)
         if kernel.finish is not None:
             self.launch(self.code.finishers[step.id], kernel.finish, scratch)
+        for arg in results:
+            if arg.kind == "update" and arg.var is not None:
+                self.write_update(step.producer(arg.var), self.places[arg.var], scratch[arg.name])
 
-    def result(self, step: Cluster, kernel: Kernel, var: Var) -> None:
+    def result(self, step: Cluster, kernel: Kernel, arg: KernelArg) -> None:
+        var = arg.var
+        assert var is not None
         taken = self.placement.takes.get(var)
         if taken is None:
             place = self.new(var)
@@ -410,10 +404,40 @@ class _PlanWriter:
             place = self.places[taken]
             self.put(var, place)
         base = step.stores.get(var)
-        if base is not None and var not in kernel.takes:
+        if base is not None and var not in kernel.takes and arg.kind == "out":
             if not place.array.flags.c_contiguous:
                 raise NotNativeError(f"{step.id} writes into a part of an array")
-            self.tape.copy(self.tape.moved(place), self.places[base])
+            self.copy_around(step.producer(var), place, self.places[base])
+
+    def copy_around(self, eqn: Equation, target: Place, base: Place) -> None:
+        """What the update `eqn` of `base` leaves alone."""
+        tape, found = self.tape, regions_around(eqn) if base.array.flags.c_contiguous else None
+        regions = [pieces_of(base.array, region) for region in found or ()]
+        if found is None or any(pieces is None for pieces in regions):
+            tape.copy(tape.moved(target), base)
+            return
+        for first, n, n_bytes, by in (piece for pieces in regions for piece in pieces or ()):
+            to, source = tape.word(), tape.word()
+            tape.emit("move", to, target.block.slot, target.offset + first)
+            tape.emit("move", source, base.block.slot, base.offset + first)
+            tape.emit("copy_each", to, source, n, n_bytes, by, by)
+
+    def write_update(self, eqn: Equation, target: Place, update: int) -> None:
+        """The elements at the address in the word `update`, put where the update `eqn` puts them."""
+        if eqn.primitive.name != "update_slice" or not target.array.flags.c_contiguous:
+            raise NotNativeError(f"{eqn.primitive.name} of an array that is read, too")
+        tape, shape, starts = self.tape, eqn.invars[1].aval.shape, eqn.params["start_indices"]
+        steps = eqn.params["strides"] or (1,) * len(starts)
+        pieces = pieces_of(target.array, tuple(map(_run, starts, shape, steps)))
+        if pieces is None:
+            raise NotNativeError("an update in many pieces of an array that is read, too")
+        done = 0
+        for first, n, n_bytes, by in pieces:
+            to, source = tape.word(), tape.word()
+            tape.emit("move", to, target.block.slot, target.offset + first)
+            tape.emit("move", source, update, done)
+            tape.emit("copy_each", to, source, n, n_bytes, by, n_bytes)
+            done += n * n_bytes
 
     def launch(self, compiled: CompiledKernel, kernel: Kernel, scratch: Mapping[str, int]) -> None:
         if not compiled.address:
@@ -441,7 +465,7 @@ class _PlanWriter:
         tape.emit("call", tape.word(compiled.address), table, kernel.extent)
 
     def argument(self, arg: KernelArg, scratch: Mapping[str, int]) -> tuple[np.ndarray, int, int]:
-        if arg.kind == "scratch":
+        if arg.kind in ("scratch", "update"):
             return outline(arg.shape, np.dtype(arg.dtype)), scratch[arg.name], 0
         assert arg.var is not None
         place = self.places[arg.var]
