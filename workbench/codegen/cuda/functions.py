@@ -122,6 +122,8 @@ _OWN: dict[str, tuple[int, Callable[[ir.IRBuilder, list[ir.Value]], ir.Value]]] 
     "negative": (1, lambda builder, args: _Resolver.negative(builder, args[0])),
     "maximum": (2, _maximum(">")),
     "minimum": (2, _maximum("<")),
+    "maximum_reassoc": (2, _maximum(">")),
+    "minimum_reassoc": (2, _maximum("<")),
     "copysign": (2, lambda builder, args: _libdevice("copysign", builder, args)),
     "rint": (1, lambda builder, args: _libdevice("rint", builder, args)),
     "floor": (1, lambda builder, args: _libdevice("floor", builder, args)),
@@ -314,7 +316,8 @@ _ON_INTEGERS: dict[str, Callable[..., int]] = {
 }
 _INSTRUCTIONS: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert, "add_reassoc": np.add,
-    "mul_reassoc": np.multiply, **dict.fromkeys(_ON_INTEGERS, np.add),
+    "mul_reassoc": np.multiply, "maximum_reassoc": np.maximum, "minimum_reassoc": np.minimum,
+    **dict.fromkeys(_ON_INTEGERS, np.add),
 }  # fmt: skip
 
 
