@@ -7,6 +7,7 @@ spread of several such runs, through all that follows in the program, is what a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ EXACT = {
     np.reciprocal, np.maximum, np.minimum, np.fmax, np.fmin, np.conjugate, np.copysign, np.nextafter, np.spacing,
     np.modf, np.frexp, np.ldexp, np.heaviside, np.clip,
 }  # fmt: skip
+SEPARATE = (np.add, np.subtract, np.negative)  # which are exact for the parts of complex numbers, too
 # Functions that NumPy dispatches as a whole and whose results round.
 INEXACT_FUNCTIONS = {
     np.dot, np.vdot, np.inner, np.tensordot, np.einsum, np.convolve, np.correlate, np.interp, np.trace, np.cross,
@@ -32,6 +34,20 @@ SUMMING = {
     np.dot, np.vdot, np.inner, np.tensordot, np.einsum, np.convolve, np.correlate, np.trace, np.cross, np.polyval,
     np.trapezoid, np.cov, np.corrcoef,
 }  # fmt: skip
+
+
+MAKERS = {
+    "arange", "array", "asarray", "ascontiguousarray", "eye", "full", "full_like", "identity", "linspace", "ones",
+    "ones_like", "zeros", "zeros_like", "empty", "empty_like", "copy",
+}  # fmt: skip
+
+
+class ShakenNumPy:
+    """NumPy, with arrays made from nothing that are Shaken, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        return found if name not in MAKERS else lambda *args, **kwargs: shaken(found(*args, **kwargs))
 
 
 class Shaken(np.ndarray):
@@ -50,12 +66,19 @@ class Shaken(np.ndarray):
             getattr(ufunc, method)(*before, **kwargs)
             return None
         result = getattr(ufunc, method)(*before, **kwargs)
+        if method == "__call__" and ufunc in (np.power, np.float_power):
+            result = _conditioned(ufunc, result, before, kwargs)
         if Shaken.separately and method == "__call__" and ufunc in (np.multiply, np.square) and _is_complex(result):
             result = _overflowing(result, before[0], before[-1], kwargs)
         if ufunc is np.matmul or method in ("reduce", "accumulate", "reduceat") and ufunc in (np.add, np.multiply):
             result = _shake_sum(ufunc, method, result, before, kwargs)
-        elif ufunc not in EXACT or _is_complex(result) and ufunc not in (np.add, np.subtract, np.negative):
-            result = shake(result)
+        elif ufunc in (np.logaddexp, np.logaddexp2) and method == "__call__":  # terms that may cancel
+            with np.errstate(all="ignore"):
+                result = shake(
+                    result, np.maximum(np.abs(before[0]), np.abs(before[1])), _narrowed(ufunc, before, result)
+                )
+        elif ufunc not in EXACT or any(map(_is_complex, (result, before[0]))) and ufunc not in SEPARATE:
+            result = shake(result, None, _narrowed(ufunc, before, result) if out is not None else 1.0)
         if out is not None:
             return out if len(out) > 1 else out[0]
         return shaken(result)
@@ -94,6 +117,25 @@ def shaken(x: Any) -> Any:
     return x
 
 
+def _conditioned(ufunc: np.ufunc, result: Any, inputs: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The `result` of a power from moved operands: exp(y log x) in its place multiplies their roundings. Of complex
+    numbers that are not finite, C libraries make now NaN, now infinity."""
+    if getattr(result, "dtype", np.dtype(int)).kind not in "fc":
+        return result
+    with np.errstate(all="ignore"):
+        operands = [shake(np.array(x, result.dtype)) for x in inputs]
+        moved = np.asarray(ufunc(*operands, **{k: v for k, v in kwargs.items() if k == "where"}))
+        if _is_complex(result) and Shaken.separately:
+            doubtful = ~(np.isfinite(operands[0]) & np.isfinite(operands[1]) & np.isfinite(result))
+            moved = np.where(doubtful, np.nan, moved).astype(result.dtype)
+    where = kwargs.get("where", True)
+    if isinstance(result, np.ndarray):
+        usable = True if Shaken.separately and _is_complex(result) else np.isfinite(moved) == np.isfinite(result)
+        np.copyto(result, moved, where=where & np.asarray(usable))
+        return result
+    return moved[()]
+
+
 def _overflowing(product: Any, a: Any, b: Any, kwargs: dict[str, Any]) -> Any:
     """The complex `product` of a and b, as NaN in the parts where two separate products overflow."""
     a, b = (np.asarray(x, product.dtype) for x in (a, b))
@@ -118,8 +160,18 @@ def _signs(shape: tuple[int, ...]) -> Any:
     return Shaken.rng.choice((-1.0, 0.5, 1.0), shape)
 
 
-def shake(x: Any, scale: Any = None) -> Any:
-    """`x` with its elements moved, in place where it is an array. scale: the magnitude they were computed from."""
+def _narrowed(ufunc: np.ufunc, inputs: Sequence[Any], result: Any) -> float:
+    """How much coarser the ufunc computed than `result`, which may be a wider array that was given, is."""
+    if ufunc.nout > 1 or getattr(result, "dtype", np.dtype(int)).kind not in "fc":
+        return 1.0
+    with np.errstate(all="ignore"):
+        computed = ufunc(*[np.ones(1, x.dtype) if isinstance(x, np.ndarray | np.generic) else x for x in inputs]).dtype
+    return float(np.finfo(computed).eps / np.finfo(result.dtype).eps) if computed.kind in "fc" else 1.0
+
+
+def shake(x: Any, scale: Any = None, times: float = 1.0) -> Any:
+    """`x` with its elements moved, in place where it is an array. scale: the magnitude they were computed from; times:
+    by how much more."""
     if type(x) in (tuple, list):
         return type(x)(map(shake, x))
     if not isinstance(x, np.ndarray | np.generic) or x.dtype.kind not in "fc":
@@ -130,6 +182,7 @@ def shake(x: Any, scale: Any = None) -> Any:
         step = ULPS * np.spacing(magnitude)
         if scale is not None:
             step = np.maximum(step, ULPS * np.finfo(array.dtype).eps * np.abs(scale))
+        step = step * max(times, 1.0)
         step = np.where(np.isfinite(step), step, 0)
         moved = array.real + _signs(array.shape) * step
         if array.dtype.kind == "c":

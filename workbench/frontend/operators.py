@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Aval, Var
+from .checks import RAISING, like_python
 from .tracer import Tracer, apply_ufunc
 
 # Made once: a union of types in an `isinstance` is built anew at every call.
@@ -45,16 +46,30 @@ def _of_python(result: Any, x: Tracer, y: Any) -> Any:
     return result
 
 
+# What makes False, or True, of `x != x` whatever x holds
+_EQUALITY = {np.equal: np.logical_and, np.not_equal: np.greater_equal}
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
+    may_raise = ufunc in RAISING
+
     def forward(self: Tracer, other: Any) -> Any:
         if not is_operand(other):
+            if ufunc in _EQUALITY and isinstance(other, str | None) and not self.scalar:  # no element is that
+                return apply_ufunc(_EQUALITY[ufunc], "__call__", (self != self, np.zeros(self.shape, bool)), {})
             return NotImplemented
-        return _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
+        result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
+        if may_raise and self.aval.weak_type and _is_weak(other):
+            like_python(ufunc, (self, other), result)
+        return result
 
     def reflected(self: Tracer, other: Any) -> Any:
         if not is_operand(other):
             return NotImplemented
-        return _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
+        result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
+        if may_raise and self.aval.weak_type and _is_weak(other):
+            like_python(ufunc, (other, self), result)
+        return result
 
     def in_place(self: Tracer, other: Any) -> Any:
         if self.scalar:

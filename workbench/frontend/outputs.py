@@ -173,6 +173,7 @@ def collect_outputs(
     else:
         leaves, tree = optree.tree_flatten(_plain(result), none_is_leaf=True)
     collector = _Collector()
+    _check_known(leaves)
     values = [_output_value(trace, lifter, leaf) for leaf in leaves]
     input_index = {id(b): i for i, b in enumerate(inputs) if b is not None}
     out: list[OutLeaf] = []
@@ -270,6 +271,15 @@ class _Places:
         if key not in self.bases:
             self.bases[key] = self.collector.add(buffer.value)
         return replace(leaf, base_outvar=self.bases[key], views=views)
+
+
+def _check_known(leaves: Sequence[Any]) -> None:
+    """Arrays of known numbers become constants, each of its own: those that share memory are left to NumPy."""
+    known = list({id(x): x for x in leaves if type(x) is not Tracer and isinstance(x, np.ndarray)}.values())
+    for i, x in enumerate(known):
+        if any(np.may_share_memory(x, other) for other in known[:i]):
+            raise unsupported("what returns two arrays of known numbers that share memory",
+                              fixes=("return a copy of one of them",))  # fmt: skip
 
 
 def _plain(value: Any) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 
 from . import positions
 from .captures import CONSTANT_TYPES, Lifter, _Lifted
+from .checks import end_unless_finite
 from .diagnostics import side_effect, unsupported
 from .functions import NOT_CALLABLE
 from .operators import weaken
@@ -205,8 +206,10 @@ def _lift_attribute(lifter: Lifter, module: types.ModuleType, name: str) -> Any:
     if package in sys.stdlib_module_names or package == "numpy":  # nobody assigns these: no guards
         if name in IMPURE_NUMPY and package == "numpy":
             return Refused(value, path, "what it does outside must happen at every run")
-        if name in ("nditer", "nested_iters") and package == "numpy":
-            return Refused(value, path, "it walks over the memory of arrays")
+        if name in ("nditer", "nested_iters", "fromiter") and package == "numpy":
+            return Refused(value, path, "it walks over the memory of arrays, or over an iterator")
+        if name == "errstate" and package == "numpy":
+            return ErrorState(value)
         return wrap_library(lifter, value) if callable(value) else wrap_index_object(value)
     return lifter.lift(value, path, lambda: getattr(module, name))
 
@@ -259,6 +262,19 @@ class Creation(_Lifted):
 
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
+
+
+class ErrorState(_Lifted):
+    """`np.errstate`: kernels ignore floating-point errors, so that one that asks to hear of them is refused."""
+
+    def __init__(self, value: Any):
+        self.__wrapped__ = value
+
+    def __call__(self, **settings: Any) -> Any:
+        heard = [f"{name}='{what}'" for name, what in settings.items() if what not in (None, "ignore", "warn")]
+        if heard:
+            raise unsupported(f"np.errstate({', '.join(heard)})", why="kernels do not report floating-point errors")
+        return self.__wrapped__(**settings)
 
 
 class CreationType(Creation):
@@ -330,11 +346,20 @@ class MathFunction(_Lifted):
             return self.__wrapped__(*args)
         if all(known_value(x) is not None for x in args if type(x) is Tracer):
             return self.__wrapped__(*[x.item() if type(x) is Tracer else x for x in args])
-        if self._ufunc is np.log and len(args) == 2:
-            return np.log(args[0]) / np.log(args[1])
         if any(type(x) is Tracer and x.shape for x in args):
             return self.__wrapped__(*args)  # Python's own error
-        return weaken(self._ufunc(*args))
+        if self.__wrapped__.__module__ == "cmath":
+            numbers = [np.complex128(x) if type(x) is not Tracer else x.astype(np.complex128) for x in args]
+        elif any(isinstance(x, complex) for x in args):
+            raise unsupported(f"math.{self.__name__} of a complex number")
+        else:
+            numbers = [x.astype(np.float64) if type(x) is Tracer else float(x) for x in args]
+        if self._ufunc is np.log and len(numbers) == 2:
+            result = np.log(numbers[0]) / np.log(numbers[1])
+        else:
+            result = self._ufunc(*numbers)
+        end_unless_finite(numbers, result)
+        return weaken(result)
 
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
@@ -469,7 +494,25 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
         return lifter.lift(module, module.__name__, lambda: module)
 
     names["__import__"] = import_module
+    if not lifter.trace.strict:
+        names["type"] = _TypeOf(type, type)
     return names
+
+
+class _TypeOf(CreationType):
+    """`type`, which says of a traced array what NumPy would have made."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        trace = current_trace()
+        if len(args) != 1 or type(args[0]) is not Tracer or trace is None:
+            return self.__wrapped__(*args, **kwargs)
+        found = args[0].__class__
+        return getattr(numpy_proxy(trace), found.__name__) if issubclass(found, np.generic | np.ndarray) else found
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.__wrapped__[key]  # type: ignore[index]  # type[int] in an annotation
 
 
 class _RefusedBuiltin(_Lifted):

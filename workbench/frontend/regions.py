@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Literal, Var
+from .checks import test_conditions
 from .recording import CapturedArray, Trace, recording, resumed
 from .tracer import Tracer, emit, from_atom, input_tracer, lift, require_trace
 from .views import write
@@ -40,6 +41,7 @@ class Region:
             self.inputs = tuple(_input(record, prototype) for prototype in prototypes)
             try:
                 self.result = run(*self.inputs)
+                test_conditions(record)
             finally:
                 parent.failure = parent.failure or record.failure
 

@@ -20,6 +20,7 @@ from ..config import config
 from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, check_array
+from .checks import test_conditions
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
 from .positions import user_traceback
@@ -159,6 +160,7 @@ def finish(
     if record.failure is not None and not record.strict:
         # The user's own `except` clause caught our error: with numbers, that branch would not have been taken.
         raise record.failure
+    test_conditions(record)
     lifter.check_side_effects()
     # Lifting results may capture more: it comes before the inputs are counted.
     buffers: list[Buffer | None] = [None if x.scalar else x.buffer for x in arguments]

@@ -252,6 +252,10 @@ def write(target: Tracer, value: Tracer) -> None:
         target, value = lift(target), lift(value)
     if same_memory(target, value):
         return
+    if running.conditions and target.buffer.var_in is not None:
+        from .checks import test_conditions
+
+        test_conditions(running)
     if target.buffer.ambiguous:
         from .diagnostics import unsupported
 

@@ -308,6 +308,11 @@ def pow_T(z, w):
     base = z
 POWERS
     power = select_parts_T(w.real < R_type(0.0), reciprocal_T(power), power)
+    few = whole & (size < R_type(4.0))  # NumPy does not multiply these by 1, which would spoil infinities
+    squared = mul_T(z, z)
+    first = select_parts_T(size == R_type(1.0), z, select_parts_T(size == R_type(2.0), squared, mul_T(z, squared)))
+    first = select_parts_T(size == R_type(0.0), complex(R_type(1.0), R_type(0.0)), first)
+    power = select_parts_T(few & (w.real >= R_type(0.0)), first, power)
     result = select_parts_T(whole, power, result)
     zero = logical_not_T(z) & (not_bool(logical_not_T(w)))
     of_zero = select_R(w.real > R_type(0.0), R_type(0.0), R_type(math.nan))

@@ -106,6 +106,8 @@ def view(x: Any, dtype: Any = None, type: Any = None) -> Any:
     """`x.view()` is another view of all of `x`; `x.view(dtype)` reinterprets bytes, which only same parts allow."""
     dtype = unwrap(dtype)
     if dtype is None or (isinstance(dtype, builtin_type) and issubclass(dtype, np.ndarray)):
+        if dtype is not None and dtype is not np.ndarray:
+            raise unsupported(f"a view as {dtype.__name__}, a class of its own")
         return movement.reshape(x, x.shape) if x.ndim else indexing.getitem(x, Ellipsis)
     target = as_dtype(dtype)
     if target == x.dtype:
@@ -173,7 +175,8 @@ def imag(x: Any) -> Any:
 def conjugate(x: Any, out: Any = None) -> Any:
     if x.dtype.kind != "c" and out is None:  # NumPy returns a real array itself
         return x
-    return ufuncs.call_ufunc(np.conjugate, x, out=out)
+    found = ufuncs.call_ufunc(np.conjugate, x, out=out)
+    return operators.weaken(found) if x.aval.weak_type else found
 
 
 def clip(x: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
@@ -200,7 +203,11 @@ def to_device(x: Any, device: str, /, *, stream: Any = None) -> Any:
 
 
 def is_integer(x: Any) -> Any:
-    return True if x.dtype.kind in "iub" else ufuncs.call_ufunc(np.equal, ufuncs.call_ufunc(np.floor, x), x)
+    if not x.scalar or x.dtype.kind in "bc":
+        raise AttributeError(f"'{core.type_name(x)}' object has no attribute 'is_integer'")
+    return True if x.dtype.kind in "iu" else operators.weaken(
+        ufuncs.call_ufunc(np.equal, ufuncs.call_ufunc(np.floor, x), x)
+    )  # fmt: skip
 
 
 def copy_method(x: Any, order: str = "C") -> Any:

@@ -23,6 +23,7 @@ from .operands import (
     broadcast_operand,
     cast,
     full,
+    is_tracer,
     laid_out_like,
     ndim_of,
     normalize_axis_index,
@@ -33,7 +34,7 @@ from .operands import (
     stored,
     target_array,
 )
-from .promotion import INT64, as_dtype
+from .promotion import INT64, as_dtype, is_python_scalar
 
 NOVALUE = np._NoValue
 
@@ -85,8 +86,14 @@ def flatten(a: Any, order: str = "C") -> Any:
     return views.reshape(ravel(a, order), (a.size,), copy=True)
 
 
+def _array_of_number(a: Any) -> Any:
+    """`a`, for a function that makes an array of a number of Python, while one of NumPy's stays a scalar."""
+    is_number = is_python_scalar(a) or is_tracer(a) and a.aval.weak_type
+    return as_array(bind("copy", array(a))) if is_number else array(a)
+
+
 def transpose(a: Any, axes: Any = None) -> Any:
-    a = array(a)
+    a = _array_of_number(a)
     if axes is None:
         order = tuple(range(a.ndim))[::-1]
     else:
@@ -144,7 +151,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
-    a = array(a)
+    a = _array_of_number(a)
     if axis is None:
         axes: tuple[int, ...] = tuple(i for i, n in enumerate(a.shape) if n == 1)
     else:
@@ -211,7 +218,8 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     except ValueError:
         np.broadcast_arrays(*(np.broadcast_to(np.zeros(()), x.shape) for x in arrays))
         raise
-    return tuple(as_array(x) if x.shape == shape else views.broadcast_view(x, shape) for x in arrays)
+    arrays = [as_array(bind("copy", x)) if x.scalar else x for x in arrays]
+    return tuple(x if x.shape == shape else views.broadcast_view(x, shape) for x in arrays)
 
 
 # ---- reversing and rolling ----

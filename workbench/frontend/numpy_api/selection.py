@@ -259,14 +259,16 @@ def fix(x: Any, out: Any = None) -> Any:
 
 def real(val: Any) -> Any:
     x = array(val)
-    return views.part_view(x, "real") if x.dtype.kind == "c" and not x.scalar else _scalar_part(x, "real")
+    found = views.part_view(x, "real") if x.dtype.kind == "c" and not x.scalar else _scalar_part(x, "real")
+    return operators.weaken(found) if is_tracer(val) and val.aval.weak_type else found
 
 
 def imag(val: Any) -> Any:
     x = array(val)
     if x.dtype.kind == "c" and not x.scalar:
         return views.part_view(x, "imag")
-    return _scalar_part(x, "imag")
+    found = _scalar_part(x, "imag")
+    return operators.weaken(found) if is_tracer(val) and val.aval.weak_type else found
 
 
 def _scalar_part(x: Any, name: str) -> Any:
