@@ -205,9 +205,10 @@ def to_device(x: Any, device: str, /, *, stream: Any = None) -> Any:
 def is_integer(x: Any) -> Any:
     if not x.scalar or x.dtype.kind in "bc":
         raise AttributeError(f"'{core.type_name(x)}' object has no attribute 'is_integer'")
-    return True if x.dtype.kind in "iu" else operators.weaken(
-        ufuncs.call_ufunc(np.equal, ufuncs.call_ufunc(np.floor, x), x)
-    )  # fmt: skip
+    if x.dtype.kind in "iu":
+        return True
+    whole = ufuncs.call_ufunc(np.equal, ufuncs.call_ufunc(np.floor, x), x)
+    return operators.weaken(ufuncs.call_ufunc(np.logical_and, whole, ufuncs.call_ufunc(np.isfinite, x)))
 
 
 def copy_method(x: Any, order: str = "C") -> Any:

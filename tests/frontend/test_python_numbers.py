@@ -1,0 +1,71 @@
+"""Traced numbers of Python are Python's: its errors, its types, and what it says of types."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.compare import assert_same
+from tests.sources import define
+
+EXPRESSIONS = (
+    "1 / x", "x / x", "2.0 // x", "5 % x", "divmod(1.0, x)", "x ** 1.5", "x ** -1", "x ** 400", "2 ** x", "math.sqrt(x)",
+    "math.exp(x * 1e4)", "math.log(x)", "math.log2(x)", "math.asin(x * 3)", "math.sin(x * math.inf)", "math.fmod(1, x)",
+    "math.pow(x, 0.5)", "math.atanh(x)", "math.sqrt(x) if x > 0 else 0.0", "a * (1 / x)", "a / x", "np.sqrt(x)",
+    "np.float64(1) / x", "x > 1j", "-x", "abs(x)", "x.real", "np.real(x)", "np.imag(x)", "np.squeeze(x)",
+    "np.transpose(x)", "x.is_integer()", "math.sqrt(abs(np.float32(2)))", "math.hypot(x, 3)", "type(x) is float",
+    "type(a) is np.ndarray", "type(a[0]) is np.float64", "a == None", "a != None", "[type(v).__name__ for v in (a, x)]",
+)  # fmt: skip
+NUMBERS = (2.0, 0.0, -1.5, -0.0, 1e200, math.inf, math.nan, 0.25)
+
+
+def outcome(function: Any, number: float) -> Any:
+    with np.errstate(all="ignore"):
+        try:
+            return function(np.array([1.0, 0.0, -2.0]), number)
+        except Exception as error:
+            return error
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_numbers_of_python_behave_as_they_do_there(expression):
+    source = f"import math\nimport numpy as np\ndef page(a, x):\n    return {expression}\n"
+    plain = define(source, "page", f"<{expression}>")
+    compiled = wb.jit(plain)
+    for number in NUMBERS:
+        for _ in range(2):
+            expected, result = outcome(plain, number), outcome(compiled, number)
+            assert type(result) is type(expected), (number, result, expected)
+            if not isinstance(expected, Exception):
+                assert_same(result, expected, max_ulp=2, where=f"{expression} for {number}")
+    assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]
+
+
+@pytest.mark.parametrize("settings", ["divide='raise'", "all='raise'", "over='raise', under='ignore'"])
+def test_floating_point_errors_that_are_asked_for_are_raised(settings):
+    source = (
+        f"import numpy as np\ndef page(a):\n    with np.errstate({settings}):\n        return np.exp(a * 1e4) + a / 0\n"
+    )
+    plain = define(source, "page", f"<errstate {settings}>")
+    with pytest.raises(FloatingPointError):
+        wb.jit(plain)(np.ones(3))
+
+
+def test_checks_of_numbers_come_before_what_is_written():
+    """A call that ends has changed what NumPy changes before it raises, and nothing else."""
+
+    def scaled(a, b, x):
+        a[0] = 7.0
+        a *= 2.0
+        b += a * (1 / x)
+        a[1] = 9.0
+
+    a, b = np.ones(3), np.ones(3)
+    with pytest.raises(ZeroDivisionError):
+        wb.jit(scaled)(a, b, 0.0)
+    assert_same(a, np.array([14.0, 2.0, 2.0]))
+    assert_same(b, np.ones(3))
