@@ -32,26 +32,25 @@ def end_unless_later(test: Any) -> None:
     trace = current_trace()
     if trace is None or trace.strict:
         return
-    if type(test) is not Tracer:
-        known: Any = bool(test)
-    else:
-        known = known_value(test)
+    known: Any = known_value(test)
     if known is None:
-        trace.conditions.append(test)
+        trace.conditions.append((test, trace.origin()))
     elif not known:
-        trace.conditions.append(
-            emit(REGISTRY["convert_element_type"], False, new_dtype=np.dtype(bool), weak_type=False)
-        )
+        never = emit(REGISTRY["convert_element_type"], False, new_dtype=np.dtype(bool), weak_type=False)
+        trace.conditions.append((never, trace.origin()))
 
 
 def test_conditions(trace: Trace) -> None:
     """Record the conditions that are still to be tested."""
     found, trace.conditions = trace.conditions, []
-    if found:
-        test = found[0]
-        for other in found[1:]:
+    if not found:
+        return
+    test, origin = found[0]
+    place = (origin.spans[0].filename, origin.spans[0].line) if origin.spans else ("", 0)
+    with trace.at(origin):
+        for other, _ in found[1:]:
             test = emit(REGISTRY["and"], test, other)
-        end_unless(test)
+        emit(REGISTRY["check"], test, filename=place[0], line=place[1])
 
 
 _NONZERO = (np.true_divide, np.floor_divide, np.remainder)

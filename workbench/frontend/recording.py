@@ -56,7 +56,7 @@ class Trace:
         self.constants: dict[Var, np.ndarray] = {}
         self.captured: list[CapturedArray] = []
         self.scopes: tuple[Scope, ...] = ()
-        self.conditions: list[Tracer] = []  # on which the call goes on, to be tested together (`checks`)
+        self.conditions: list[tuple[Tracer, Origin]] = []  # on which the call goes on, to be tested together (`checks`)
         self.op = ""
         self.entry: FrameType | None = None  # user frames end here
         self.failure: TracingError | None = None  # the first one: the user's own code may catch it
