@@ -124,7 +124,9 @@ def test_the_faster_way_is_kept():
     parts = parts_of(mixed, np.zeros(10))
     x = np.arange(10.0)
     parts(x.copy())
-    assert parts.pays is False and not parts.parts_ms  # NumPy needs microseconds: nothing to gain
+    assert parts.numpy_ms and not parts.parts_ms
+    parts.numpy_ms = [1e-3]  # what it takes on a free machine
+    assert parts.pays is False  # nothing to gain
     parts.numpy_ms = [1e9]
     assert parts.pays is None
     for _ in range(WARM_UP_CALLS + TRIED_CALLS):
