@@ -212,3 +212,23 @@ def test_statement_changes_what_numpy_changes(statement):
         for mine, theirs in zip(arguments, changed, strict=True):
             assert mine.shape == theirs.shape
             np.testing.assert_allclose(mine, theirs, rtol=1e-13)
+
+
+def put_where_positive(a):
+    known = np.reshape(0.0, ())
+    np.putmask(known, a[0] > 0, a)
+    return known
+
+
+def added_in_place(a):
+    known = np.tile([0.0], 3)
+    same = known
+    known += a[:3]
+    return same
+
+
+@pytest.mark.parametrize("program", [put_where_positive, added_in_place], ids=lambda f: f.__name__)
+def test_arrays_that_numpy_makes_of_known_numbers_are_written_at_every_call(program):
+    compiled = wb.jit(program)
+    for a in (np.array([3.0, 4.0, 5.0]), np.array([6.0, 7.0, 8.0]), np.array([-1.0, 0.0, 2.0])):
+        np.testing.assert_array_equal(compiled(a), program(a))

@@ -33,8 +33,8 @@ from .promotion import (
 __all__ = [
     "array", "as_array", "as_axes", "as_shape", "bind", "broadcast_operand", "cast", "cast_wrapping",
     "constant_like", "dtype_of", "full", "full_like_operand", "has_tracer", "in_c_order", "is_tracer", "known",
-    "laid_out_like", "ndim_of", "normalize_axis_index", "normalize_axis_tuple", "operand", "reshape_to",
-    "shape_of", "static_array", "stored", "target_array", "unsupported", "with_axis",
+    "laid_out_like", "lifted_target", "ndim_of", "normalize_axis_index", "normalize_axis_tuple", "operand",
+    "reshape_to", "shape_of", "static_array", "stored", "target_array", "unsupported", "with_axis",
 ]  # fmt: skip
 
 
@@ -89,10 +89,21 @@ def as_array(x: Any) -> Any:
 def target_array(x: Any, what: str) -> Any:
     """An array that is about to be changed: a tracer or an array from outside, and no scalar."""
     if not is_tracer(x) and isinstance(x, np.ndarray):
-        x = core.lift(x)
+        x = lifted_target(x)
     if not is_tracer(x) or x.scalar:
         raise TypeError(f"{what}: first argument must be an array")
     return x
+
+
+def lifted_target(x: np.ndarray) -> Any:
+    """An array from outside that is written into. One that NumPy made while tracing, of known numbers, is refused: it
+    would be written into now, and only once."""
+    found = core.lift(x)
+    if found.buffer.var_in is None and x.dtype.kind in "biufc":
+        raise unsupported(
+            "a write into an array that NumPy made of known numbers", fixes=("make it with np.array(...) first",)
+        )
+    return found
 
 
 def _stack_nested(items: Sequence[Any], dtype: np.dtype | None = None) -> Any:

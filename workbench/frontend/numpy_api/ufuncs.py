@@ -22,6 +22,7 @@ from .operands import (
     dtype_of,
     full,
     is_tracer,
+    lifted_target,
     ndim_of,
     operand,
     shape_of,
@@ -148,7 +149,7 @@ def normalize_out(out: Any, nout: int) -> tuple[Any, ...]:
         out = (*out, *(None,) * (nout - len(out)))
     elif len(out) > nout:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
-    return tuple(None if o is None else operand(o) for o in out)
+    return tuple(o if o is None or is_tracer(o) else lifted_target(o) for o in out)
 
 
 def strong(x: Any) -> Any:
