@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import types
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +120,10 @@ PAGES = [  # code, the page's words for what is refused, a program that does it,
      "errors[k] = err",
      "def page(err, tol):\n    errors, k = np.zeros(50), 0\n    while err > tol:\n        errors[k] = err\n        err = err / 2\n"
      "        k += 1\n    return errors", (np.float64(3), 0.1)),
-    ("WB184", "x[0] = 1; x = np.sort(x + y)",
-     "def page(x, y):\n    while x.sum() < 50:\n        x[0] = 1; x = np.sort(x + y)\n    return x",
-     "x[0] = 1; x[...] = np.sort(x + y)",
-     "def page(x, y):\n    while x.sum() < 50:\n        x[0] = 1; x[...] = np.sort(x + y)\n    return x", (A + 3, A + 3)),
+    ("WB184", "x[0] = 1; x = np.unwrap(x + y)",
+     "def page(x, y):\n    while x.sum() < 50:\n        x[0] = 1; x = np.unwrap(x + y)\n    return x",
+     "x[0] = 1; x[...] = np.unwrap(x + y)",
+     "def page(x, y):\n    while x.sum() < 50:\n        x[0] = 1; x[...] = np.unwrap(x + y)\n    return x", (A + 3, A + 3)),
     ("WB350", "s = 1; s = s * k",
      "def page(x):\n    s = 1\n    for k in range(3, 60):\n        s = s * k\n        x[k % 6] += s % 7\n    return s",
      "s = np.int64(1)", "def page(x):\n    s = np.int64(1)\n    for k in range(3, 60):\n        s = s * k\n"
@@ -217,3 +218,44 @@ def test_a_scope_means_something_in_traced_code():
             return x + 1
 
     np.testing.assert_array_equal(workbench.jit(g)(A), A + 1)
+
+
+def test_a_line_without_compiled_form_compiles_apart():
+    """WB120"""
+    compiled = workbench.jit(lambda x: (x * 2).view(np.int64))
+    np.testing.assert_array_equal(compiled(A), (A * 2).view(np.int64))
+    assert [reason.code for reason in compiled.fallbacks] == ["WB120"]
+    doubled = workbench.jit(lambda x: x * 2)
+    np.testing.assert_array_equal(doubled(A).view(np.int64), (A * 2).view(np.int64))
+    assert not doubled.fallbacks
+
+
+def test_a_leaked_array_is_named_and_its_cure_compiles():
+    before, after = "def step(x): log.append(x); return x", "def step(x): return x, x"
+    assert before in EXPLANATIONS["WB130"] and after in EXPLANATIONS["WB130"]
+    log: list[Any] = []
+    with pytest.raises(workbench.errors.SideEffectError):  # the trace sees lists that it knows
+        workbench.jit(define(before, "step", "<page appended>", log=log), strict=True)(A)
+    assert not log
+    keeper = types.ModuleType("keeper")
+    kept = define("def step(x):\n    keeper.value = x * 2\n    return x", "step", "<page kept>", keeper=keeper)
+    workbench.jit(kept, strict=True)(A)
+    with pytest.raises(workbench.errors.UnexpectedTracerError) as caught:
+        keeper.value + 1
+    assert caught.value.code == "WB130"
+    compiled = workbench.jit(define(after, "step", "<page returned>"))
+    for found in compiled(A):
+        np.testing.assert_array_equal(found, A)
+    assert not compiled.fallbacks
+
+
+def test_a_body_that_raises_runs_in_numpy():
+    line = "while err > tol: step(x, y)"
+    assert line in EXPLANATIONS["WB183"]
+    source = f"def page(x, y, err, tol):\n    {line}\n    return x\n"
+    plain = define(source, "page", "<page body raises>", step=lambda x: x)
+    compiled = workbench.jit(plain)
+    expected, found = (_outcome(f, (A, B, np.float64(1.0), 0.5)) for f in (plain, compiled))
+    assert type(found) is type(expected) is TypeError and str(found) == str(expected)
+    assert [reason.code for reason in compiled.fallbacks] == ["WB183"]
+    np.testing.assert_array_equal(compiled(A, B, np.float64(0.1), 0.5), A)  # the loop does not run

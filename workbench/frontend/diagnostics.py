@@ -525,7 +525,7 @@ Whether the loop runs at all is only known when the kernel runs. Such code runs 
   while err > tol: step(x, y)  # no such argument  ->  what Python says of that line is the mistake""",
     "WB184": """A loop writes into an array and also gives its name to another array, or the array another name.
 Which array the write changes then differs from one iteration to the next. Such code runs in NumPy.
-  x[0] = 1; x = np.sort(x + y)             ->  x[0] = 1; x[...] = np.sort(x + y)""",
+  x[0] = 1; x = np.unwrap(x + y)           ->  x[0] = 1; x[...] = np.unwrap(x + y)""",
     "WB185": """The program would have very many equations: of a loop that is written out, or of recursion.
 Compiling it would take longer than it can save. Such code runs in NumPy.
   def fft(x): ... fft(x[::2]) ...          ->  a loop over the stages, on whole arrays
