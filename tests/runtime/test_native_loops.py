@@ -210,6 +210,23 @@ def test_shapes_and_dtypes(shape, dtype):
         check(function, x, rtol=1e-4 if dtype in ("f4", "c8") else 1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i1", "u2", "i4", "bool"])
+def test_columns_of_every_size(dtype):
+    x = (RNG.normal(size=(5, 7)) * 9).astype(dtype)
+
+    def function(x):
+        def body(i, c):
+            table, column = c
+            table = table.copy()
+            table[:, i + 2] = table[:, -i] * column
+            return table, table[:, i] + column
+
+        return lax.fori_loop(0, 5, body, (x, x[:, 0]))
+
+    with np.errstate(all="ignore"):
+        check(function, x, rtol=1e-4 if dtype in ("f4", "c8") else 1e-12)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize(
     ("left", "right"),

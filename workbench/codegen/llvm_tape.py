@@ -180,6 +180,20 @@ call void &1(i64 $2, ptr &3, i64 $4, ptr &5, i64 $6, ptr &7)
 store {_kind} %.real_sum, ptr &7
 store {_kind} %.imag_sum, ptr %.at_imag""")  # fmt: skip
 
+# Elements of these many bytes are copied without a call for each.
+_ELEMENTS = (1, 4, 8, 16)
+for _size in _ELEMENTS:
+    _moved = f"%.value = load i{8 * _size}, ptr %.source, align 1\nstore i{8 * _size} %.value, ptr %.target, align 1"
+    _count, _copy = _INSTRUCTIONS["copy_each"]
+    _called = "call void @llvm.memcpy.p0.p0.i64(ptr %.target, ptr %.source, i64 $4, i1 false)"
+    _INSTRUCTIONS[f"copy_each{_size}"] = (_count, _copy.replace(_called, _moved))
+
+
+def copy_each(n_bytes: int) -> str:
+    """The name of the instruction that copies pieces of so many bytes."""
+    return f"copy_each{n_bytes}" if n_bytes in _ELEMENTS else "copy_each"
+
+
 OPCODES = {name: code for code, name in enumerate(_INSTRUCTIONS)}
 N_OPERANDS = {name: n for name, (n, _) in _INSTRUCTIONS.items()}
 

@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..codegen.kernel import Kernel, KernelArg
 from ..codegen.llvm_entry import is_strided
-from ..codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES
+from ..codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES, copy_each
 from ..fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.contractions import dot_general_p, matrix_form
@@ -420,7 +420,7 @@ class _PlanWriter:
             to, source = tape.word(), tape.word()
             tape.emit("move", to, target.block.slot, target.offset + first)
             tape.emit("move", source, base.block.slot, base.offset + first)
-            tape.emit("copy_each", to, source, n, n_bytes, by, by)
+            tape.emit(copy_each(n_bytes), to, source, n, n_bytes, by, by)
 
     def write_update(self, eqn: Equation, target: Place, update: int) -> None:
         """The elements at the address in the word `update`, put where the update `eqn` puts them."""
@@ -436,7 +436,7 @@ class _PlanWriter:
             to, source = tape.word(), tape.word()
             tape.emit("move", to, target.block.slot, target.offset + first)
             tape.emit("move", source, update, done)
-            tape.emit("copy_each", to, source, n, n_bytes, by, n_bytes)
+            tape.emit(copy_each(n_bytes), to, source, n, n_bytes, by, n_bytes)
             done += n * n_bytes
 
     def launch(self, compiled: CompiledKernel, kernel: Kernel, scratch: Mapping[str, int]) -> None:
@@ -508,7 +508,7 @@ class _PlanWriter:
         slot, n, step, size = self.part(x, indices, eqn)
         out = self.new(eqn.outvars[0])
         if n * size:
-            self.tape.emit("copy_each", out.block.slot, slot, n, size, size, step)
+            self.tape.emit(copy_each(size), out.block.slot, slot, n, size, size, step)
 
     def write_part(self, eqn: Equation) -> None:
         """`x[i] = update`, in place where x is not needed any more."""
@@ -522,7 +522,7 @@ class _PlanWriter:
         if update.array.nbytes != n * size or not update.array.flags.c_contiguous:
             raise NotNativeError("a part is written that is not in C order")
         if n * size:
-            self.tape.emit("copy_each", slot, self.tape.moved(update), n, size, step, size)
+            self.tape.emit(copy_each(size), slot, self.tape.moved(update), n, size, step, size)
 
     def part(self, x: Place, indices: Sequence[Place], eqn: Equation) -> tuple[int, int, int, int]:
         """A word with the address of a part's first piece, the number of pieces, their distance and size in bytes. An
