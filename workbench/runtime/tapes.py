@@ -30,8 +30,8 @@ from .products import SMALL
 from .views import view_of
 
 ALIGNMENT = 64
-# Beyond, what Python costs is nothing beside the arrays, which need not lie in memory twice.
-MOST_BYTES = 1 << 24
+# Beyond, what Python costs is less than the copies of what is carried, at the begin and the end.
+MOST_BYTES = 1 << 21
 
 
 @dataclass(eq=False, slots=True)
