@@ -110,10 +110,10 @@ UNARY = (
         np.isinf({x})
         np.isfinite({x})
         np.logical_not({x})
-        np.sign({x})
         {x} == 0
         {x} != 0
     """, ALL, discontinuous=True),
+    *_phrases("np.sign({x})", ALL, discontinuous=True, inexact_complex=True),
     *_phrases("""
         ~{x}
         np.invert({x})
