@@ -84,6 +84,9 @@ class Shaken(np.ndarray):
         return shaken(result)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.outer and not kwargs and len(args) == 2:  # which takes plain arrays of what it is given
+            a, b = (shaken(np.asarray(plain(x))).reshape(-1) for x in args)
+            return a[:, None] * b[None, :]
         result = super().__array_function__(func, types, args, kwargs)
         if func in INEXACT_FUNCTIONS:
             scale = None
