@@ -160,3 +160,28 @@ def test_results_are_the_arrays_that_numpy_returns(program):
                 np.testing.assert_allclose(x, y, rtol=1e-14)
             assert sharing([*results, *mine]) == sharing([*expected, *theirs])
     assert bool(compiled.fallbacks) == (program in IN_NUMPY), compiled.fallbacks
+
+
+def column_major_after_a_loop(a):
+    x = a.T * 1.0
+    for _ in range(40):
+        x = x * 0.5 + a.T
+    y = x.ravel()  # a copy: the rows of x are not its memory's
+    y += 1
+    return x
+
+
+def column_major_after_a_branch(a):
+    x = a.T * 2 if a.sum() > 1 else a.T * 3
+    y = x.ravel()
+    y += 1
+    return x
+
+
+@pytest.mark.parametrize("program", [column_major_after_a_loop, column_major_after_a_branch], ids=lambda f: f.__name__)
+def test_results_of_loops_and_branches_keep_their_layout(program):
+    a = np.arange(6.0).reshape(2, 3)
+    compiled = wb.jit(program)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(a), program(a), rtol=1e-14)
+    assert not compiled.fallbacks

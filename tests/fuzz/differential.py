@@ -154,7 +154,7 @@ def _assert_near(result: Any, expected: Any, others: list[Any], where: str) -> N
 
 def _near_parts(a: np.ndarray, b: np.ndarray, others: list[np.ndarray], scale: np.ndarray, where: str) -> None:
     with np.errstate(all="ignore"):
-        unit = np.spacing(np.maximum(scale, np.abs(b)).astype(b.dtype))
+        unit = np.spacing(np.where(np.isfinite(scale), np.maximum(scale, np.abs(b)), np.abs(b)).astype(b.dtype))
         allowed = FEW_ULPS * np.where(np.isfinite(unit), unit, 0).astype(np.float64)
         undecided = np.zeros(b.shape, bool)
         for other in others:

@@ -127,6 +127,8 @@ class Merged:
     def rebuild(self, outs: Sequence[Tracer]) -> tuple[Any, dict[str, Any]]:
         for out, model in zip(outs, self.columns[0], strict=True):
             out.scalar = model.scalar
+            if not out.scalar:
+                out._strides = out.buffer.strides = model._strides  # of all sides, see `_unified`
         for k, kinds in self.mixed.items():
             outs[k].buffer.mixed = kinds
         for region in self.regions:

@@ -399,6 +399,7 @@ class Stage:
             inner = prepared.final[name][1][k]
             if out.scalar:
                 continue
+            out._strides = out.buffer.strides = prepared.first[key]._strides  # of each iteration, see `_grow`
             inner = prepared.region.leaf(inner)
             before = prepared.start[name][1][k]
             if inner.buffer.ambiguous or prepared.inputs[key].buffer.ambiguous or may_be_empty:
