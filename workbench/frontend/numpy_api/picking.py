@@ -194,6 +194,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     src = operand(src)
     if not is_python_scalar(src):
         check_cast(src.dtype, dst.dtype, casting, "array data")
+        src = src if is_tracer(src) else cast(src, dst.dtype)
     elif casting != "unsafe" and KIND_ORDER[dtype_of(src).kind] > KIND_ORDER[dst.dtype.kind]:
         check_cast(dtype_of(src), dst.dtype, "no", "scalar")
     elif isinstance(src, complex):  # an assignment would refuse it
