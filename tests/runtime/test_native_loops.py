@@ -10,6 +10,8 @@ import pytest
 
 import workbench as wb
 from workbench import lax
+from workbench.frontend import branching
+from workbench.frontend.loops.types import UntranslatableError
 from workbench.report import build_report
 from workbench.runtime import blas, native_loops
 from workbench.runtime.kernels import NotNativeError
@@ -373,3 +375,100 @@ def test_every_step_inside_is_timed_and_the_report_says_how_the_loop_runs():
     assert 0 < sum(inside) <= counts[loop][0] * 1.01
     nodes = {node.id: node for node in build_report(compilation).graph.nodes}
     assert "runs natively" in nodes[loop].reason
+
+
+# ---- loops of NumPy programs, as they are written ----
+
+
+def columns_of_a_part(u):
+    p = np.zeros(u.shape)
+    for _ in range(6):
+        p[1:-1, 0] = 0.5
+        q = p[1:-1, :] * 0.5 + u[1:-1, :]
+        for j in range(1, u.shape[1] - 1):
+            p[1:-1, j] = 1.0 / (2.0 + p[1:-1, j - 1] * q[:, j])
+    return p
+
+
+def dominant(a, n):
+    v = np.ones(a.shape[0])
+    for _ in range(n):
+        v = a @ v
+        v /= np.linalg.norm(v)
+    return v @ a @ v
+
+
+def recurrent(w, u, x):
+    h = np.zeros(w.shape[0])
+    for row in x:
+        h = np.tanh(w @ h + u @ row)
+    return h
+
+
+def relaxed(u, dx, dt):
+    for _ in range(12):
+        old = u.copy()
+        u[1:-1] = old[1:-1] + dt / dx**2 * (old[2:] - 2 * old[1:-1] + old[:-2])
+        u[0] = 0
+        u[-1] = 1
+    return u
+
+
+PROGRAMS = {
+    "columns of a part of an array": (columns_of_a_part, (RNG.random((9, 12)),)),
+    "a vector's product with itself": (dominant, (np.abs(B), 30)),
+    "products with rows": (recurrent, (B / 40, B[:, :12] / 12, RNG.random((25, 12)))),
+    "divisions of Python's numbers": (relaxed, (RNG.random(30), 0.1, 0.001)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_as_they_are_written(name, monkeypatch):
+    def untranslatable(*args, **kwargs):
+        raise UntranslatableError("the test wants it traced")
+
+    monkeypatch.setattr(branching, "translate", untranslatable)
+    function, args = PROGRAMS[name]
+    compiled = wb.jit(function)
+    theirs, mine = ([np.copy(x) if isinstance(x, np.ndarray) else x for x in args] for _ in range(2))
+    expected = function(*theirs)
+    with wb.config(numpy_trials=False):
+        found = compiled(*mine)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for a, b in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    native = [c.executable.native for c in compiled.compilations]
+    assert native and all(each and not any(each.values()) for each in native), native
+
+
+@pytest.mark.parametrize("name", ["a vector's product with itself", "products with rows"])
+def test_products_need_no_numba(name):
+    function, args = PROGRAMS[name]
+    compiled = wb.jit(function)
+    compiled(*args)
+    assert not any(eqn.primitive.name == "loop" for c in compiled.compilations for eqn in c.plan.jaxpr.eqns)
+
+
+def test_what_does_not_hold_inside_of_a_loop_is_raised_by_python():
+    def work(x, d):
+        for k in range(40):
+            x = x * 0.5 + 1.0 / (d - k)
+        return x
+
+    compiled = wb.jit(work)
+    with wb.config(numpy_trials=False):
+        np.testing.assert_allclose(compiled(X, 40.5), work(X, 40.5))
+        with pytest.raises(ZeroDivisionError):
+            compiled(X, 17.0)
+        np.testing.assert_allclose(compiled(X, -3.0), work(X, -3.0))
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "step"),
+    [((3, 4), (32, 8), 8), ((3, 4), (64, 8), None), ((3, 4), (64, 16), 16), ((1, 4), (999, 16), 16), ((5, 1), (40, 1), 40),
+     ((), (), 0), ((1, 1), (7, 9), 0), ((2, 3, 4), (96, 32, 8), 8), ((2, 3, 4), (100, 32, 8), None)],
+)  # fmt: skip
+def test_even_distances(shape, strides, step):
+    from workbench.runtime.tapes import evenly_spaced
+
+    assert evenly_spaced(shape, strides) == step

@@ -98,6 +98,8 @@ store i64 %.at, ptr @1
 %.inside = icmp ult i64 %.at, $2
 br i1 %.inside, label %.on, label %left
 .on:"""),
+    # word: what must be true for the program to go on
+    "holds": (1, "%.fine = icmp ne i64 *1, 0\nbr i1 %.fine, label %.on, label %left\n.on:"),
     # target, address of one byte, or of an integer of four or eight
     "read1": (2, "%.v = load i8, ptr &2\n%.w = zext i8 %.v to i64\nstore i64 %.w, ptr @1"),
     "read4": (2, "%.v = load i32, ptr &2\n%.w = sext i32 %.v to i64\nstore i64 %.w, ptr @1"),

@@ -20,6 +20,7 @@ from ..codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES, copy_each
 from ..fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.contractions import dot_general_p, matrix_form
+from ..primitives.control_flow import check_p
 from ..primitives.indexing import gather_checked_p, gather_nd_p
 from ..primitives.updates import scatter_p
 from . import blas
@@ -68,6 +69,20 @@ def outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
 
 def _run(start: int, size: int, step: int) -> slice:
     return slice(start, start + size * step, step)
+
+
+def evenly_spaced(shape: Sequence[int], strides: Sequence[int]) -> int | None:
+    """The distance of the elements of these axes from one to the next, in order; 0 if there is only one, None if it
+    differs."""
+    step, spanned = 0, 1
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length == 1:
+            continue
+        step = step or stride
+        if stride != step * spanned:
+            return None
+        spanned *= length
+    return step
 
 
 def _rounded(n_bytes: int) -> int:
@@ -132,15 +147,22 @@ class Tape:
         return Place(block, 0, outline(value.shape, value.dtype))
 
     def copy(self, target: int, source: Place) -> None:
-        if not source.array.flags.c_contiguous:
-            raise NotNativeError("a part of an array is copied")
-        if not source.array.nbytes:
+        """Put a value in C order at the address in the word `target`."""
+        array = source.array
+        if not array.nbytes:
             return
-        slot = source.block.slot
-        if source.offset:
-            slot = self.word()
-            self.emit("move", slot, source.block.slot, source.offset)
-        self.emit("copy", target, slot, source.array.nbytes)
+        if array.flags.c_contiguous:
+            self.emit("copy", target, self.moved(source), array.nbytes)
+            return
+        for axis in range(array.ndim + 1):  # the fewest pieces that lie at equal distances
+            within = evenly_spaced(array.shape[axis:], array.strides[axis:])
+            step = evenly_spaced(array.shape[:axis], array.strides[:axis])
+            if within in (0, array.itemsize) and step is not None:
+                size = array.itemsize * math.prod(array.shape[axis:])
+                n = math.prod(array.shape[:axis])
+                self.emit(copy_each(size), target, self.moved(source), n, size, size, step)
+                return
+        raise NotNativeError("an array is copied that lies in memory in several pieces a row")
 
     def moved(self, place: Place) -> int:
         """The word with the address of a value."""
@@ -358,6 +380,8 @@ class _PlanWriter:
                 self.read_part(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive is scatter_p and eqn.params["op"] == "set":
                 self.write_part(eqn)
+            case LibraryStep(eqn=eqn) if eqn.primitive is check_p:
+                self.check(eqn)
             case BranchStep():
                 self.branch(step)
             case LoopStep():
@@ -488,8 +512,8 @@ class _PlanWriter:
         left, right = x.array.transpose(form.left_axes), y.array.transpose(form.right_axes)
         if left.shape != form.left_shape or right.shape != form.right_shape or out.aval.dtype != x.array.dtype:
             raise NotNativeError("a product of joined axes")
-        if x.block is y.block:
-            raise NotNativeError("a product of an array with itself")  # NumPy has another routine for some of these
+        if x.block is y.block and min(left.ndim, right.ndim) == 2:
+            raise NotNativeError("a product of a matrix with itself")  # NumPy has another routine for some of these
         if form.left_shape[-1] * out.aval.size > SMALL:
             raise NotNativeError("a product that is large enough for several threads")
         call = blas.call_of(left, right)
@@ -532,16 +556,27 @@ class _PlanWriter:
             raise NotNativeError("indices that are clipped or wrapped")
         if any(i.array.ndim or i.array.dtype not in (np.int64, np.int32) for i in indices):
             raise NotNativeError("an index that is an array")
-        if tuple(axes) != tuple(range(axes[0], axes[0] + len(axes))) or not x.array.flags.c_contiguous:
-            raise NotNativeError("a part of an array that is not in C order")
-        shape, slot = x.array.shape, tape.moved(x)
-        sizes = [x.array.itemsize * math.prod(shape[axis:]) for axis in range(len(shape) + 1)]
+        if tuple(axes) != tuple(range(axes[0], axes[0] + len(axes))):
+            raise NotNativeError("indices of axes that are not beside each other")
+        n = math.prod(x.array.shape[: axes[0]])
+        step = evenly_spaced(x.array.shape[: axes[0]], x.array.strides[: axes[0]])
+        rest = x.array.shape[axes[-1] + 1 :], x.array.strides[axes[-1] + 1 :]
+        if step is None or evenly_spaced(*rest) not in (0, x.array.itemsize):
+            raise NotNativeError("a part of an array that lies in memory in several pieces a row")
+        slot = tape.moved(x)
         for axis, index in zip(axes, indices, strict=True):
             at, source, slot = tape.word(), slot, tape.word()
             tape.emit(f"read{index.array.itemsize}", at, tape.moved(index))
-            tape.emit("within", at, shape[axis])
-            tape.emit("row", slot, source, at, sizes[axis + 1])
-        return slot, math.prod(shape[: axes[0]]), sizes[axes[0]], sizes[axes[-1] + 1]
+            tape.emit("within", at, x.array.shape[axis])
+            tape.emit("row", slot, source, at, x.array.strides[axis])
+        return slot, n, step, x.array.itemsize * math.prod(rest[0])
+
+    def check(self, eqn: Equation) -> None:
+        """What must hold for the program to go on. Where it does not, the tape stops and Python raises the error."""
+        place, flag = self.place(eqn.invars[0]), self.tape.word()
+        self.tape.emit("read1", flag, self.tape.moved(place))
+        self.tape.emit("holds", flag)
+        self.put(eqn.outvars[0], place)
 
     # ---- loops and branches ----
 

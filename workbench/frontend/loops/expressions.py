@@ -227,6 +227,7 @@ class Scope(Arrays):
         a, b = self.array(a), self.array(b)
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
         self.facts.arrays = self.facts.several = True
+        self.facts.routines = self.facts.routines or dtype.kind == "i"  # NumPy has no BLAS for it
         sizes = (*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
         product = math.prod(n or 0 for n in sizes) if None not in sizes else math.inf
         if x.ndim == y.ndim == 2:

@@ -262,6 +262,7 @@ class _Picker:
         if not held.text.isidentifier():
             held = Value(scope.early(held.text), held.type)
         if given.dtype != bool:
+            scope.facts.routines = True
             scope.facts.count(*given.shape)
             return [held]
         scope.facts.masked = True

@@ -106,7 +106,7 @@ class Rearranging(Picking):
 
         self.line(f"{so_far} = {scalar_name(kind.dtype)}(0)")
         self.nest(lazy.sizes, body)
-        self.facts.several = True
+        self.facts.several = self.facts.routines = True
         return Value(out, Array(kind.dtype, kind.shape))
 
     def concatenated(self, value: Value) -> Value:

@@ -46,7 +46,7 @@ class Routines(Rearranging):
             raise UntranslatableError(f"{name}() of {kind}")
         n = kind.shape[0]
         self.facts.product = max(self.facts.product, n**3 if n is not None else float("inf"))
-        self.facts.several = True
+        self.facts.several = self.facts.routines = True
         self.facts.count(*kind.shape)
         return kind
 
@@ -85,7 +85,7 @@ class Routines(Rearranging):
         kind = value.type
         if not isinstance(kind, Array) or kind.ndim != 1 or kind.dtype.kind not in kinds:
             raise UntranslatableError(f"{name}() of {kind}")
-        self.facts.several = True
+        self.facts.several = self.facts.routines = True
         self.facts.count(*kind.shape)
         return kind
 

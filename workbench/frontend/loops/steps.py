@@ -243,10 +243,11 @@ class _Builder:
             ast.unparse(self.node), places,
         )  # fmt: skip
         scalar_only = not facts.arrays and not facts.elements
-        # Slices that change their length would be written out, one by one.
-        few = MANY_ELEMENTS if facts.rows else FEW_ELEMENTS
-        small = (facts.rows or facts.several) and facts.largest <= few
-        small = small and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
+        # Rows are read and written where they lie. What else is small runs natively in the plan (`runtime`), at once:
+        # numba takes a second to compile a loop; it is for routines, which the plan would have Python call.
+        small = facts.rows and facts.largest <= MANY_ELEMENTS and not facts.product and not facts.matrix
+        few = facts.largest <= FEW_ELEMENTS and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
+        small = small or (facts.routines or facts.masked) and few
         by_elements = (facts.elements or scalar_only) and not facts.many and facts.product <= FEW_PRODUCTS
         prefer = facts.partial or small or by_elements or self.shrinks
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))

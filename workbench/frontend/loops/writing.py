@@ -25,6 +25,9 @@ class Facts:
     several: bool = False  # reduces or multiplies arrays, or takes slices: an iteration would be several kernels
     largest: float = 0  # elements of the largest array operation, infinity where a length is not known
     largest_known: float = 0  # of those whose lengths are known
+    routines: bool = (
+        False  # sorts, solves, picks by indices: steps that a native loop of a plan (`runtime`) cannot take
+    )
     masked: bool = False  # picks elements by masks, so that lengths are not known, but bounded by those that are
     product: float = 0  # multiplications of the largest matrix product
     matrix: float = 0  # elements of the largest matrix that a vector is multiplied with
