@@ -34,10 +34,8 @@ REPEATED = 128
 WATCHED = 8
 # Elements of one partial result.
 PART = 8192
-# Where the position of an extreme is asked for: elements of a block whose extreme is found before it is searched, and
-# the shortest rows for which that is worth a second loop.
+# Where the position of an extreme is asked for: elements of a block whose extreme is found before it is searched.
 SEARCHED = 256
-LEAST_SEARCHED = 48
 
 # The longest innermost loop that is written out.
 MOST_UNROLLED = 4
@@ -298,8 +296,7 @@ class Nest:
         scratch: dict[Var, str],
         reused: dict[Var, int],
     ) -> None:
-        searches = len(self.inner) == 1 and self._length(self.inner) >= LEAST_SEARCHED
-        new = [self._fold(eqn, blocked=True, searches=searches) for eqn in folds]
+        new = [self._fold(eqn, blocked=True, searches=len(self.inner) == 1) for eqn in folds]
         for fold in new:
             for state in fold.states:
                 row.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
@@ -426,8 +423,7 @@ class Nest:
     def _write_parts(self) -> None:
         folds, stores = self.rounds[0]
         axes = self.inner[:1] if self.flat else self.inner
-        searches = len(axes) == 1 and self._length(axes) >= LEAST_SEARCHED
-        new = [self._fold(eqn, blocked=True, searches=searches) for eqn in folds]
+        new = [self._fold(eqn, blocked=True, searches=len(axes) == 1) for eqn in folds]
         part = self.root.loop("for part in range(start, stop):")
         for fold in new:
             for state in fold.states:

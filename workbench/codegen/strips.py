@@ -143,8 +143,6 @@ class ColumnParts(Nest):
             Nest.shape_kind.fget(nest) == "columns"  # type: ignore[attr-defined]  # a property
             and len(nest.outer) == 1
             and len(nest.rounds) == 1
-            # Few rows fit into one lane: they need no parts.
-            and nest._length(nest.inner) > LANE
             and not any(eqn.primitive.lowering.kind.startswith("arg") for eqn in nest.rounds[0][0])
         )
 
