@@ -138,3 +138,12 @@ def test_results_do_not_depend_on_the_number_of_threads():
         with wb.config(threads=threads):
             results.add(wb.jit(lambda x: (x * x).sum(axis=0))(x).tobytes())
     assert len(results) == 1
+
+
+def test_columns_chosen_by_columns():
+    def f(a):
+        b = a + a
+        return np.broadcast_to(b, (2, *b.shape))[:, [-2, -1]]
+
+    x = np.random.default_rng(5).random((8, 9)) + 1j
+    np.testing.assert_array_equal(wb.jit(f, strict=True)(x), f(x))

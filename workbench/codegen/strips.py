@@ -60,6 +60,8 @@ class Strips:
         """`var`, which varies along the columns only, as the inner loop reads it."""
         key = (var, tuple(map(str, index)))
         if key not in self._known:
+            if any(known in text for known in self._known.values() for text in key[1]):
+                raise NotStrungError  # an index that is itself read from a strip, which only the inner loop can
             text = self.values.value(var, index, self.fill)
             name = self.namer.fresh(f"{var.hint or 'column'}_strip")
             self.arrays.append(f"{name} = np.empty(strip, np.{var.aval.dtype.name})")
