@@ -15,6 +15,7 @@ from workbench.frontend.loops.types import UntranslatableError
 from workbench.report import build_report
 from workbench.runtime import blas, native_loops
 from workbench.runtime.kernels import NotNativeError
+from workbench.runtime.moves import pieces_of
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(7, 7))
@@ -464,11 +465,20 @@ def test_what_does_not_hold_inside_of_a_loop_is_raised_by_python():
 
 
 @pytest.mark.parametrize(
-    ("shape", "strides", "step"),
-    [((3, 4), (32, 8), 8), ((3, 4), (64, 8), None), ((3, 4), (64, 16), 16), ((1, 4), (999, 16), 16), ((5, 1), (40, 1), 40),
-     ((), (), 0), ((1, 1), (7, 9), 0), ((2, 3, 4), (96, 32, 8), 8), ((2, 3, 4), (100, 32, 8), None)],
-)  # fmt: skip
-def test_even_distances(shape, strides, step):
-    from workbench.runtime.tapes import evenly_spaced
-
-    assert evenly_spaced(shape, strides) == step
+    ("shape", "region", "runs"),
+    [
+        ((3, 4), np.s_[:, :], [(0, 1, 96, 96)]),
+        ((3, 4), np.s_[1:, 1:3], [(40, 2, 16, 32)]),
+        ((3, 4), np.s_[:, ::2], [(0, 6, 8, 16)]),
+        ((3, 5), np.s_[:, ::2], [(0, 3, 8, 16), (40, 3, 8, 16), (80, 3, 8, 16)]),
+        ((2, 3, 4), np.s_[:, :, 1:2], [(8, 6, 8, 32)]),
+        ((2, 3, 4), np.s_[:, 1:2], [(32, 2, 32, 96)]),
+        ((2, 0), np.s_[:, :], []),
+        ((), (), [(0, 1, 8, 8)]),
+    ],
+)
+def test_pieces_of_a_region(shape, region, runs):
+    x = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+    assert pieces_of(x, region) == runs
+    places = [at + k * step + j for at, n, n_bytes, step in runs for k in range(n) for j in range(0, n_bytes, 8)]
+    np.testing.assert_array_equal(x.reshape(-1)[np.array(places, int) // 8], x[region].reshape(-1))

@@ -11,7 +11,7 @@ import logging
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -78,7 +78,7 @@ class Variables:
     def state(self, names: Sequence[str]) -> dict[str, Any]:
         return {name: self.get(name) for name in names}
 
-    def assigned(self, names: Sequence[str]) -> dict[str, Any]:
+    def assigned(self, names: Iterable[str]) -> dict[str, Any]:
         """What to `restore`: the program does not read the names, and so does not depend on what a cell before this one
         left under them."""
         space = self.space
@@ -96,15 +96,14 @@ class Variables:
             yield
             return
         outside, space.hidden = space.hidden, space.hidden | names
-        before = self.assigned(list(names))
+        before = self.assigned(names)
         try:
             for name in names:
                 self.set(name, UNDEFINED)
             yield
         finally:
-            for name, value in before.items():
-                if self.assigned([name])[name] is UNDEFINED:
-                    self.set(name, value)
+            now = self.assigned(names)
+            self.restore({name: value for name, value in before.items() if now[name] is UNDEFINED})
             space.hidden = outside
 
     def roots(self, names: Sequence[str]) -> list[tuple[str, Any]]:

@@ -392,8 +392,6 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
         return original[1]
     if isinstance(value, types.FunctionType | types.MethodType | type):
         return unlift_function(lifter, value)
-    if _is_imported(value):
-        return value
     if isinstance(value, property):
         return property(*[f and unlift_static(lifter, f) for f in (value.fget, value.fset, value.fdel)])
     return value

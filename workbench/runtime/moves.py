@@ -36,20 +36,22 @@ def regions_around(eqn: Equation) -> list[tuple[slice, ...]] | None:
 
 
 def pieces_of(array: np.ndarray, region: tuple[slice, ...]) -> list[tuple[int, int, int, int]] | None:
-    """A region of an array in C order as runs of pieces, in C order: the distance in bytes of the first piece from the
+    """A region of an array as runs of pieces, in C order: the distance in bytes of the first piece from the
     array's begin, how many there are, the bytes of each and their distance. None if these are many runs."""
-    part = array[region]
+    part = array[(*region, ...)]  # never a scalar, which is a copy
     if not part.size:
         return []
     n_bytes, axes = array.itemsize, list(range(part.ndim))
     while axes and (part.strides[axes[-1]] == n_bytes or part.shape[axes[-1]] == 1):
         n_bytes *= part.shape[axes.pop()]
     axes = [axis for axis in axes if part.shape[axis] > 1]
-    n, step = (part.shape[axes[-1]], part.strides[axes[-1]]) if axes else (1, n_bytes)
-    if math.prod(part.shape[axis] for axis in axes[:-1]) > MOST_RUNS:
+    n, step = (part.shape[axes[-1]], part.strides[axes.pop()]) if axes else (1, n_bytes)
+    while axes and part.strides[axes[-1]] == n * step:
+        n *= part.shape[axes.pop()]
+    if math.prod(part.shape[axis] for axis in axes) > MOST_RUNS:
         return None
     runs = [part.__array_interface__["data"][0] - array.__array_interface__["data"][0]]
-    for axis in axes[:-1]:
+    for axis in axes:
         runs = [at + k * part.strides[axis] for at in runs for k in range(part.shape[axis])]
     return [(at, n, n_bytes, step) for at in runs]
 

@@ -7,7 +7,6 @@ instruction. Blocks come from pools, one for each size, and go back after their 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -69,20 +68,6 @@ def outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
 
 def _run(start: int, size: int, step: int) -> slice:
     return slice(start, start + size * step, step)
-
-
-def evenly_spaced(shape: Sequence[int], strides: Sequence[int]) -> int | None:
-    """The distance of the elements of these axes from one to the next, in order; 0 if there is only one, None if it
-    differs."""
-    step, spanned = 0, 1
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if length == 1:
-            continue
-        step = step or stride
-        if stride != step * spanned:
-            return None
-        spanned *= length
-    return step
 
 
 def _rounded(n_bytes: int) -> int:
@@ -154,15 +139,24 @@ class Tape:
         if array.flags.c_contiguous:
             self.emit("copy", target, self.moved(source), array.nbytes)
             return
-        for axis in range(array.ndim + 1):  # the fewest pieces that lie at equal distances
-            within = evenly_spaced(array.shape[axis:], array.strides[axis:])
-            step = evenly_spaced(array.shape[:axis], array.strides[:axis])
-            if within in (0, array.itemsize) and step is not None:
-                size = array.itemsize * math.prod(array.shape[axis:])
-                n = math.prod(array.shape[:axis])
-                self.emit(copy_each(size), target, self.moved(source), n, size, size, step)
-                return
-        raise NotNativeError("an array is copied that lies in memory in several pieces a row")
+        pieces = pieces_of(array, (slice(None),) * array.ndim)
+        if pieces is None:
+            raise NotNativeError("an array is copied that lies in memory in many pieces")
+        done = 0
+        for first, n, n_bytes, by in pieces:
+            self.copy_pieces((target, done), (source.block.slot, source.offset + first), n, n_bytes, n_bytes, by)
+            done += n * n_bytes
+
+    def copy_pieces(
+        self, target: tuple[int, int], source: tuple[int, int], n: int, n_bytes: int, by_target: int, by_source: int
+    ) -> None:
+        """Copy `n` pieces of so many bytes. target, source: (word with an address, distance of the first piece); by_:
+        the distances between pieces."""
+        slots = []
+        for slot, distance in (target, source):
+            slots.append(self.word())
+            self.emit("move", slots[-1], slot, distance)
+        self.emit(copy_each(n_bytes), *slots, n, n_bytes, by_target, by_source)
 
     def moved(self, place: Place) -> int:
         """The word with the address of a value."""
@@ -441,10 +435,8 @@ class _PlanWriter:
             tape.copy(tape.moved(target), base)
             return
         for first, n, n_bytes, by in (piece for pieces in regions for piece in pieces or ()):
-            to, source = tape.word(), tape.word()
-            tape.emit("move", to, target.block.slot, target.offset + first)
-            tape.emit("move", source, base.block.slot, base.offset + first)
-            tape.emit(copy_each(n_bytes), to, source, n, n_bytes, by, by)
+            to, source = (target.block.slot, target.offset + first), (base.block.slot, base.offset + first)
+            tape.copy_pieces(to, source, n, n_bytes, by, by)
 
     def write_update(self, eqn: Equation, target: Place, update: int) -> None:
         """The elements at the address in the word `update`, put where the update `eqn` puts them."""
@@ -457,10 +449,7 @@ class _PlanWriter:
             raise NotNativeError("an update in many pieces of an array that is read, too")
         done = 0
         for first, n, n_bytes, by in pieces:
-            to, source = tape.word(), tape.word()
-            tape.emit("move", to, target.block.slot, target.offset + first)
-            tape.emit("move", source, update, done)
-            tape.emit(copy_each(n_bytes), to, source, n, n_bytes, by, n_bytes)
+            tape.copy_pieces((target.block.slot, target.offset + first), (update, done), n, n_bytes, by, n_bytes)
             done += n * n_bytes
 
     def launch(self, compiled: CompiledKernel, kernel: Kernel, scratch: Mapping[str, int]) -> None:
@@ -558,18 +547,17 @@ class _PlanWriter:
             raise NotNativeError("an index that is an array")
         if tuple(axes) != tuple(range(axes[0], axes[0] + len(axes))):
             raise NotNativeError("indices of axes that are not beside each other")
-        n = math.prod(x.array.shape[: axes[0]])
-        step = evenly_spaced(x.array.shape[: axes[0]], x.array.strides[: axes[0]])
-        rest = x.array.shape[axes[-1] + 1 :], x.array.strides[axes[-1] + 1 :]
-        if step is None or evenly_spaced(*rest) not in (0, x.array.itemsize):
+        pieces = pieces_of(x.array, (*[slice(None)] * axes[0], *[slice(0, 1)] * len(axes)))
+        if pieces is None or len(pieces) > 1:
             raise NotNativeError("a part of an array that lies in memory in several pieces a row")
+        _, n, size, step = pieces[0] if pieces else (0, 0, 0, 0)
         slot = tape.moved(x)
         for axis, index in zip(axes, indices, strict=True):
             at, source, slot = tape.word(), slot, tape.word()
             tape.emit(f"read{index.array.itemsize}", at, tape.moved(index))
             tape.emit("within", at, x.array.shape[axis])
             tape.emit("row", slot, source, at, x.array.strides[axis])
-        return slot, n, step, x.array.itemsize * math.prod(rest[0])
+        return slot, n, step, size
 
     def check(self, eqn: Equation) -> None:
         """What must hold for the program to go on. Where it does not, the tape stops and Python raises the error."""
