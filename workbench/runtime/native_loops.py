@@ -25,13 +25,16 @@ from .control import Run, in_order
 from .kernels import Code, NotNativeError, tape_function
 from .log import logger
 from .placement import Placement
-from .tapes import MOST_BYTES, Block, Place, Tape, outline, write_loop
+from .tape_writer import write_loop
+from .tapes import Block, Place, Tape, outline
 from .timelines import Totals
 
 # Interrupts wait for the end of a slice. The first slice of a loop is one iteration; then they grow to this length.
 SLICE_S = 0.02
 FIRST_JUMPS = 1
 MOST_JUMPS = 1 << 40
+# Beyond, what Python costs is less than the copies of what is carried, at the begin and the end.
+MOST_BYTES = 1 << 21
 
 
 class NativeLoop:
