@@ -57,21 +57,30 @@ def root_of(x: Tracer) -> Tracer:
     return x
 
 
+def _alternatives(buffer: Buffer) -> Iterator[Alternative]:
+    """What an array over `buffer` may be, and what that may be, each buffer once: exchanges would double them."""
+    seen, pending = {id(buffer)}, [buffer]
+    while pending:
+        aliases = pending.pop().aliases
+        for alternative in aliases.alternatives if aliases is not None else ():
+            yield alternative
+            if alternative.root is not None and id(alternative.root.buffer) not in seen:
+                seen.add(id(alternative.root.buffer))
+                pending.append(alternative.root.buffer)
+
+
 def given_roots(buffer: Buffer) -> Iterator[Tracer]:
     """Every array outside that an array over `buffer` may be a view of."""
-    for alternative in buffer.aliases.alternatives if buffer.aliases is not None else ():
-        if alternative.root is not None:
-            yield alternative.root
-            yield from given_roots(alternative.root.buffer)
+    return (a.root for a in _alternatives(buffer) if a.root is not None)
 
 
 def own_memory(buffer: Buffer) -> Iterator[Any]:
     """The memory, made on one path, that an array over `buffer` may have."""
-    for alternative in buffer.aliases.alternatives if buffer.aliases is not None else ():
-        if alternative.root is not None:
-            yield from own_memory(alternative.root.buffer)
-        elif alternative.own is not None:
-            yield alternative.own
+    return (
+        alternative.own
+        for alternative in _alternatives(buffer)
+        if alternative.root is None and alternative.own is not None
+    )
 
 
 def outside(region: Region, x: Tracer) -> tuple[int | Tracer | None, tuple[Alternative, ...]]:

@@ -30,13 +30,12 @@ from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_res
 from .operators import weaken
 from .recording import current_trace
 from .regions import as_index, emit_cond
-from .rows import Rows, rows_of
+from .rows import MAX_UNROLL, Rows, rows_of
 from .staging import Stage, TracedRange
 from .tracer import Tracer, emit, known_value, lift
 
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
-MAX_UNROLL = 4  # iterations that are always written out
 MAX_UNROLLED_EQNS = 24  # short loops are written out up to here
 MAX_UNROLL_IF_MUST = 64  # iterations of a loop whose body cannot be traced with an unknown index
 _FIRST_STATIC = 8  # iterations of a `while` on plain numbers before it is tried as a loop

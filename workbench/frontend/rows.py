@@ -9,7 +9,7 @@ from typing import Any
 from .recording import current_trace
 from .tracer import Tracer
 
-FEW = 4  # rows that are always written out
+MAX_UNROLL = 4  # iterations that are always written out
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,7 +40,7 @@ def rows_of(function: Any, *args: Any) -> Any:
     if function is not zip or current_trace() is None or not all(map(_is_rows, args)):
         return function(*args)
     found = Rows(args)
-    if not any(type(a) is not range for a in args) or len(found) <= FEW:
+    if not any(type(a) is not range for a in args) or len(found) <= MAX_UNROLL:
         return zip(*args, strict=False)
     return found
 
@@ -49,4 +49,4 @@ def _is_rows(value: Any) -> bool:
     return type(value) in (range, Rows) or type(value) is Tracer and bool(value.shape)
 
 
-__all__ = ["Rows", "rows_of"]
+__all__ = ["MAX_UNROLL", "Rows", "rows_of"]

@@ -85,10 +85,12 @@ class LoopProgram:
 
 def _place(value: np.ndarray, arguments: Sequence[Any]) -> int:
     """The number of the argument that `value` is, from 1; 0 if it is none of them."""
-    mine = (value.ctypes.data, value.shape, value.strides)
-    for k, other in enumerate(arguments, start=1):
-        if isinstance(other, np.ndarray) and (other.ctypes.data, other.shape, other.strides) == mine and value.size:
-            return k
+    if value.size:
+        mine = value.__array_interface__["data"][0]
+        for k, other in enumerate(arguments, start=1):
+            if isinstance(other, np.ndarray) and (other.shape, other.strides) == (value.shape, value.strides):
+                if other.__array_interface__["data"][0] == mine:
+                    return k
     return 0
 
 

@@ -378,7 +378,6 @@ class Calls(Routines):
             if all(isinstance(a.type, Number) for a in args):
                 return binary("*", *args)
             return self.matmul(*args)
-        self.facts.several = True
         axes, keepdims = self._axes(args[1:], dict(keywords), args[0])
         kind = args[0].type
         if not isinstance(kind, Array) or kind.ndim == 0:

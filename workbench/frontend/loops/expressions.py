@@ -226,7 +226,7 @@ class Scope(Arrays):
             raise UntranslatableError(f"a product of arrays of {dtype.name}")
         a, b = self.array(a), self.array(b)
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
-        self.facts.arrays = self.facts.several = True
+        self.facts.arrays = True
         self.facts.routines = self.facts.routines or dtype.kind == "i"  # NumPy has no BLAS for it
         sizes = (*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
         product = math.prod(n or 0 for n in sizes) if None not in sizes else math.inf
@@ -406,7 +406,6 @@ class Scope(Arrays):
                 texts.append(f"{low}:{high}:{step}" if step else f"{low}:{high}")
                 has_steps = has_steps or bool(step)
                 parts.append((low, high))
-                self.facts.several = self.facts.several or bool(low or high or step)
                 shape.append(length)
                 axis += 1
                 continue

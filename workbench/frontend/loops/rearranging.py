@@ -106,7 +106,7 @@ class Rearranging(Picking):
 
         self.line(f"{so_far} = {scalar_name(kind.dtype)}(0)")
         self.nest(lazy.sizes, body)
-        self.facts.several = self.facts.routines = True
+        self.facts.routines = True
         return Value(out, Array(kind.dtype, kind.shape))
 
     def concatenated(self, value: Value) -> Value:
@@ -142,7 +142,6 @@ class Rearranging(Picking):
                 self._copied(out, first, lazy, dtype)
             first = f"{first} + {length}"
         self.facts.count(total)
-        self.facts.several = True
         return Value(out, Array(dtype, (total,)))
 
     def _copied(self, out: str, first: str, lazy: Lazy, dtype: np.dtype) -> None:

@@ -5,6 +5,7 @@ The arithmetic is in `codegen.loop_routines`; what only says where elements come
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ class Routines(Rearranging):
             raise UntranslatableError(f"{name}() of {kind}")
         n = kind.shape[0]
         self.facts.product = max(self.facts.product, n**3 if n is not None else float("inf"))
-        self.facts.several = self.facts.routines = True
+        self.facts.routines = True
         self.facts.count(*kind.shape)
         return kind
 
@@ -85,7 +86,7 @@ class Routines(Rearranging):
         kind = value.type
         if not isinstance(kind, Array) or kind.ndim != 1 or kind.dtype.kind not in kinds:
             raise UntranslatableError(f"{name}() of {kind}")
-        self.facts.several = self.facts.routines = True
+        self.facts.routines = True
         self.facts.count(*kind.shape)
         return kind
 
@@ -143,7 +144,7 @@ class Routines(Rearranging):
             raise UntranslatableError("nonzero()")
         if kind.ndim == 1:
             return tuple_of([self._call_flatnonzero(a)])
-        self.facts.masked = self.facts.several = True
+        self.facts.masked = True
         self.facts.count(*kind.shape)
         found = self.early(f"np.nonzero({self._held(a)})")
         return tuple_of([Value(f"{found}[{k}]", Array(I64, (None,))) for k in range(kind.ndim)])
@@ -152,7 +153,6 @@ class Routines(Rearranging):
         if not isinstance(a.type, Array) or a.type.dtype.kind not in "biuf":
             raise UntranslatableError("count_nonzero()")
         self.facts.count(*a.type.shape)
-        self.facts.several = True
         return Value(f"how_many({self._held(a)})", Number(I64))
 
     def _call_median(self, a: Value) -> Value:
@@ -259,7 +259,7 @@ class Routines(Rearranging):
         """A copy along one axis."""
         kind = value.type
         assert isinstance(kind, Array)
-        known = None if None in kind.shape else int(np.prod([n or 0 for n in kind.shape]))
+        known = None if None in kind.shape else math.prod(n or 0 for n in kind.shape)
         copied = self.array(self.elementwise([value], lambda v: v[0]))
         return Value(f"{copied.text}.reshape({copied.text}.size)", Array(kind.dtype, (known,)))
 
@@ -285,7 +285,6 @@ class Routines(Rearranging):
                 lambda i, k=k, lazy=lazy: self.put(out, [*i[:axis], str(k), *i[axis:]], cast(lazy.at(i), dtype)),
             )
         self.facts.count(*shape, len(pieces))
-        self.facts.several = True
         return Value(out, Array(dtype, (*shape[:axis], len(pieces), *shape[axis:])))
 
     def _call_stack(self, arrays: Value, axis: Value | None = None) -> Value:

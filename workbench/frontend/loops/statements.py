@@ -319,10 +319,11 @@ class Translator(Writers):
             raise UntranslatableError("`break` out of a loop over the indices of an array")
         args = [self.value(a) for a in node.args]
         if function.value is np.ndenumerate:
-            base = self.named(args[0])
-            if len(args) != 1 or not isinstance(base.type, Array) or not base.type.ndim:
+            kind = args[0].type if len(args) == 1 else None
+            if not isinstance(kind, Array) or not kind.ndim:
                 raise UntranslatableError("np.ndenumerate() of this")
-            sizes = [f"{base.text}.shape[{k}]" for k in range(base.type.ndim)]
+            base = self.named(args[0])
+            sizes = [f"{base.text}.shape[{k}]" for k in range(kind.ndim)]
         else:
             base = None
             lengths = args

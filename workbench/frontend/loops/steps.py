@@ -19,7 +19,7 @@ import numpy as np
 
 from ...ir import REGISTRY, Aval
 from ...primitives.loops import LoopArgument, LoopProgram
-from ..aliases import one_of
+from ..aliases import chain, one_of, root_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
@@ -89,7 +89,7 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     for target, result in zip(found.written, outs, strict=False):
         write(target, result)
     position = len(found.written)
-    codes = iter(outs[len(outs) - len(found.program.places) :] if found.program.places else ())
+    codes = iter(outs[len(outs) - len(found.program.places) :])
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
         if not isinstance(kind, Items):
@@ -371,18 +371,14 @@ class _Builder:
                 if is_written:
                     written.append(x)
                 continue
-            chain = []
-            node = x
-            while node.parent is not None:
-                if node.op is None or not node.op.applies:
-                    raise UntranslatableError(f"`{name}`, a view that a traced value decides")
-                chain.append(node.op)
-                node = node.parent
+            views, node = chain(x), root_of(x)
+            if not all(view.applies for view in views):
+                raise UntranslatableError(f"`{name}`, a view that a traced value decides")
             if key not in roots:
                 roots[key] = len(inputs)
                 inputs.append(node)
                 written.append(node)
-            arguments.append(LoopArgument(roots[key], True, x.dtype, x.ndim, views=tuple(reversed(chain))))
+            arguments.append(LoopArgument(roots[key], True, x.dtype, x.ndim, views=views))
         return arguments, inputs, written
 
     def _python(self, outputs: list[str]) -> Any:
@@ -428,7 +424,7 @@ def _is_undefined(value: Any) -> bool:
 
 
 def _type_of(name: str, value: Any) -> Type:
-    if isinstance(value, np.ndarray) and type(value) is np.ndarray and value.ndim:
+    if type(value) is np.ndarray and value.ndim:
         if value.dtype.char not in SUPPORTED:
             raise UntranslatableError(f"`{name}`, of dtype {value.dtype}")
         return Array(value.dtype, value.shape, frozenset((name,)))

@@ -77,7 +77,7 @@ class Writers(Calls):
         ):  # fmt: skip
             raise UntranslatableError(f"{function.__name__}.at() of these arguments")
         self.module.written |= kind.origins
-        self.facts.arrays = self.facts.several = self.facts.routines = True
+        self.facts.arrays = self.facts.routines = True
         where = self.named(places)
         source: Any = None
         if isinstance(value.type, Array):

@@ -22,12 +22,9 @@ class Facts:
     partial: bool = False  # takes slices whose length is known at run time alone
     arrays: bool = False  # computes with arrays
     rows: bool = False  # takes rows, columns and the like of arrays, by indices that the loop knows
-    several: bool = False  # reduces or multiplies arrays, or takes slices: an iteration would be several kernels
     largest: float = 0  # elements of the largest array operation, infinity where a length is not known
     largest_known: float = 0  # of those whose lengths are known
-    routines: bool = (
-        False  # sorts, solves, picks by indices: steps that a native loop of a plan (`runtime`) cannot take
-    )
+    routines: bool = False  # sorts, solves, picks by indices, which no native loop of a plan (`runtime`) takes
     masked: bool = False  # picks elements by masks, so that lengths are not known, but bounded by those that are
     product: float = 0  # multiplications of the largest matrix product
     matrix: float = 0  # elements of the largest matrix that a vector is multiplied with
