@@ -43,7 +43,7 @@ from .placement import Placement, place
 from .products import matmul_on, product_text
 from .threads import launch
 from .timelines import Totals
-from .views import keeps_order, view_of
+from .views import stays_view, view_of
 
 # Nothing raises here but what is out of our hands (memory, Ctrl-C). Who catches it must not run the code again.
 GUARD = ("except BaseException as error:", "    error.arguments_written = True", "    raise")
@@ -253,19 +253,10 @@ class _Driver:
             return f"{self._bind('new', allocator(aval.shape, aval.dtype, aval.nbytes))}()"
         return f"empty({aval.shape}, {self._bind('dtype', aval.dtype)})"
 
-    def _is_only_multiplied(self, var: Var) -> bool:
-        """Whether nobody but matrix products reads `var`: these take any strides, and keep nothing."""
-        readers = [step for step in self.plan.steps if var in step_inputs(step)]
-        multiplied = all(isinstance(step, LibraryStep) and step.eqn.primitive is dot_general_p for step in readers)
-        return multiplied and var not in self.plan.outvars
-
     def _write_view(self, step: ViewStep) -> None:
         """A view where reading it costs nothing more than reading a copy, and nobody outside sees it; else a copy."""
         eqn, out = step.eqn, step.eqn.outvars[0]
-        function = view_of(eqn.primitive.name)
-        seen = out in self.plan.outvars or not (keeps_order(eqn) or (_has_rows(eqn) and self._is_only_multiplied(out)))
-        if function is None or seen:
-            function = eqn.primitive.impl
+        function = (stays_view(eqn, self.plan) and view_of(eqn.primitive.name)) or eqn.primitive.impl
         call = self._bind(f"{step.id}_call", _with_params(function, dict(eqn.params)))
         self.lines.append(f"{self._name(out)} = {call}({self._operand(eqn.invars[0])})")
 
@@ -426,12 +417,6 @@ def _overwritten(body: Plan, placement: Placement, n_consts: int) -> set[int]:
 def _in_place(eqn: Equation) -> Callable[..., Any]:
     """An update as a NumPy assignment to the array itself."""
     return _with_params(eqn.primitive.lowering.in_place, dict(eqn.params))
-
-
-def _has_rows(eqn: Equation) -> bool:
-    """Whether a view consists of rows or columns of its operand, as BLAS reads them."""
-    name, strides = eqn.primitive.name, eqn.params.get("strides")
-    return name == "transpose" or (name == "slice" and all(step == 1 for step in strides or ()))
 
 
 def _with_params(function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:

@@ -122,7 +122,7 @@ def _symbols(code: bytes, sections: list[_Section], places: dict[int, int]) -> t
             # What is absolute or common is not expected in a relocation: no such name will be found.
             addresses.append(name if section == _UNDEFINED else "")
         else:
-            addresses.append(places.get(section, 0) + value)
+            addresses.append(places[section] + value if section in places else "")
             if name and section in places:
                 functions[name] = places[section] + value
     return functions, addresses

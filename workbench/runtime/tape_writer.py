@@ -26,7 +26,7 @@ from .moves import pieces_of, regions_around
 from .placement import Placement
 from .products import SMALL
 from .tapes import Block, Place, Tape, outline
-from .views import view_of
+from .views import stays_view, view_of
 
 
 def write_loop(
@@ -46,14 +46,12 @@ def write_loop(
     consts, rows = operands[n_cond:first], operands[first + n_carry :]
     carry: list[Place] = []
     for operand, is_given in zip(operands[first : first + n_carry], given[first : first + n_carry], strict=True):
-        if is_given and operand.is_whole:
+        if is_given:
             block = Block(tape.word(), operand.block.size)
             tape.emit("move", block.slot, operand.block.slot, 0)
         else:
             block = tape.new(operand.array.nbytes)
             tape.copy(block.slot, operand)
-            if is_given and operand.block.size is not None:
-                tape.free(operand.block)
         carry.append(Place(block, 0, outline(operand.array.shape, operand.array.dtype)))
     if step.condition is not None:
         head = len(tape.code)
@@ -329,9 +327,13 @@ class _PlanWriter:
         place, function = self.place(eqn.invars[0]), view_of(eqn.primitive.name)
         if function is None or (eqn.primitive.name in ("reshape", "squeeze") and not place.array.flags.c_contiguous):
             raise NotNativeError(f"{eqn.primitive.name} of an array that is not in C order")
-        array = function(place.array, **eqn.params)
+        out, array = eqn.outvars[0], function(place.array, **eqn.params)
         offset = array.__array_interface__["data"][0] - place.array.__array_interface__["data"][0]
-        self.put(eqn.outvars[0], Place(place.block, place.offset + (offset if array.size else 0), array))
+        view = Place(place.block, place.offset + (offset if array.size else 0), array)
+        if stays_view(eqn, self.plan):
+            self.put(out, view)
+        else:
+            self.tape.copy(self.new(out).block.slot, view)
 
     def product(self, eqn: Equation) -> None:
         x, y = map(self.place, eqn.invars)
@@ -340,7 +342,7 @@ class _PlanWriter:
         left, right = x.array.transpose(form.left_axes), y.array.transpose(form.right_axes)
         if left.shape != form.left_shape or right.shape != form.right_shape or out.aval.dtype != x.array.dtype:
             raise NotNativeError("a product of joined axes")
-        if x.block is y.block and min(left.ndim, right.ndim) == 2:
+        if x.block.slot == y.block.slot and min(left.ndim, right.ndim) == 2:
             raise NotNativeError("a product of a matrix with itself")  # NumPy has another routine for some of these
         if form.left_shape[-1] * out.aval.size > SMALL:
             raise NotNativeError("a product that is large enough for several threads")
@@ -452,7 +454,7 @@ class _PlanWriter:
                 tape.emit("move", slot, result.block.slot, 0)
             ends.append(tape.emit("jump", 0))
             tape.land(other)
-        tape.emit("take", which, tape.word())  # of no pool: an index without a branch stops the machine
+        tape.emit("holds", tape.word())  # of zero: an index without a branch is left to Python
         tape.land(*ends)
         moved = [Place(Block(s, r.block.size), 0, r.array) for s, r in zip(slots, results, strict=True)]
         self.receive(step.eqn.outvars, moved)
