@@ -382,7 +382,8 @@ def test_loops_of_cells_leave_what_numpy_leaves(shell, cell):
         exec(f"def {name}(v): return v * {'gain' if name == 'gained' else 'bias'}", shell.ip.user_ns)
     shell(f"%%jit\n{cell}")
     assert shell.error is None, shell.text
-    assert "differs" not in shell.text
+    is_left = cell == LOOPS_OF_CELLS["a global that a function reads before the loop sets it"]
+    assert is_left or shell.report.status in ("compiled", "cached"), shell.text
     for name, value in expected.items():
         if isinstance(value, np.ndarray | np.generic | float | int):
             assert type(shell[name]) is type(value), name

