@@ -14,10 +14,11 @@ from .frontend.trace import trace
 from .ir import Jaxpr
 from .runtime.compilation import Compilation
 from .runtime.devices import device
-from .runtime.dispatch import CompiledFunction, Fallback
+from .runtime.dispatch import CompiledFunction
 from .runtime.function_parts import RESULT, FunctionParts
 from .runtime.hooks import on_show_graph
 from .runtime.limits import machine_limits
+from .runtime.specialisation import Fallback
 
 # Reports are imported when one is made: a program that only computes starts without them.
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def make_jaxpr(fun: Function, static_argnums: int | Collection[int] | None = Non
     def traced(*args: Any, **kwargs: Any) -> Jaxpr:
         compiled = fun if isinstance(fun, CompiledFunction) else CompiledFunction(fun, static_argnums=static_argnums)
         return trace(
-            compiled.fn, args, kwargs, static_argnums=compiled.static_argnums, static_argnames=compiled.static_argnames,
+            compiled.fn, args, kwargs, static_argnums=compiled.static.numbers, static_argnames=compiled.static.names,
             strict=True, name=compiled.name, converts=not compiled.is_strict,
         ).jaxpr  # fmt: skip
 

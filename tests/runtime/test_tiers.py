@@ -16,6 +16,7 @@ from tests.fuzz.differential import Case
 from tests.fuzz.programs import random_program
 from workbench.errors import BackendError
 from workbench.runtime import background, dispatch
+from workbench.runtime.specialisation import Specialisation
 from workbench.runtime.tiers import Pending
 
 X = np.linspace(0.5, 2.0, 40)
@@ -73,7 +74,7 @@ def test_the_first_calls_do_not_wait_for_kernels(held):
     settled(compiled)
     np.testing.assert_allclose(compiled(X), wave(X), rtol=1e-14)
     (compilation,) = compiled.compilations
-    assert compilation.kernels and isinstance(version(compiled), dispatch.Specialisation)
+    assert compilation.kernels and isinstance(version(compiled), Specialisation)
     assert compiled.n_traces == 1
 
 
@@ -155,7 +156,7 @@ def test_explain_waits_for_the_kernels():
     compiled = wb.jit(wave)
     compiled(X)
     assert wb.explain(compiled)(X).status in ("compiled", "cached")
-    assert isinstance(version(compiled), dispatch.Specialisation)
+    assert isinstance(version(compiled), Specialisation)
 
 
 def test_without_tiers_the_first_call_is_compiled(held):

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
-from .device_arrays import device_aval
+from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
 from .recording import Trace
 from .tracer import Tracer, from_outside
@@ -167,7 +167,7 @@ class Lifter:
             if not supported_dtype(aval.dtype):
                 raise unsupported_dtype(aval.dtype, f"`{name}`, an array")
             return self._remember(value, from_outside(self.trace, aval, name, read), read)
-        if getattr(kind, "is_device_result", False):
+        if is_device_result(value):
             return self._remember(value, self._array(value.look(), name, lambda: np.asarray(read())), read)
         if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(value, "_make"):
             return self._sequence(value, name, read)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.device_arrays import device_aval
+from ..frontend.device_arrays import device_aval, is_device_result
 from ..ir import Aval
 
 # Bits of `ndarray.flags.num`, which is one look-up where the named flags are two each.
@@ -71,7 +71,7 @@ def is_writeable(value: Any) -> bool:
     """Whether the memory of an array, here or on a GPU, may be written."""
     if isinstance(value, np.ndarray):
         return value.flags.writeable
-    if getattr(type(value), "is_device_result", False):
+    if is_device_result(value):
         return True
     interface = getattr(value, "__cuda_array_interface__", None)
     return interface is not None and not interface["data"][1]

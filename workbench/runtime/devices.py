@@ -20,7 +20,7 @@ import optree
 
 from ..config import config
 from ..errors import DeviceError
-from ..frontend.device_arrays import device_aval
+from ..frontend.device_arrays import device_aval, is_device_result
 from .cuda import driver
 
 NAMES = ("numpy", "cpu", "cuda", "cuda-sim")
@@ -79,7 +79,7 @@ def chosen(explicit: str | None = None, *, auto: bool = True) -> str:
 
 def device_name(array: Any) -> str:
     """The device on which an array of a GPU lies, or a result that is still there."""
-    if getattr(type(array), "is_device_result", False):
+    if is_device_result(array):
         return array.device
     device = getattr(array, "device", None)
     for name in ("id", "index"):  # CuPy's, PyTorch's
@@ -101,7 +101,7 @@ def device_of(args: tuple, kwargs: dict[str, Any]) -> str:
 
 def looked_at(leaf: Any, *, always: bool) -> Any:
     """A result of a device that was looked at, or any one, as an ndarray; anything else as it is."""
-    if getattr(type(leaf), "is_device_result", False) and (always or not leaf.is_there):
+    if is_device_result(leaf) and (always or not leaf.is_there):
         return leaf.look()
     return leaf
 

@@ -13,123 +13,28 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import optree
 
 from ..config import config, device_choices
-from ..errors import (
-    BackendError,
-    CheckFailedError,
-    NonHashableStaticArgumentError,
-    RoutineRaisedError,
-    TracingError,
-    WorkbenchError,
-)
-from ..frontend.device_arrays import device_aval
+from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
+from ..frontend.device_arrays import is_device_result
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
-from ..fusion import ViewStep
-from .arguments import (
-    ALIGNED,
-    C_CONTIGUOUS,
-    STATIC_TYPES,
-    array_key,
-    as_array,
-    input_key,
-    is_writeable,
-    layout_of,
-    overlapping,
-)
+from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
-from .executable import Executable, has_written
-from .fast_path import MISS, ResultText, fast_call, missed, result_text
+from .executable import has_written
+from .fast_path import MISS, fast_call, missed
 from .function_parts import FunctionParts
+from .keys import StaticArguments, call_key
 from .log import logger
 from .loops import LoopAbortedError
-from .tiers import Pending, captures_hold, compile_later, may_run_in_numpy
-from .trial import Trial, needs_trial
-
-if TYPE_CHECKING:
-    from .cuda.executable import DeviceExecutable
-
-
-@dataclass(eq=False, slots=True)
-class Specialisation:
-    """One traced and compiled version, and how to call it with the leaves of a call's arguments."""
-
-    traced: Traced
-    compilation: Compilation
-    capture_keys: tuple[tuple, ...]
-    # The result, where nothing is written back and no result needs care, as text and as a function.
-    result: ResultText | None = None
-    finish: Callable[[tuple], Any] | None = None
-    fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
-    trial: Trial | None = None  # while it is not known whether NumPy is faster
-
-    def __post_init__(self) -> None:
-        traced = self.traced
-        plan = self.compilation.plan
-        if config.numpy_trials and self.compilation.device == "cpu" and needs_trial(plan):
-            self.trial = Trial()
-        owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
-        owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
-        if not (traced.captures or traced.writes):
-            self.result = result_text(traced.outputs, plan.outvars, owned)
-            self.finish = self.result.function() if self.result is not None else None
-
-    def is_current(self) -> bool:
-        """Whether the values that the trace captured are what they were (arrays: their types)."""
-        return captures_hold(self.traced, self.capture_keys)
-
-    def is_usable(self, leaves: list[Any]) -> bool:
-        """Whether this version may run at once: it is no longer on trial, current, and NumPy is not needed."""
-        return self.trial is None and self.is_current() and not self.needs_numpy(leaves)
-
-    def inputs(self, leaves: list[Any]) -> list[Any]:
-        """The program's inputs: the traced leaves of the arguments, then what it captured."""
-        return [*leaves, *(capture.read() for capture in self.traced.captures)]
-
-    def needs_numpy(self, leaves: list[Any]) -> bool:
-        """Whether an input that the program writes is read-only, or shares memory with another one: then only NumPy
-        knows the order of things."""
-        written = [i for i, _ in self.traced.writes]
-        if not written:
-            return False
-        inputs = self.inputs(leaves)
-        return overlapping(inputs, written) is not None or not all(is_writeable(inputs[i]) for i in written)
-
-    def call(self, leaves: list[Any], run: Callable[..., tuple[np.ndarray, ...]] | None = None) -> Any:
-        """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
-        inputs = self.inputs(leaves) if self.traced.captures else leaves
-        executable = self.compilation.executable
-        if isinstance(executable, Executable):
-            given = [as_array(x) for x in inputs]
-        else:
-            return self._call_on_device(executable, inputs, run or executable.run)
-        return self.traced.rebuild((run or executable.run)(*given), inputs)
-
-    def _call_on_device(self, executable: DeviceExecutable, inputs: list[Any], run: Callable[..., tuple]) -> Any:
-        written = {i for i, _ in self.traced.writes}
-        # What is written must be of the device's own kind of array, over the same memory.
-        inputs = [executable.as_input(x, i in written) for i, x in enumerate(inputs)]
-        results = executable.for_targets(run(*inputs), [(inputs[i], k) for i, k in self.traced.writes])
-        with executable.memory.working():
-            return self.traced.rebuild(results, inputs)
-
-
-@dataclass(eq=False, slots=True)
-class Fallback:
-    """A key whose trace failed: the plain function runs, for this reason, or its parts do."""
-
-    reason: TracingError
-    parts: FunctionParts | None = None
-
-
-Entry = Specialisation | Fallback | Pending
+from .specialisation import Entry, Fallback, Specialisation
+from .tiers import Pending, compile_later, may_run_in_numpy
 
 
 @dataclass(slots=True)
@@ -161,14 +66,14 @@ class CompiledFunction:
         self.fn = fn
         self.name = name or getattr(fn, "__name__", type(fn).__name__)
         self.signature = _signature(fn)
-        self.static_argnums, self.static_argnames = _static(self.signature, static_argnums, static_argnames)
+        self.static = StaticArguments.of(self.signature, static_argnums, static_argnames)
         self.keep_python_scalars = keep_python_scalars
         self.show_graph = show_graph
         self.strict = strict
         self.n_traces = 0
         self._state = _State()
         self._fast: Callable[..., Any] = missed  # of the latest call's version
-        self._plain = not self.static_argnums and not self.static_argnames
+        self._plain = not self.static
         self.device = None if device is None else canonical(device)
         self.auto_device = auto_device
         self.place = "cpu"  # where this object's versions run; those of other devices are in `_elsewhere`
@@ -370,7 +275,7 @@ class CompiledFunction:
         """The arguments with results of a device as ndarrays, if the host was chosen for this function, or if they were
         looked at already."""
         leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
-        if not any(getattr(type(leaf), "is_device_result", False) for leaf in leaves):
+        if not any(is_device_result(leaf) for leaf in leaves):
             return args, kwargs
         on_host = not self.place.startswith("cuda") and bool(self._settled or self.device or config.device)
         look = functools.partial(looked_at, always=on_host)
@@ -380,7 +285,7 @@ class CompiledFunction:
         with self._state.lock:
             if place not in self._elsewhere:
                 there = CompiledFunction(
-                    self.fn, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
+                    self.fn, static_argnums=self.static.numbers, static_argnames=self.static.names,
                     keep_python_scalars=self.keep_python_scalars, show_graph=self.show_graph, strict=self.strict,
                     name=self.name, auto_device=False,
                 )  # fmt: skip
@@ -412,7 +317,7 @@ class CompiledFunction:
         if self.place.startswith("cuda"):
             args, kwargs = optree.tree_map(stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
         return trace(
-            self.fn, args, kwargs, static_argnums=self.static_argnums, static_argnames=self.static_argnames,
+            self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
             on_gpu=self.place.startswith("cuda"),
         )  # fmt: skip
@@ -493,49 +398,7 @@ class CompiledFunction:
         return entry
 
     def _key(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
-        """The dispatch key of a call, and its traced leaves in order."""
-        static = self._static_values(args, kwargs)
-        dynamic_args = tuple(a for i, a in enumerate(args) if i not in self.static_argnums)
-        dynamic_kwargs = {k: kwargs[k] for k in sorted(kwargs) if k not in self.static_argnames}
-        leaves, tree = optree.tree_flatten((dynamic_args, dynamic_kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
-        key: list[Any] = []
-        traced: list[Any] = []
-        for leaf in leaves:
-            kind = type(leaf)
-            if isinstance(leaf, np.ndarray):
-                key.append(array_key(leaf))
-                traced.append(leaf)
-            elif isinstance(leaf, np.generic):
-                key.append((kind, leaf.dtype))
-                traced.append(leaf)
-            elif kind in (float, complex) and not self.keep_python_scalars:
-                key.append(kind)
-                traced.append(leaf)
-            elif (aval := device_aval(leaf)) is not None:
-                key.append(("device", aval))
-                traced.append(leaf)
-            elif kind in STATIC_TYPES or kind in (float, complex):
-                # 0.0 == -0.0 and 1 == True, but they compute different things.
-                key.append((kind, repr(leaf)) if kind in (float, complex) else (kind, leaf))
-            else:
-                key.append((kind, _Identity(leaf)))
-        simple = not kwargs and not static and all(leaf is arg for leaf, arg in zip(leaves, args, strict=False))
-        if simple and len(leaves) == len(args):
-            return tuple(key), traced
-        return (tuple(key), tree, static), traced
-
-    def _static_values(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
-        values = [(i, args[i]) for i in sorted(self.static_argnums) if i < len(args)]
-        named = [(name, kwargs[name]) for name in sorted(self.static_argnames) if name in kwargs]
-        for where, value in (*values, *named):
-            try:
-                hash(value)
-            except TypeError:
-                raise NonHashableStaticArgumentError(
-                    f"argument {where!r} of {self.name} is static and must be hashable, but it is a "
-                    f"{type(value).__name__}; pass a tuple, or leave it out of static_argnums/static_argnames"
-                ) from None
-        return tuple((where, type(value), value) for where, value in (*values, *named))
+        return call_key(self.static, args, kwargs, keep_python_scalars=self.keep_python_scalars, function=self.name)
 
     def source(self) -> Source:
         """The function's text and where it stands."""
@@ -548,58 +411,8 @@ class CompiledFunction:
             return Source(self.name, "", code.co_filename if code else "")
 
 
-class _Identity:
-    """Keys on an object itself where it cannot be hashed, on its equality where it can."""
-
-    __slots__ = ("hash", "value")
-
-    def __init__(self, value: Any):
-        self.value = value
-        try:
-            self.hash = hash(value)
-        except TypeError:
-            self.hash = id(value)
-
-    def __hash__(self) -> int:
-        return self.hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Identity):
-            return False
-        if self.value is other.value:
-            return True
-        return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)
-
-
 def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(fn)
     except (TypeError, ValueError):
         return None
-
-
-def _static(
-    signature: inspect.Signature | None,
-    argnums: int | Collection[int] | None,
-    argnames: str | Collection[str] | None,
-) -> tuple[frozenset[int], frozenset[str]]:
-    """Positions and names of static arguments; each given as one also counts as the other, as in JAX."""
-    numbers = {argnums} if isinstance(argnums, int) else set(argnums or ())
-    names = {argnames} if isinstance(argnames, str) else set(argnames or ())
-    if signature is not None:
-        parameters = list(signature.parameters.values())
-        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        for number in numbers:
-            if not -len(positional) <= number < len(positional) and not variadic:
-                raise ValueError(f"static_argnums {number} is out of range: there are {len(positional)} arguments")
-        numbers = {n % len(positional) if -len(positional) <= n < 0 else n for n in numbers}
-        keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        for name in names:
-            if name not in signature.parameters and not keywords:
-                raise ValueError(f"static_argnames {name!r} is not an argument of the function")
-        if argnames is None:
-            names |= {positional[n].name for n in numbers if n < len(positional)}
-        if argnums is None:
-            numbers |= {i for i, p in enumerate(positional) if p.name in names}
-    return frozenset(numbers), frozenset(names)

@@ -7,6 +7,7 @@ compiles what that leaves out, and is not imported before.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import struct
@@ -167,19 +168,24 @@ def _symbol(kernel: Kernel, key: str) -> str:
     return f"{kernel.name}_{key[:32]}"
 
 
-_entries: list[Any] = []  # the one entry of all kernels, once there is one
-_tape_machine: list[int] = []  # where the one machine of all tapes is, once it is loaded
-
-
+@functools.cache
 def _entry() -> Any:
     """What makes functions that Python calls out of kernels: compiled once a machine, as kernels are."""
     from ..codegen.llvm_entry import ENTRY
     from . import machine_code
 
     with _guard:
-        if not _entries:
-            _entries.append(machine_code.Entry.of(_own_code(ENTRY)))
-        return _entries[0]
+        return machine_code.Entry.of(_own_code(ENTRY))
+
+
+@functools.cache
+def _tape_machine() -> int:
+    """The address of the one machine of all tapes."""
+    from ..codegen.llvm_tape import SYMBOL, machine
+    from . import machine_code
+
+    with _guard:
+        return machine_code.address(_own_code(machine()), SYMBOL)
 
 
 def _own_code(text: str) -> bytes:
@@ -197,15 +203,11 @@ def _own_code(text: str) -> bytes:
 def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:
     """The machine of `codegen.llvm_tape` as a function that takes `args`, as kernels do. RuntimeError where machine
     code cannot be called."""
-    from ..codegen.llvm_tape import SYMBOL, machine
     from . import machine_code
 
     if not machine_code.is_possible():
         raise RuntimeError("arrays are not laid out as object code reads them")
-    with _guard:
-        if not _tape_machine:
-            _tape_machine.append(machine_code.address(_own_code(machine()), SYMBOL))
-    return _entry().function(args, _tape_machine[0])
+    return _entry().function(args, _tape_machine())
 
 
 def _through_numba(kernel: Kernel) -> CompiledKernel:

@@ -1,0 +1,127 @@
+"""Dispatch keys: what of a call's arguments a version depends on, and which arguments are constants."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..errors import NonHashableStaticArgumentError
+from ..frontend.device_arrays import device_aval
+from .arguments import STATIC_TYPES, array_key
+
+
+@dataclass(frozen=True, slots=True)
+class StaticArguments:
+    """Positions and names of a function's arguments that are compile-time constants."""
+
+    numbers: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.names)
+
+    @classmethod
+    def of(
+        cls,
+        signature: inspect.Signature | None,
+        argnums: int | Collection[int] | None,
+        argnames: str | Collection[str] | None,
+    ) -> StaticArguments:
+        """Each given as one also counts as the other, as in JAX. ValueError for arguments that there are not."""
+        numbers = {argnums} if isinstance(argnums, int) else set(argnums or ())
+        names = {argnames} if isinstance(argnames, str) else set(argnames or ())
+        if signature is None:
+            return cls(frozenset(numbers), frozenset(names))
+        parameters = list(signature.parameters.values())
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        for number in numbers:
+            if not -len(positional) <= number < len(positional) and not variadic:
+                raise ValueError(f"static_argnums {number} is out of range: there are {len(positional)} arguments")
+        numbers = {n % len(positional) if -len(positional) <= n < 0 else n for n in numbers}
+        keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        for name in names:
+            if name not in signature.parameters and not keywords:
+                raise ValueError(f"static_argnames {name!r} is not an argument of the function")
+        if argnames is None:
+            names |= {positional[n].name for n in numbers if n < len(positional)}
+        if argnums is None:
+            numbers |= {i for i, p in enumerate(positional) if p.name in names}
+        return cls(frozenset(numbers), frozenset(names))
+
+    def values(self, args: tuple, kwargs: dict[str, Any], function: str) -> tuple:
+        """The constants of a call of `function`, with their types. NonHashableStaticArgumentError."""
+        found = [(i, args[i]) for i in sorted(self.numbers) if i < len(args)]
+        found += [(name, kwargs[name]) for name in sorted(self.names) if name in kwargs]
+        for where, value in found:
+            try:
+                hash(value)
+            except TypeError:
+                raise NonHashableStaticArgumentError(
+                    f"argument {where!r} of {function} is static and must be hashable, but it is a "
+                    f"{type(value).__name__}; pass a tuple, or leave it out of static_argnums/static_argnames"
+                ) from None
+        return tuple((where, type(value), value) for where, value in found)
+
+
+def call_key(
+    static: StaticArguments, args: tuple, kwargs: dict[str, Any], *, keep_python_scalars: bool, function: str
+) -> tuple[Any, list[Any]]:
+    """The dispatch key of a call of `function`, and its traced leaves in order."""
+    constants = static.values(args, kwargs, function)
+    dynamic_args = tuple(a for i, a in enumerate(args) if i not in static.numbers)
+    dynamic_kwargs = {k: kwargs[k] for k in sorted(kwargs) if k not in static.names}
+    leaves, tree = optree.tree_flatten((dynamic_args, dynamic_kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+    key: list[Any] = []
+    traced: list[Any] = []
+    for leaf in leaves:
+        kind = type(leaf)
+        if isinstance(leaf, np.ndarray):
+            key.append(array_key(leaf))
+            traced.append(leaf)
+        elif isinstance(leaf, np.generic):
+            key.append((kind, leaf.dtype))
+            traced.append(leaf)
+        elif kind in (float, complex) and not keep_python_scalars:
+            key.append(kind)
+            traced.append(leaf)
+        elif (aval := device_aval(leaf)) is not None:
+            key.append(("device", aval))
+            traced.append(leaf)
+        elif kind in STATIC_TYPES or kind in (float, complex):
+            # 0.0 == -0.0 and 1 == True, but they compute different things.
+            key.append((kind, repr(leaf)) if kind in (float, complex) else (kind, leaf))
+        else:
+            key.append((kind, _Identity(leaf)))
+    simple = not kwargs and not constants and all(leaf is arg for leaf, arg in zip(leaves, args, strict=False))
+    if simple and len(leaves) == len(args):
+        return tuple(key), traced
+    return (tuple(key), tree, constants), traced
+
+
+class _Identity:
+    """Keys on an object itself where it cannot be hashed, on its equality where it can."""
+
+    __slots__ = ("hash", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        try:
+            self.hash = hash(value)
+        except TypeError:
+            self.hash = id(value)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Identity):
+            return False
+        if self.value is other.value:
+            return True
+        return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)

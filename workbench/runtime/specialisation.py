@@ -1,0 +1,99 @@
+"""A version of a compiled function: what was traced and compiled for one key, or why NumPy runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..config import config
+from ..errors import TracingError
+from ..frontend.trace import Traced
+from ..fusion import ViewStep
+from .arguments import as_array, is_writeable, overlapping
+from .compilation import Compilation
+from .executable import Executable
+from .fast_path import ResultText, result_text
+from .function_parts import FunctionParts
+from .tiers import Pending, captures_hold
+from .trial import Trial, needs_trial
+
+if TYPE_CHECKING:
+    from .cuda.executable import DeviceExecutable
+
+
+@dataclass(eq=False, slots=True)
+class Specialisation:
+    """One traced and compiled version, and how to call it with the leaves of a call's arguments."""
+
+    traced: Traced
+    compilation: Compilation
+    capture_keys: tuple[tuple, ...]
+    # The result, where nothing is written back and no result needs care, as text and as a function.
+    result: ResultText | None = None
+    finish: Callable[[tuple], Any] | None = None
+    fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
+    trial: Trial | None = None  # while it is not known whether NumPy is faster
+
+    def __post_init__(self) -> None:
+        traced = self.traced
+        plan = self.compilation.plan
+        if config.numpy_trials and self.compilation.device == "cpu" and needs_trial(plan):
+            self.trial = Trial()
+        owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
+        owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
+        if not (traced.captures or traced.writes):
+            self.result = result_text(traced.outputs, plan.outvars, owned)
+            self.finish = self.result.function() if self.result is not None else None
+
+    def is_current(self) -> bool:
+        """Whether the values that the trace captured are what they were (arrays: their types)."""
+        return captures_hold(self.traced, self.capture_keys)
+
+    def is_usable(self, leaves: list[Any]) -> bool:
+        """Whether this version may run at once: it is no longer on trial, current, and NumPy is not needed."""
+        return self.trial is None and self.is_current() and not self.needs_numpy(leaves)
+
+    def inputs(self, leaves: list[Any]) -> list[Any]:
+        """The program's inputs: the traced leaves of the arguments, then what it captured."""
+        return [*leaves, *(capture.read() for capture in self.traced.captures)]
+
+    def needs_numpy(self, leaves: list[Any]) -> bool:
+        """Whether an input that the program writes is read-only, or shares memory with another one: then only NumPy
+        knows the order of things."""
+        written = [i for i, _ in self.traced.writes]
+        if not written:
+            return False
+        inputs = self.inputs(leaves)
+        return overlapping(inputs, written) is not None or not all(is_writeable(inputs[i]) for i in written)
+
+    def call(self, leaves: list[Any], run: Callable[..., tuple[np.ndarray, ...]] | None = None) -> Any:
+        """Run on the traced leaves of the arguments, write back what was mutated, and rebuild the result."""
+        inputs = self.inputs(leaves) if self.traced.captures else leaves
+        executable = self.compilation.executable
+        if isinstance(executable, Executable):
+            given = [as_array(x) for x in inputs]
+        else:
+            return self._call_on_device(executable, inputs, run or executable.run)
+        return self.traced.rebuild((run or executable.run)(*given), inputs)
+
+    def _call_on_device(self, executable: DeviceExecutable, inputs: list[Any], run: Callable[..., tuple]) -> Any:
+        written = {i for i, _ in self.traced.writes}
+        # What is written must be of the device's own kind of array, over the same memory.
+        inputs = [executable.as_input(x, i in written) for i, x in enumerate(inputs)]
+        results = executable.for_targets(run(*inputs), [(inputs[i], k) for i, k in self.traced.writes])
+        with executable.memory.working():
+            return self.traced.rebuild(results, inputs)
+
+
+@dataclass(eq=False, slots=True)
+class Fallback:
+    """A key whose trace failed: the plain function runs, for this reason, or its parts do."""
+
+    reason: TracingError
+    parts: FunctionParts | None = None
+
+
+Entry = Specialisation | Fallback | Pending
