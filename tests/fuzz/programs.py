@@ -300,10 +300,8 @@ class Grower:
 
     def _write(self, text: str, target: Value, inexact: bool) -> None:
         name = target.text.split("[")[0].split(".")[0]
-        memory = self.env[name]
-        saved = {
-            n: v.copy() for n, v in self.env.items() if isinstance(v, np.ndarray) and np.may_share_memory(v, memory)
-        }
+        memory = _owner(self.env[name])
+        saved = {n: v.copy() for n, v in self.env.items() if isinstance(v, np.ndarray) and _owner(v) is memory}
         try:
             exec(text, self.scope, self.env)
         except Exception:
@@ -466,6 +464,13 @@ class Grower:
         if not _is_number(value):
             raise NoSuchPhraseError
         return Value(x.text, value, x.inexact)
+
+
+def _owner(array: Any) -> Any:
+    """The array whose memory this one shows; also of empty ones, which share no memory but will at other sizes."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def _is_number(value: Any) -> bool:
