@@ -5,6 +5,7 @@ import { ReportModel } from '../src/model';
 import { CompileReport } from '../src/report';
 import { ReportState, TABS } from '../src/state';
 import { Report } from '../src/views/Report';
+import { Distribution } from '../src/views/charts';
 import { fallbackReport, photoReport } from './samples';
 
 function drawn(report: CompileReport): string[] {
@@ -96,4 +97,24 @@ test('every one of 2,000 equations is drawn', () => {
   const large = { ...report, stages: [{ ...first, text, equations }] };
   const [page] = drawn(large);
   assert.ok((page?.match(/data-equation=/g)?.length ?? 0) >= 2000);
+});
+
+test('transfers say how much went where, why, how often and what the host waited for', () => {
+  const crossings = [
+    { name: 'x', direction: 'to cuda:0', bytes: 8e6, why: 'an argument', count: 1, time_ms: null },
+    { name: '', direction: 'to the host', bytes: 8, why: 'the condition of a loop', count: 12, time_ms: 0.5 }
+  ];
+  const words = drawn({ ...photoReport(), crossings }).map(page => page.replaceAll(/<[^>]*>/g, ' '));
+  const page = words.find(text => text.includes('Copied to the device and back'))?.replaceAll(/\s+/g, ' ');
+  assert.match(page ?? '', /8 MB to cuda:0: x, an argument(?!,)/);
+  assert.match(page ?? '', /8 B to the host: the condition of a loop, 12 times, the host waited 500 µs/);
+});
+
+test('a single run is not drawn as a distribution', () => {
+  const limits = { limit: 4, tone: 'ours' } as const;
+  const words = (times: number[]): string =>
+    renderToString(<Distribution name="workbench" times={times} {...limits} />).replaceAll(/<[^>]*>/g, ' ');
+  assert.match(words([2]), /2 ms, one run/);
+  assert.match(words([1, 2, 3]), /2 ms ± 500 µs, n = 3/);
+  assert.match(words([]), /not timed/);
 });

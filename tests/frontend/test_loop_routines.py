@@ -393,3 +393,5 @@ def test_parts_run_what_the_user_wrote() -> None:
         found = compiled(*args)
         np.testing.assert_array_equal(found[0], expected[0])
         assert found[1:] == expected[1:]
+    (reason,) = compiled.fallbacks
+    assert "unique" in str(reason) or "settled" in str(reason), reason

@@ -328,8 +328,11 @@ class _Driver:
 
         def in_python(*operands: np.ndarray) -> tuple[np.ndarray, ...]:
             if not made:
-                untimed = self if not self.timed else None
-                driver = untimed or _Driver(self.plan, self.placement, replace(self.code, timed=False), self.scope)
+                driver = (
+                    self
+                    if not self.timed
+                    else _Driver(self.plan, self.placement, replace(self.code, timed=False), self.scope)
+                )
                 made.append(driver._maker(step)(*driver._inner_runs(step)))
             return made[0](*operands)
 
