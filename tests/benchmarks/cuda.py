@@ -17,6 +17,8 @@ import argparse
 import importlib.util
 import json
 import os
+import platform
+import site
 import statistics
 import subprocess
 import sys
@@ -56,9 +58,30 @@ def unpack(wheels: Path, folder: Path) -> None:
     for wheel in sorted(wheels.glob("*.whl")):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
-    sys.path.insert(1, str(folder))
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))
+    os.environ["WORKBENCH_UNPACKED"] = str(folder)  # for the workers
+    take(str(folder))
+
+
+def take(folder: str) -> None:
+    """Put a folder of packages on the path. numba-cuda takes numba's place by a .pth file, which must be run."""
+    sys.path.insert(1, folder)
     importlib.invalidate_caches()
+    site.addsitedir(folder)
+
+
+def how_to_bring(absent: Sequence[str]) -> str:
+    """What is missing here, and how a machine with a network brings it: for this Python and this processor."""
+    names = " ".join(DISTRIBUTIONS.get(name, name) for name in absent)
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    tags = " ".join(
+        f"--platform {tag}_{platform.machine()}" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")
+    )
+    return (
+        f"not installed here: {', '.join(absent)}\n   Check  python -m pip list\n   Fix    pip install {names}\n"
+        "          or, for a machine without network, elsewhere: pip download --only-binary=:all: --no-deps "
+        f"--python-version {python} --implementation cp {tags} -d wheels {names}\n"
+        "          and here, with that folder in the source tree: python tests/benchmarks/cuda.py"
+    )
 
 
 def sibling(name: str) -> Any:
@@ -501,23 +524,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--notes", type=Path, help="write everything to this .json file, or append to this .md file")
-    parser.add_argument("--wheels", type=Path, help="a folder with wheels of packages that are not installed here")
+    parser.add_argument(
+        "--wheels",
+        type=Path,
+        help="a folder with wheels of packages that are not installed here; by default `wheels` in the source tree",
+    )
     parser.add_argument("--work", help=argparse.SUPPRESS)  # a worker's tasks and the file that it writes to
     options = parser.parse_args(arguments)
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        if options.wheels is not None:
-            unpack(options.wheels, Path(folder) / "packages")
+        wheels = options.wheels or HERE.parents[1] / "wheels"
+        if options.work and "WORKBENCH_UNPACKED" in os.environ:
+            take(os.environ["WORKBENCH_UNPACKED"])
+        elif wheels.is_dir():
+            unpack(wheels, Path(folder) / "packages")
         simulated = options.device == "cuda-sim"
         absent = missing((*NEEDED, *(() if simulated else ON_A_GPU)))
+        replaced = sibling("cuda_stand_ins").install(absent)
+        absent = [name for name in absent if name not in replaced]
+        if replaced and not options.work:
+            print(f"not installed here, and replaced by stand-ins: {', '.join(replaced)}")
         if absent:
-            names = " ".join(DISTRIBUTIONS.get(name, name) for name in absent)
-            print(
-                f"not installed here: {', '.join(absent)}\n   Check  python -m pip list\n   Fix    pip install {names}\n"
-                f"          or, for a machine without network, elsewhere: pip download --only-binary=:all: --no-deps "
-                f"-d wheels {names}\n          and here: python tests/benchmarks/cuda.py --wheels wheels"
-            )
-            if "numpy" in absent or set(absent) & set(NEEDED):
+            print(how_to_bring(absent))
+            if set(absent) & {*NEEDED, "numba_cuda"} or simulated:
                 return 2
         import workbench as wb
         from workbench.errors import DeviceError

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import optree
 import pytest
 
-from tests.benchmarks import cuda, cuda_checks, cuda_families
+from tests.benchmarks import cuda, cuda_checks, cuda_families, cuda_stand_ins
 from tests.benchmarks.cuda_supervisor import supervise
 from tests.runtime.cuda import fake_cupy
 
@@ -135,15 +140,68 @@ def test_the_summary_is_a_dated_block_of_markdown(tmp_path, capsys):
     assert "check/sort/float32" in shown and "1 checks passed, 1 failed" in shown
 
 
-def test_a_missing_package_is_named_with_the_way_to_bring_it(tmp_path):
-    hide = tmp_path / "sitecustomize.py"
-    hide.write_text(
-        "import importlib.util as u\nfind = u.find_spec\n"
-        "u.find_spec = lambda name, *rest: None if name in ('optree', 'platformdirs') else find(name, *rest)\n"
+def hidden(folder: Path, *names: str) -> dict[str, str]:
+    """The environment of a process in which these packages are not installed."""
+    (folder / "sitecustomize.py").write_text(
+        "import importlib.util as u, sys\nfind = u.find_spec\n"
+        f"names = {names}\n"
+        "u.find_spec = lambda name, *rest: None if name in names and name not in sys.modules else find(name, *rest)\n"
+        "class Finder:\n    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in names:\n            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Finder())\n"
     )
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def test_a_missing_package_is_named_with_the_way_to_bring_it(tmp_path):
     command = [sys.executable, str(ROOT / "tests/benchmarks/cuda.py"), "--device", "cuda-sim"]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
-    assert done.returncode == 2 and "optree, platformdirs" in done.stdout and "--wheels" in done.stdout
+    done = subprocess.run(command, capture_output=True, text=True, env=hidden(tmp_path, "psutil"))
+    assert done.returncode == 2 and "psutil" in done.stdout and "--python-version" in done.stdout
+
+
+def test_stand_ins_take_the_place_of_small_packages(tmp_path):
+    command = [sys.executable, str(ROOT / "tests/benchmarks/cuda.py"), "--device", "cuda-sim", "--elements", "40"]
+    done = subprocess.run(command, capture_output=True, text=True, env=hidden(tmp_path, "optree", "platformdirs"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "replaced by stand-ins: optree, platformdirs" in done.stdout and " 0 failed" in done.stdout
+
+
+class Pair(NamedTuple):
+    a: object
+    b: object
+
+
+@pytest.mark.parametrize("none_is_leaf", [False, True])
+@pytest.mark.parametrize(
+    "value",
+    [1, None, (), [], {}, (1, [2, None], {"b": 3, "a": (4,)}), Pair(1, [2, Pair(3, None)]), {2: 1, "x": 2}, [[], (None,)]],
+    ids=str,
+)  # fmt: skip
+def test_the_stand_in_of_optree_gives_what_optree_gives(value, none_is_leaf):
+    for name in ("tree_leaves", "tree_paths"):
+        mine = getattr(cuda_stand_ins, name)(value, none_is_leaf=none_is_leaf)
+        assert mine == getattr(optree, name)(value, none_is_leaf=none_is_leaf)
+    leaves, tree = cuda_stand_ins.tree_flatten(value, none_is_leaf=none_is_leaf)
+    theirs = optree.tree_structure(value, none_is_leaf=none_is_leaf)
+    assert tree.num_leaves == theirs.num_leaves and cuda_stand_ins.tree_unflatten(tree, leaves) == value
+    assert tree == cuda_stand_ins.tree_flatten(value, none_is_leaf=none_is_leaf)[1] and hash(tree) is not None
+    doubled = cuda_stand_ins.tree_map(lambda x: [x, x], value, none_is_leaf=none_is_leaf)
+    assert doubled == optree.tree_map(lambda x: [x, x], value, none_is_leaf=none_is_leaf)
+    with pytest.raises(ValueError, match="Too many"):
+        cuda_stand_ins.tree_unflatten(tree, [*leaves, 0])
+
+
+def test_packages_of_wheels_are_taken_with_their_pth_files(tmp_path, monkeypatch):
+    wheels, folder = tmp_path / "wheels", tmp_path / "unpacked"
+    wheels.mkdir()
+    with zipfile.ZipFile(wheels / "a-1-py3-none-any.whl", "w") as archive:
+        archive.writestr("brought_by_a_wheel.py", "answer = 42\n")
+        archive.writestr("a.pth", "import sys; sys.brought_by_pth = True\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("WORKBENCH_UNPACKED", "")
+    cuda.unpack(wheels, folder)
+    assert importlib.import_module("brought_by_a_wheel").answer == 42
+    assert sys.__dict__.pop("brought_by_pth") and os.environ["WORKBENCH_UNPACKED"] == str(folder)
 
 
 def test_without_a_gpu_it_says_why(tmp_path):

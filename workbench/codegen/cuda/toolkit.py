@@ -34,7 +34,8 @@ SIMULATOR_TURN = 1e-4
 
 @cache
 def numba_cuda() -> Any:
-    """The module `numba.cuda` of the package numba-cuda. DeviceError where it is not installed."""
+    """The module `numba.cuda` of the package numba-cuda. DeviceError where it is not installed, or does not go with the
+    numba that is."""
     if importlib.util.find_spec("numba_cuda") is None:
         raise DeviceError(
             "WB601  CUDA kernels are compiled by numba-cuda, which is not installed",
@@ -45,8 +46,15 @@ def numba_cuda() -> Any:
     if folder and not (os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")):
         # numba-cuda finds libnvvm and libdevice in NVIDIA's packages, or else through this variable alone.
         os.environ["CUDA_HOME"] = folder
-    from numba import cuda
-
+    try:
+        from numba import cuda
+    except Exception as error:  # an old one next to a new numba fails in many ways
+        raise DeviceError(
+            f"WB601  the installed numba-cuda does not start with numba {numba.__version__}: {error}\n"
+            "   Check  python -c 'from numba import cuda'\n   Fix    pip install --upgrade numba numba-cuda",
+            code="WB601",
+            fixes=("pip install --upgrade numba numba-cuda",),
+        ) from error
     return cuda
 
 
