@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from . import calls, compiling, elementwise, learning, memory, reductions, simulations, single
+from . import calls, climate, compiling, elementwise, learning, memory, reductions, simulations, single
 from .harness import ROUNDS, Case, Row, machine, run_case, table, write_json
 from .peers import JAX, OURS, contestants
 
@@ -25,6 +25,7 @@ SUBJECTS: dict[str, Callable[[], Iterator[Case]]] = {
     "elementwise": elementwise.cases,
     "reductions": reductions.cases,
     "simulations": simulations.cases,
+    "climate": climate.cases,
     "learning": learning.cases,
 }
 
