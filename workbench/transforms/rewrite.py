@@ -33,6 +33,7 @@ class Rewriter:
         self._absorbed: dict[int, list[Origin]] = {}
         self._hints: dict[Var, str] = {}
         self._inputs = {*jaxpr.constvars, *jaxpr.invars}
+        self.ranges: dict[Atom, tuple[int, int]] = {}  # what `simplify_ranges` has found
         self._outputs = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
 
     def run(self) -> Jaxpr:

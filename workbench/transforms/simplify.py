@@ -2,7 +2,7 @@
 
 What may go is narrow, since NumPy's answers are kept bit for bit, with NaN, infinities and the sign of zero:
 `x + 0.0` stays (it turns -0.0 into 0.0) and `x - 0.0` goes; `x * 0.0` stays. Rules that move data are in
-`simplify_movement`, rules on dtypes in `simplify_casts`.
+`simplify_movement`, rules on dtypes in `simplify_casts`, those on the values of integers in `simplify_ranges`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .fold_constants import fold, is_pointwise
 from .rewrite import Rewriter, in_inner_programs, rewrite
 from .simplify_casts import CAST_RULES
 from .simplify_movement import MOVEMENT_RULES, as_scalar
+from .simplify_ranges import RANGE_RULES
 
 SimpleRule = Callable[[Rewriter, Equation], Atom | None]
 
@@ -218,5 +219,5 @@ RULES: dict[str, SimpleRule] = {
     "neg": _undone, "not": _undone, "conj": _undone,
     "floor": _idempotent, "ceil": _idempotent, "trunc": _idempotent, "rint": _idempotent, "abs": _abs,
     "copy": _copy, "select_n": _select_n, "real": _part_of_complex(0), "imag": _part_of_complex(1),
-    **CAST_RULES, **MOVEMENT_RULES,
+    **CAST_RULES, **MOVEMENT_RULES, **RANGE_RULES,
 }  # fmt: skip
