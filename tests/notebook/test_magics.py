@@ -246,6 +246,61 @@ def test_the_baseline_changes_nothing(shell):
     np.testing.assert_array_equal(shell["x"], np.arange(4.0) + 1)
 
 
+HOLDERS = """
+import numpy as np
+from collections import namedtuple
+class Body:
+    drag = np.ones(2)
+    def __init__(self, r, v): self.r, self.v = np.array(r, float), np.array(v, float)
+def make_counter():
+    counts = np.zeros(3)
+    def count(): counts[1:] += 1; return counts
+    return count
+Pair = namedtuple("Pair", "a b")
+bodies = [Body([0, 1], [0, 2]), Body([1, 0], [0, 3])]
+sun = bodies[0]
+state, scale, count = np.arange(4.0), 2.0, make_counter()
+pair, table = Pair(np.zeros(2), np.ones(2)), {"rows": [np.zeros(2), np.ones(2)]}
+def advance(by):
+    state[:2] += by * scale
+    return state.sum()
+"""
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "for b in bodies:\n    b.v += 0.5\n    b.r += b.v * 0.1",
+        "sun.r[0] = 7.0\nBody.drag *= 2\nd = sun.r @ Body.drag",
+        "total = advance(3.0) + advance(1.0)",
+        "total = advance(3.0)\nscale = scale * 10\nagain = advance(1.0)",
+        "c = count() * 2",
+        "pair.a[...] = pair.b * 3\ntable['rows'][0] += table['rows'][1]",
+        "first = state[:2]\nfirst *= 3\nstate = state + 1",
+        "def twice(x):\n    x *= 2\n    return x\nt = twice(state).sum()",
+        "old = state\nstate = np.zeros(3)\nold[1] = 5.0\ndel old",
+    ],
+)
+def test_the_baseline_changes_nothing_that_objects_functions_and_containers_hold(shell, cell):
+    def held():
+        bodies = shell["bodies"]
+        arrays = [a for b in bodies for a in (b.r, b.v)] + [bodies[0].drag, shell["state"], shell["pair"].a]
+        cell_contents = shell["count"].__closure__[0].cell_contents
+        return [*map(np.copy, arrays), np.copy(cell_contents), np.copy(shell["table"]["rows"]), shell["scale"]]
+
+    shell(HOLDERS + cell)
+    expected = held()
+    shell(HOLDERS)
+    owner = shell["bodies"][0].v
+    shell("%%jit --compare\n" + cell)
+    assert shell.error is None
+    assert shell.report.status == "compiled" and shell.report.verification.ok and shell.report.verification.results
+    assert len(shell.report.timings.numpy_ms) > 1
+    for ours, numpys in zip(held(), expected, strict=True):
+        np.testing.assert_array_equal(ours, numpys)
+    assert shell["bodies"][0].v is owner
+
+
 def test_verify_keeps_numpys_result_where_it_differs(shell, monkeypatch):
     from workbench.runtime import cells
 

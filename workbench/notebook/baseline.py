@@ -1,27 +1,27 @@
 """The baseline: the user's own cell in NumPy, on the same inputs, in the same process.
 
-A cell that compiled has no effects besides its results (tracing refuses others), so it may run again. It does so where
-NumPy is estimated to need less than `LIMIT_S`: the estimate counts the bytes that NumPy writes and reads, one array a
-step. Arrays that the cell writes into are copied before it runs, and NumPy gets a scratch namespace, so that nothing of
-the user's changes.
+A cell that compiled has no effects besides its names and the arrays that it writes into (tracing refuses others), so it
+may run again from where it began. It does so where NumPy is estimated to need less than `LIMIT_S`: the estimate counts
+the bytes that NumPy writes and reads, one array a step. The names and the contents of those arrays are put back to what
+they were before the cell, and afterwards to what the cell made of them: copies would not do, since the user's functions
+and objects hold the names and arrays themselves.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import itertools
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from ..frontend.scopes import running_in_numpy
 from ..ir import Jaxpr
+from ..runtime.cells import Overwritten
 
 LIMIT_S = 2.0  # a longer NumPy run is not worth the wait
 BUDGET_S = 0.25  # repeat a short one until here
@@ -33,10 +33,11 @@ MAX_COPY_BYTES = 512 << 20
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """times_ms: one a run; values: what the names held after the last run."""
+    """times_ms: one a run; values: what names held after the last run; written: what the overwritten arrays held."""
 
     times_ms: tuple[float, ...]
     values: Mapping[str, Any]
+    written: tuple[np.ndarray, ...] = ()
     last_value: Any = None
 
 
@@ -49,69 +50,16 @@ def estimate_s(jaxpr: Jaxpr) -> float:
     return total
 
 
-# Methods and functions that write into an array they are given, besides assignments and `out=`.
-WRITERS = frozenset(
-    "fill itemset partition put resize setfield setflags sort byteswap at copyto place putmask fill_diagonal "
-    "put_along_axis".split()
-)
-
-
 def names_read(tree: ast.Module) -> frozenset[str]:
     """The names that a cell may take from its namespace."""
     return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def may_write(tree: ast.Module, namespace: Mapping[str, Any]) -> bool:
-    """Whether a cell may write into an array that it was given: read from its syntax, in doubt yes."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.AugAssign() | ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                return True
-            case ast.Call(func=func, keywords=keywords):
-                if any(keyword.arg == "out" for keyword in keywords) or _may_be_writer(func, namespace):
-                    return True
-    return False
-
-
-def names_read_by_functions(namespace: Mapping[str, Any]) -> frozenset[str]:
-    """The globals that the user's functions among a namespace's values read, and the functions that these call."""
-    names: set[str] = set()
-    waiting = list(namespace.values())
-    seen: set[CodeType] = set()
-    while waiting:
-        value = waiting.pop()
-        function = inspect.unwrap(value) if callable(value) else value
-        if isinstance(function, FunctionType) and function.__code__ not in seen:
-            seen.add(function.__code__)
-            names.update(function.__code__.co_names)
-            waiting.extend(function.__globals__[n] for n in function.__code__.co_names if n in function.__globals__)
-    return frozenset(names)
-
-
-def _may_be_writer(func: ast.expr, namespace: Mapping[str, Any]) -> bool:
-    match func:
-        case ast.Name(id=name):
-            # Functions that the cell defines are part of its syntax; others may do anything to their arguments.
-            return name in namespace and not isinstance(namespace[name], np.ufunc | type | BuiltinFunctionType)
-        case ast.Attribute(attr=name) if name in WRITERS:
-            return True
-        case ast.Attribute(value=ast.Name(id=owner)):
-            value = namespace.get(owner)
-            if isinstance(value, ModuleType):
-                return value.__name__.partition(".")[0] not in ("numpy", "math", "cmath", "operator")
-            return value is not None and not isinstance(value, np.ndarray | np.generic | int | float | complex | str)
-        case _:
-            return False
-
-
 def snapshot(namespace: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any] | None:
-    """Copies of the arrays that `names` hold, directly or in lists and dicts. None where they are too large, or share
-    memory: a write through one would be seen through the other, which copies cannot repeat."""
+    """Copies of the arrays that `names` hold, directly or in lists and dicts; None where they are too large."""
     held = {name: value for name in names if isinstance(value := namespace.get(name), np.ndarray | list | dict | tuple)}
     arrays = [array for value in held.values() for array in _arrays(value)]
     if sum(array.nbytes for array in arrays) > MAX_COPY_BYTES:
-        return None
-    if any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)):
         return None
     return {name: _copied(value) for name, value in held.items()}
 
@@ -127,25 +75,44 @@ def compile_cell(tree: ast.Module, filename: str, flags: int = 0) -> tuple[CodeT
 
 def measure(
     code: tuple[CodeType, CodeType | None],
-    namespace: Mapping[str, Any],
-    inputs: Mapping[str, Any],
+    namespace: MutableMapping[str, Any],
+    before: Mapping[str, Any],
+    overwritten: Sequence[Overwritten],
     *,
     budget_s: float = BUDGET_S,
 ) -> Baseline:
-    """Run the cell in NumPy, in copies of `namespace` where `inputs` stand for what the cell may write into."""
+    """Run the cell in NumPy, in `namespace` as it was `before` and with what the arrays held then. Both are left as
+    they are."""
     times_ms: list[float] = []
     start = time.perf_counter()
-    scratch: dict[str, Any] = {}
-    value = None
-    with warnings.catch_warnings(), np.errstate(all="ignore"), running_in_numpy():
-        warnings.simplefilter("ignore")
-        while not times_ms or (len(times_ms) < MAX_RUNS and time.perf_counter() - start < budget_s):
-            scratch = {**namespace, **{name: _copied(v) for name, v in inputs.items()}}
-            begin = time.perf_counter()
-            exec(code[0], scratch)
-            value = eval(code[1], scratch) if code[1] is not None else None
-            times_ms.append((time.perf_counter() - begin) * 1e3)
-    return Baseline(tuple(times_ms), scratch, value)
+    values: dict[str, Any] = {}
+    written: list[np.ndarray] = []
+    last_value = None
+    names_after, contents_after = dict(namespace), [each.array.copy(order="K") for each in overwritten]
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), running_in_numpy():
+            warnings.simplefilter("ignore")
+            while not times_ms or (len(times_ms) < MAX_RUNS and time.perf_counter() - start < budget_s):
+                _rebind(namespace, before)
+                for each in overwritten:
+                    np.copyto(each.array, each.before)
+                begin = time.perf_counter()
+                exec(code[0], namespace)  # type: ignore[arg-type]  # IPython's is a dict
+                last_value = eval(code[1], namespace) if code[1] is not None else None  # type: ignore[arg-type]
+                times_ms.append((time.perf_counter() - begin) * 1e3)
+            values = dict(namespace)
+            written = [each.array.copy(order="K") for each in overwritten]
+    finally:
+        _rebind(namespace, names_after)
+        for each, contents in zip(overwritten, contents_after, strict=True):
+            np.copyto(each.array, contents)
+    return Baseline(tuple(times_ms), values, tuple(written), last_value)
+
+
+def _rebind(namespace: MutableMapping[str, Any], names: Mapping[str, Any]) -> None:
+    for name in namespace.keys() - names.keys():
+        del namespace[name]
+    namespace.update(names)
 
 
 def _copied(value: Any) -> Any:

@@ -24,7 +24,7 @@ from ..report.merge import parts_report
 from ..report.schema import Verification
 from ..runtime import cells as runtime_cells
 from ..runtime.background import Task
-from ..runtime.cells import CompilingCell
+from ..runtime.cells import CellResult, CompilingCell, Overwritten
 from ..runtime.compilation import Source
 from ..runtime.executable import has_written
 from ..runtime.limits import machine_limits
@@ -128,9 +128,7 @@ class _Job:
     code: tuple[Any, Any]
 
     def compile_and_run(self) -> CellRun:
-        names = baseline.names_read(self.tree)
-        before = {name: self.namespace[name] for name in names if name in self.namespace}
-        inputs = baseline.snapshot(before, names) if baseline.may_write(self.tree, before) else {}
+        before = dict(self.namespace)
         failure: Exception
         how = {"label": self.label, "filename": self.filename, "options": self.options, "flags": self.flags}
         compiling, result = None, None
@@ -138,7 +136,8 @@ class _Job:
             if self.options.has_tiers:
                 compiling = runtime_cells.begin_cell(self.source, self.namespace, **how)
             if compiling is None:
-                result = runtime_cells.run_cell(self.source, self.namespace, **how)
+                compares = self.options.compare is not False or self.options.verify
+                result = runtime_cells.run_cell(self.source, self.namespace, **how, keeps_overwritten=compares)
         except TracingError as error:
             if self.options.strict:
                 raise
@@ -155,7 +154,7 @@ class _Job:
             failure = RoutineRaisedError.of(error)
         else:
             if compiling is not None:
-                return self.run_while_compiling(compiling, inputs)
+                return self.run_while_compiling(compiling)
             assert result is not None
             self.namespace.update(result.values)
             for name in result.removed:
@@ -163,13 +162,13 @@ class _Job:
             report = build_report(result.compilation)
             report.cell.label = self.label  # a cached cell was compiled under an earlier number
             run = CellRun(result.last_value, report)
-            run.pending = _Baseline.prepare(self, result, before, inputs)
+            run.pending = _Baseline.prepare(self, result, before)
             return run
         # Outside of the `except` clauses, so that an error of the user's own is not chained to ours.
         if isinstance(failure, TracingError) and not isinstance(failure, RoutineRaisedError):
             return self.run_in_parts(failure) if can_be_split(self.tree) else self.run_in_numpy(failure)
         # The user's mistake, which NumPy reports best, or ours, which must not cost the result: NumPy knows which.
-        return self.run_in_numpy(failure, undo=inputs)
+        return self.run_in_numpy(failure, undoes=True)
 
     def run_in_parts(self, reason: TracingError) -> CellRun:
         """Compile the statements that can be, and run the others between them. reason: why not all of them can."""
@@ -190,25 +189,26 @@ class _Job:
     def _is_kept(self, name: str) -> bool:
         return not name.startswith("_") if self.options.out is None else name in self.options.out
 
-    def run_in_numpy(self, reason: Exception, undo: dict[str, Any] | None = None) -> CellRun:
-        """Run the cell as Python would. undo: copies of arrays to restore if it fails."""
+    def run_in_numpy(self, reason: Exception, *, undoes: bool = False) -> CellRun:
+        """Run the cell as Python would. undoes: restore the contents of arrays, too, if it fails."""
         if self.options.strict and isinstance(reason, TracingError):
             raise reason
-        value, time_ms = self._in_numpy(undo)
+        value, time_ms = self._in_numpy(undoes=undoes)
         return CellRun(value, self._numpy_report(reason, time_ms))
 
-    def run_while_compiling(self, cell: CompilingCell, undo: dict[str, Any] | None) -> CellRun:
-        """Run the cell as Python would, while its kernels are compiled. undo: as above."""
+    def run_while_compiling(self, cell: CompilingCell) -> CellRun:
+        """Run the cell as Python would, while its kernels are compiled."""
         try:
-            value, time_ms = self._in_numpy(undo)
+            value, time_ms = self._in_numpy(undoes=True)
         finally:
             cell.task.may_begin.set()
         report = compiling_report(Source(self.label, self.source, self.filename), cell.jaxpr, time_ms)
         return CellRun(value, report, compiling=cell.task)
 
-    def _in_numpy(self, undo: dict[str, Any] | None) -> tuple[Any, float]:
+    def _in_numpy(self, *, undoes: bool) -> tuple[Any, float]:
         """The value of the last expression, and the time in ms."""
         before = dict(self.namespace)
+        undo = baseline.snapshot(before, baseline.names_read(self.tree)) if undoes else None
         begin = time.perf_counter()
         try:
             with running_in_numpy():
@@ -254,41 +254,48 @@ class _Baseline:
     """A NumPy run that is still to be made, for the report of a compiled one."""
 
     job: _Job
-    result: Any
-    namespace: dict[str, Any]
-    inputs: dict[str, Any]
+    result: CellResult
+    before: dict[str, Any]
+    overwritten: tuple[Overwritten, ...]
     estimate_s: float
 
     @classmethod
-    def prepare(cls, job: _Job, result: Any, before: dict[str, Any], inputs: dict[str, Any] | None) -> _Baseline | None:
+    def prepare(cls, job: _Job, result: CellResult, before: dict[str, Any]) -> _Baseline | None:
         options = job.options
-        if inputs is None or (options.compare is False and not options.verify):
+        if result.overwritten is None:
             return None
-        read = {capture.name for capture in result.compilation.traced.captures}
-        if (read - before.keys()) & set(result.values):
-            return None  # a function that the cell calls would see the names that this run has rebound
         estimate = baseline.estimate_s(result.compilation.traced.jaxpr)
         if not (options.compare or options.verify) and estimate > baseline.LIMIT_S:
             return None
-        return cls(job, result, before, inputs, estimate)
+        return cls(job, result, before, result.overwritten, estimate)
 
     def run(self, report: CompileReport) -> baseline.Baseline | None:
         """Complete `report`. Returns NumPy's run where its values were put in place of different ones."""
         job = self.job
-        reference = baseline.measure(job.code, self.namespace, self.inputs)
-        machine_limits(
-            self.result.compilation.device
-        )  # half a second, once on a machine; later reports draw their roofs from it
+        reference = baseline.measure(job.code, job.namespace, self.before, self.overwritten)
+        # Half a second, once on a machine; later reports draw their roofs from it.
+        machine_limits(self.result.compilation.device)
         self.result.compilation.numpy_ms = list(reference.times_ms)
         report.timings.numpy_ms = list(reference.times_ms)
         compare_with_numpy(report.summary, float(np.median(reference.times_ms)))
-        results = {**{name: job.namespace[name] for name in self.inputs if name in job.namespace}, **self.result.values}
-        if self.result.last_value is not None:
-            results["Out"] = self.result.last_value
-        ok, max_ulp, rows = compare(results, {**reference.values, "Out": reference.last_value})
+        ok, max_ulp, rows = compare(*self._results(reference))
         report.verification = Verification(ok, max_ulp, rows)
         if ok or not job.options.verify:
             return None
         for name in self.result.values:
             job.namespace[name] = reference.values[name]
+        for each, contents in zip(self.overwritten, reference.written, strict=True):
+            np.copyto(each.array, contents)
         return reference
+
+    def _results(self, reference: baseline.Baseline) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the cell made, and what NumPy did, by name."""
+        results, expected = dict(self.result.values), dict(reference.values)
+        if self.result.last_value is not None:
+            results["Out"], expected["Out"] = self.result.last_value, reference.last_value
+        for each, contents in zip(self.overwritten, reference.written, strict=True):
+            # The cell may have given the name to something else after it wrote.
+            is_rebound = each.name in results and results[each.name] is not each.array
+            name = f"{each.name} (written before)" if is_rebound else each.name
+            results[name], expected[name] = each.array, contents
+        return results, expected

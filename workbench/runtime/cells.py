@@ -22,6 +22,7 @@ from .executable import Executable
 from .tiers import compile_later, may_run_in_numpy
 
 MAX_CELLS = 256
+MAX_OVERWRITTEN_BYTES = 512 << 20  # more is not copied for the sake of a comparison
 WARM_RUNS = 5
 LEAST_WARM_RUNS = 4
 WARM_SECONDS = 0.03  # a new cell's report may come so much later for the sake of times that will hold
@@ -51,13 +52,24 @@ class CellPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Overwritten:
+    """An array of the user's that a cell wrote into, and a copy of what it held before."""
+
+    name: str
+    array: np.ndarray
+    before: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
 class CellResult:
-    """values: what the cell's names hold now; removed: names that it deletes; last_value: of its last expression."""
+    """values: what the cell's names hold now; removed: names that it deletes; last_value: of its last expression;
+    overwritten: arrays that it wrote into, None if that was not asked for, or if they are too large or on a GPU."""
 
     values: dict[str, Any]
     removed: tuple[str, ...]
     last_value: Any
     compilation: Compilation
+    overwritten: tuple[Overwritten, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +117,11 @@ _lock = threading.Lock()
 
 def run_cell(
     source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int = 0,
-    part: CellPart | None = None,
+    part: CellPart | None = None, keeps_overwritten: bool = False,
 ) -> CellResult:  # fmt: skip
     """Run a cell's source compiled. The namespace is only read; arrays that the cell writes into are written. part: the
-    syntax to run instead; `source` only tells it apart from others then.
+    syntax to run instead; `source` only tells it apart from others then. keeps_overwritten: copy what the arrays that
+    the cell writes into held before.
 
     Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
     """
@@ -134,6 +147,7 @@ def run_cell(
     written = {i for i, _ in entry.cell.writes}
     if not all(is_writeable(inputs[i]) for i in written):
         raise ValueError("assignment destination is read-only")
+    overwritten = _overwritten(entry.cell, inputs) if keeps_overwritten else None
     executable = compilation.executable
     if isinstance(executable, Executable):
         arrays = [as_array(x) for x in inputs]
@@ -151,7 +165,17 @@ def run_cell(
         results = executable.for_targets(results, [(inputs[i], k) for i, k in entry.cell.writes])
         with executable.memory.working():
             values, last = entry.cell.rebuild(results, inputs)
-    return CellResult(values, entry.cell.removed, last, compilation)
+    return CellResult(values, entry.cell.removed, last, compilation, overwritten)
+
+
+def _overwritten(cell: TracedCell, inputs: list[Any]) -> tuple[Overwritten, ...] | None:
+    written = {i: inputs[i] for i, _ in cell.writes}
+    if not all(isinstance(array, np.ndarray) for array in written.values()):
+        return None
+    if sum(array.nbytes for array in written.values()) > MAX_OVERWRITTEN_BYTES:
+        return None
+    names = cell.traced.input_names
+    return tuple(Overwritten(names[i], array, array.copy(order="K")) for i, array in written.items())
 
 
 def begin_cell(
