@@ -279,3 +279,29 @@ def test_the_source_that_is_shown_stays_as_it_is():
     (shown,) = f.compilations[-1].kernels.values()
     assert "sqrt_f64" in shown.source
     assert shown.name in f.compilations[-1].get_llvm("K0") and shown.name in f.compilations[-1].get_asm("K0")
+
+
+def columns(x):
+    return np.exp(x[:, 0] * 0.5 + x[:, -1]), (x[:, 0] - x[:, -1]).max()
+
+
+@pytest.mark.parametrize("shape", [(1000, 6), (1000, 1), (1, 6), (0, 6), (300, 2)])
+@pytest.mark.parametrize("strides", [slice(None), slice(None, None, -2), slice(1, None)])
+def test_columns_of_rows_give_numpys_values(shape, strides):
+    x = np.random.default_rng(0).standard_normal((2 * shape[0] + 1, shape[1] + 2))[strides, 1:-1]
+    x = x if x.shape[0] else np.ones((1, shape[1]))
+    for given in (x, np.ascontiguousarray(x), x.astype(np.float32), x[:, ::-1]):
+        for actual, expected in zip(wb.jit(columns)(given), columns(given), strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=4 * np.finfo(given.dtype).eps)
+
+
+def test_kernels_that_read_columns_use_vectors():
+    """LLVM would guess that rows have one element, and leave the loop as it is for all others."""
+    if machine_code.processor()[0].partition("-")[0] != "x86_64":
+        pytest.skip("whether vectors pay is LLVM's choice")
+    compiled = wb.jit(lambda x: np.exp(x[:, 0] * 0.5 + x[:, 1]))
+    compiled(np.ones((500, 6)))
+    (made,) = compiled.compilations
+    (name,) = made.kernels
+    text = made.get_llvm(name)
+    assert "x double>" in text and not any("icmp" in line and ".n1, 1" in line for line in text.splitlines())

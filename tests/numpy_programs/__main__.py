@@ -1,4 +1,5 @@
-"""`python -m tests.numpy_programs [--field F] [--names A,B] [--small] [--no-trials]`: what compiled, in which time, how fast against NumPy."""
+"""`python -m tests.numpy_programs [--field F] [--names A,B] [--small] [--no-trials] [--peers]`: what compiled, in which
+time, how fast against NumPy and numba."""
 
 from __future__ import annotations
 
@@ -14,12 +15,14 @@ import workbench as wb
 from workbench.runtime.dispatch import CompiledFunction
 
 from .all import PROGRAMS
+from .numba_peer import compiled_by_numba
 from .registry import NumpyProgram
 from .test_programs import assert_like, outcome
 
 CompiledFunction._blame = lambda self, failure, *call: _raise(failure)  # type: ignore[method-assign]
 SECONDS = 1.5  # for the timed runs of one program
 RUNS = 7
+WARM_UP_CALLS = 7  # until it is decided whether parts, or NumPy, are faster
 
 
 def _raise(failure: Exception) -> None:
@@ -33,7 +36,7 @@ def timed(function: Any, arguments: tuple) -> float:
     return time.perf_counter() - begin
 
 
-def row(program: NumpyProgram, size: int) -> str:
+def row(program: NumpyProgram, size: int, *, peers: bool) -> str:
     arguments = program.make(size)
     expected = outcome(program.function, copy.deepcopy(arguments))
     compiled = wb.jit(program.function)
@@ -52,18 +55,39 @@ def row(program: NumpyProgram, size: int) -> str:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         return (f"{program.field:14s} {program.name:26s} CRASH  {type(error).__name__}: {str(error)[:140]!r} "
                 f"({frame.filename.rpartition('/')[2]}:{frame.lineno})")  # fmt: skip
-    ours: list[float] = []
-    numpys: list[float] = []
-    while len(ours) < RUNS and (len(ours) < 2 or sum(ours) + sum(numpys) < SECONDS):
-        numpys.append(timed(program.function, arguments))
-        ours.append(timed(compiled, arguments))
-    mine, theirs = statistics.median(ours), statistics.median(numpys)
+    functions = {"ours": compiled, "NumPy": program.function}
+    missing = ""
+    if peers:
+        numba, missing = compiled_by_numba(program, arguments, expected)
+        functions |= {} if numba is None else {"numba": numba}
+    begin = time.perf_counter()
+    for _ in range(WARM_UP_CALLS):
+        if time.perf_counter() - begin < SECONDS:
+            timed(compiled, arguments)
+    ms = medians(functions, arguments)
     if compiled.fallbacks:
         verdict = "numpy" if verdict == "ok" else verdict
         reason = reason or " ".join(str(compiled.fallbacks[-1]).split())[:110]
     kernels = sum(len(c.plan.steps) for c in compiled.compilations)
-    return (f"{program.field:14s} {program.name:26s} {verdict:6s} first {first:6.2f} s of CPU  {mine * 1e3:9.2f} ms "
-            f"{theirs / mine:6.2f}x  steps {kernels:4d}  {reason}")  # fmt: skip
+    text = (f"{program.field:14s} {program.name:26s} {verdict:6s} first {first:6.2f} s of CPU  {ms['ours']:9.3f} ms  "
+            f"NumPy {ms['NumPy']:9.3f} {ms['NumPy'] / ms['ours']:6.2f}x  ")  # fmt: skip
+    if "numba" in ms:
+        text += f"numba {ms['numba']:9.3f} {ms['numba'] / ms['ours']:6.2f}x  "
+    elif peers:
+        text += f"({missing})  "
+    return f"{text}steps {kernels:4d}  {reason}"
+
+
+def medians(functions: dict[str, Any], arguments: tuple) -> dict[str, float]:
+    """What each takes, in ms, in turn."""
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    begin = time.perf_counter()
+    for n_runs in range(RUNS):
+        if n_runs >= 2 and time.perf_counter() - begin > SECONDS:
+            break
+        for name, function in functions.items():
+            times[name].append(timed(function, arguments))
+    return {name: statistics.median(seconds) * 1e3 for name, seconds in times.items()}
 
 
 def main() -> None:
@@ -73,6 +97,7 @@ def main() -> None:
     parser.add_argument("--skip", default="")
     parser.add_argument("--small", action="store_true", help="the sizes of the tests")
     parser.add_argument("--no-trials", action="store_true", help="compiled also where NumPy is faster")
+    parser.add_argument("--peers", action="store_true", help="beside numba.njit, too")
     parser.add_argument("--timeout", type=int, default=60, help="seconds for one program")
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, _too_long)
@@ -82,7 +107,8 @@ def main() -> None:
         if wanted and options.field in ("", program.field) and program.name not in options.skip.split(","):
             signal.alarm(options.timeout)
             try:
-                print(row(program, program.small if options.small else program.large), flush=True)
+                size = program.small if options.small else program.large
+                print(row(program, size, peers=options.peers), flush=True)
             except TimeoutError as error:
                 print(f"{program.field:14s} {program.name:26s} LONG   {error}", flush=True)
             signal.alarm(0)

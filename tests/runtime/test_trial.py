@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.runtime import trial
-from workbench.runtime.trial import COMPILED_CALLS, Trial
+from workbench.runtime.trial import COMPILED_CALLS, NUMPY_CALLS, Trial
 
 
 @pytest.fixture(autouse=True)
@@ -32,12 +32,13 @@ def version(compiled):
 def test_the_first_calls_give_numpys_values_whoever_runs():
     compiled = wb.jit(halved)
     x = np.random.default_rng(0).random(500) * 1000
-    for _ in range(COMPILED_CALLS + 4):
+    for _ in range(COMPILED_CALLS + 2 * NUMPY_CALLS):
         np.testing.assert_array_equal(compiled(x.copy(), 400), halved(x.copy(), 400))
 
 
 def test_numpy_is_kept_where_it_is_faster(monkeypatch):
-    monkeypatch.setattr(trial, "LEAST_S", 0.0)
+    monkeypatch.setattr(trial, "LEAST_S", 0.0)  # neither of these calls takes long
+    monkeypatch.setattr(trial, "DISPATCH_S", 0.0)
     compiled = wb.jit(halved)
     x = np.random.default_rng(0).random(500) * 1000
     compiled(x.copy(), 400)
@@ -67,7 +68,7 @@ def test_programs_of_routines_that_numpy_calls_too_are_tried(f):
     x = np.linspace(1.0, 2.0, 12).reshape(3, 4)
     compiled(x)
     assert version(compiled).trial is not None
-    for _ in range(COMPILED_CALLS + 3):
+    for _ in range(COMPILED_CALLS + 2 * NUMPY_CALLS):
         np.testing.assert_allclose(compiled(x), f(x), rtol=1e-13)
     assert version(compiled).trial is None
 
@@ -78,28 +79,38 @@ def add_at(x):
     return y
 
 
-def decided(compiled_s, numpy_s):
+def decided(calls):
+    """The verdict after calls of this many ms: c of compiled ones, n of NumPy's."""
     times = Trial()
-    for seconds in compiled_s:
-        assert not times.wants_numpy
-        times.record_compiled(seconds)
-    for seconds in numpy_s:
-        assert times.wants_numpy
-        times.record_numpy(seconds)
+    for way, ms in calls:
+        assert times.compiled_wins is None
+        assert times.wants_numpy is (way == "n")
+        (times.record_numpy if way == "n" else times.record_compiled)(ms / 1e3)
     return times.compiled_wins
 
 
+WARM = (("c", 1000), ("c", 10), ("c", 20))
+
+
 @pytest.mark.parametrize(
-    ("compiled_s", "numpy_s", "wins"),
+    ("calls", "wins"),
     [
-        ((1.0, 0.01, 0.02), (0.05,), True),  # clearly: one call of NumPy is enough
-        ((1.0, 0.01, 0.02), (0.011, 0.002), False),
-        ((1.0, 0.01, 0.02), (0.002, 0.005), False),
-        ((1.0, 0.01, 0.02), (0.0099, 0.0099), True),  # level
-        ((1.0, 0.01, 0.02), (), None),
-        ((1.0, 1e-6, 1e-6), (), True),  # nothing to gain
-        ((9.0, 9.0, 9.0), (), True),  # too long to try
+        ((*WARM, ("n", 50)), True),  # clearly: one call of NumPy is enough
+        ((*WARM, ("n", 15), ("n", 15)), True),
+        ((*WARM, ("n", 50 / 3), ("n", 2)), False),
+        ((*WARM, ("n", 9), ("n", 11)), None),  # level: they take turns
+        ((*WARM, ("n", 9), ("n", 11), ("c", 11), ("n", 10), ("c", 8)), None),
+        ((*WARM, ("n", 9), ("n", 11), ("c", 11), ("n", 10), ("c", 8), ("n", 12)), True),
+        ((*WARM, ("n", 9), ("n", 11), ("c", 11), ("n", 10), ("c", 11), ("n", 12)), False),
+        (WARM, None),
+        ((("c", 1000), ("c", 1e-3), ("c", 1e-3)), True),  # nothing to gain
+        ((("c", 9000), ("c", 9000), ("c", 9000)), True),  # too long to try
     ],
 )
-def test_verdicts(compiled_s, numpy_s, wins):
-    assert decided(compiled_s, numpy_s) is wins
+def test_verdicts(calls, wins):
+    assert decided(calls) is wins
+
+
+def test_what_calls_take_besides_does_not_count_against_what_is_compiled():
+    calls = (("c", 1.0), ("c", 0.013), ("c", 0.014), ("n", 0.01), ("n", 0.01), ("c", 0.015), ("n", 0.01), ("c", 0.014))
+    assert decided((*calls, ("n", 0.01))) is True

@@ -69,3 +69,8 @@ class Kernel:
     def signature(self) -> tuple[tuple[str, int, str] | str, ...]:
         """The numba types of the arguments after `(start, stop)`: `(dtype, ndim, layout)`, or "size"."""
         return tuple("size" if a.kind == "size" else (a.dtype, a.ndim, a.layout) for a in self.args)
+
+    @property
+    def unit_axes(self) -> tuple[tuple[int, ...], ...]:
+        """Of each argument the axes after the first that have one element: what machine code knows beside the types."""
+        return tuple(tuple(axis for axis in range(1, len(a.shape)) if a.shape[axis] == 1) for a in self.args)

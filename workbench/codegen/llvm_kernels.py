@@ -33,6 +33,8 @@ _SHORT_BY_NAME = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.ite
 }  # fmt: skip
 # Where the memory of scratch arrays begins: at a line of the cache, which no vector crosses.
 ALIGNMENT = 64
+# In bytes: no array has one like it.
+LEAST_STRIDE = -(1 << 62)
 
 
 def kernel_module(kernel: Kernel, symbol: str) -> str:
@@ -51,12 +53,14 @@ def kernel_module(kernel: Kernel, symbol: str) -> str:
 
 @dataclass(slots=True)
 class _Array:
-    """An array in a kernel. strides: in bytes; None if it is in C order."""
+    """An array in a kernel. strides: in bytes; None if it is in C order. steps: the lengths from the second axis on, to
+    find elements with if it is."""
 
     short: str
     pointer: str
     shape: list[Value]
     strides: list[str] | None
+    steps: list[str]
 
 
 class _Writer:
@@ -81,8 +85,19 @@ class _Writer:
                 continue
             name = self._word(f"%a{k}", "ptr")
             shape = [Value("i64", self._word(f"{name}.n{axis}"), None, True) for axis in range(arg.ndim)]
-            strides = [self._word(f"{name}.s{axis}") for axis in range(arg.ndim)] if is_strided(arg) else None
-            self.arrays[arg.name] = _Array(short_dtype_name(np.dtype(arg.dtype)), name, shape, strides)
+            strides = None
+            if is_strided(arg):
+                strides = [self._word(f"{name}.s{axis}") for axis in range(arg.ndim)]
+                if np.dtype(arg.dtype).itemsize > 1:  # a guess of one byte may be right for bytes
+                    strides = [self._unknown(stride, LEAST_STRIDE) for stride in strides]
+            one = kernel.unit_axes[k]
+            steps = ["1" if axis in one else self._unknown(shape[axis].text, 1) for axis in range(1, arg.ndim)]
+            self.arrays[arg.name] = _Array(short_dtype_name(np.dtype(arg.dtype)), name, shape, strides, steps)
+
+    def _unknown(self, step: str, least: int) -> str:
+        """The same number, which is at least `least`, as something that LLVM makes no guesses about. Where the step of
+        a loop is a plain argument, it expects 1 and leaves the loop as it is for anything else."""
+        return self.code.intrinsic("llvm.smax.i64", "i64", ("i64", step), ("i64", str(least)))
 
     def _word(self, name: str, kind: str = "i64") -> str:
         """The next word of the kernel's table, by this name."""
@@ -256,7 +271,7 @@ class _Writer:
         total = constant("i64", 1)
         for length in array.shape:
             total = length if total.constant == 1 else self.code.binary("*", total, length)
-        return _Array(array.short, array.pointer, [total], None)
+        return _Array(array.short, array.pointer, [total], None, [])
 
     def empty(self, shape: ast.expr, dtype: str) -> _Array:
         """A scratch array, which is freed when the kernel ends."""
@@ -267,7 +282,7 @@ class _Writer:
             raise UnsupportedSourceError(f"np.empty({ast.unparse(shape)})")
         lengths = [n._replace(natural=True) for n in lengths]
         code, short = self.code, _SHORT_BY_NAME[dtype.removeprefix("np.")]
-        array = _Array(short, "", lengths, None)
+        array = _Array(short, "", lengths, None, [length.text for length in lengths[1:]])
         n_bytes = self.flat(array).shape[0]
         n_bytes = code.binary("*", n_bytes, constant("i64", DTYPES_BY_SHORT_NAME[short].itemsize))
         n_bytes = code.binary("+", n_bytes, constant("i64", ALIGNMENT))
@@ -310,8 +325,8 @@ class _Writer:
                 offset = code.op(f"add nsw i64 {offset}, {code.op(f'mul nsw i64 {i}, {stride}')}")
             return code.op(f"getelementptr i8, ptr {array.pointer}, i64 {offset}")
         place = at[0]
-        for i, length in zip(at[1:], array.shape[1:], strict=True):
-            place = code.op(f"add nsw i64 {code.op(f'mul nsw i64 {place}, {length.text}')}, {i}")
+        for i, step in zip(at[1:], array.steps, strict=True):
+            place = code.op(f"add nsw i64 {code.op(f'mul nsw i64 {place}, {step}')}, {i}")
         return code.op(f"getelementptr inbounds {_memory_type(array.short)}, ptr {array.pointer}, i64 {place}")
 
     def load(self, array: _Array, index: list[Value]) -> Value:

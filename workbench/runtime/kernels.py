@@ -1,8 +1,8 @@
 """Compiled kernels: each distinct source is compiled once a process, and once a machine if the disk cache holds it.
 
-The key is the source, the argument types, the versions and the CPU: sizes are run-time arguments, so that a new shape
-finds its kernel here. LLVM compiles nearly all kernels straight from their text (`codegen.llvm_kernels`); numba
-compiles what that leaves out, and is not imported before.
+The key is the source, the argument types, which axes have one element, the versions and the CPU: other sizes are
+run-time arguments, so that a new shape finds its kernel here. LLVM compiles nearly all kernels straight from their text
+(`codegen.llvm_kernels`); numba compiles what that leaves out, and is not imported before.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _environment_key() -> str:
 
 def _key(kernel: Kernel) -> str:
     functions = definitions([f.name for f in kernel.functions], imports=False)
-    text = f"{_environment_key()}\n{kernel.signature}\n{kernel.source}\n{functions}"
+    text = f"{_environment_key()}\n{kernel.signature}\n{kernel.unit_axes}\n{kernel.source}\n{functions}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -2,8 +2,9 @@
 
 A few kernels and products are; a loop whose iterations are small, one that was written out, or a program whose time
 goes into routines that NumPy calls as well (sorting, scatters, transforms) may not be. Some calls are timed
-compiled, then at most two run in NumPy, which is as right: the faster way stays. Calls that are over in no time, or
-that take so long that waiting for NumPy would be felt, are left compiled.
+compiled, then one runs in NumPy, which is as right. If that leaves a doubt, the two take turns for some calls more,
+and the faster way stays. Calls that are over in no time, or that take so long that waiting for NumPy would be felt,
+are left compiled.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from ..primitives.contractions import dot_general_p
 
 MANY_STEPS = 24  # from here on what it takes to call each may count
 COMPILED_CALLS = 3  # the first one faults pages in
-LEAST_S = 5e-5
+NUMPY_CALLS = 4  # at most
+LEAST_S = 1e-5
 MOST_S = 0.3
-CLEARLY = 1.2
+# By how much compiled calls must win after so many calls of NumPy. Other work on the machine makes single calls slower.
+CLEARLY = {1: 2.5, 2: 1.3, 3: 1.15}
+DISPATCH_S = 5e-6  # later calls are spared so much of what timed ones take
 
 
 def needs_trial(plan: Plan) -> bool:
@@ -39,7 +43,7 @@ class Trial:
     @property
     def wants_numpy(self) -> bool:
         """Whether the next call should run in NumPy."""
-        return self.compiled_wins is None and len(self.compiled_s) >= COMPILED_CALLS
+        return self.compiled_wins is None and len(self.compiled_s) >= COMPILED_CALLS + max(len(self.numpy_s) - 1, 0)
 
     @property
     def best_compiled_s(self) -> float:
@@ -52,7 +56,11 @@ class Trial:
 
     def record_numpy(self, seconds: float) -> None:
         self.numpy_s.append(seconds)
-        if seconds > CLEARLY * self.best_compiled_s:
+        compiled_s, numpy_s, n_calls = self.best_compiled_s, min(self.numpy_s), len(self.numpy_s)
+        clearly = CLEARLY.get(n_calls, 1.0)
+        if numpy_s > clearly * compiled_s:
             self.compiled_wins = True
-        elif len(self.numpy_s) == 2:
-            self.compiled_wins = min(self.numpy_s) * CLEARLY > self.best_compiled_s
+        elif n_calls == NUMPY_CALLS:
+            self.compiled_wins = compiled_s <= numpy_s + DISPATCH_S
+        elif n_calls > 1 and compiled_s > clearly * numpy_s + DISPATCH_S:
+            self.compiled_wins = False
