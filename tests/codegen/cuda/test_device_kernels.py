@@ -144,6 +144,37 @@ def test_sums_are_at_least_as_accurate_as_numpys(shape):
     assert np.all(ours <= numpys + np.spacing(np.abs(exact).astype(np.float32)))
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("shape", ["f32[4,1024]", "f64[2048]", "c64[3,512]", "f32[999]"])
+def test_sums_round_no_more_than_a_tree_of_eight(seed, shape):
+    """Three roundings of what comes in, and the one of the result."""
+    jaxpr = reduced("reduce_sum", shape, (0,) if "," not in shape else (1,))
+    (var,) = jaxpr.invars
+    rng = np.random.default_rng(seed)
+    x = (rng.normal(size=var.aval.shape) * 10.0 ** rng.integers(-6, 6, var.aval.shape)).astype(var.aval.dtype)
+    wide = x.astype(np.clongdouble if var.aval.dtype.kind == "c" else np.longdouble)
+    axis = jaxpr.eqns[0].params["axes"][0]
+    (found,) = simulate(jaxpr, x)
+    bound = 3.1 * abs(wide).sum(axis=axis) + abs(wide.sum(axis=axis))
+    assert np.all(abs(found - wide.sum(axis=axis)) <= bound * np.finfo(var.aval.dtype).eps / 2)
+
+
+@pytest.mark.parametrize("special", [[np.inf], [-np.inf, np.inf], [np.nan], [1e38, 3e38, -3e38], []])
+def test_sums_of_special_values_are_numpys(special):
+    x = np.ones((2, 96), np.float32)
+    x[1, 4 : 4 + len(special)] = special
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(simulate(reduced("reduce_sum", "f32[2,96]", (1,)), x)[0], x.sum(axis=1))
+
+
+def test_many_rows_have_few_lanes_each():
+    """Meetings take a part of each lane's time; few rows have to fill the device."""
+    blocks = {n: kernels_of(programs.softmax(f"f32[{n},4096]"), "cuda")[0].geometry.block for n in (100, 100_000)}
+    assert blocks == {100: (256, 1), 100_000: (128, 2)}
+    (kernel,) = kernels_of(programs.softmax("f64[100000,4096]"), "cuda")
+    assert kernel.geometry.block == (256, 1) and kernel.geometry.shared_bytes == 4096 * 8 <= GPU.row_bytes
+
+
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize(
     "values", [[1, 3, 3, 0, 0], [np.nan, 1, np.nan, 2, 0], [5, 5, 5, 5, 5], [np.inf, -np.inf, 0, 1, 2]]

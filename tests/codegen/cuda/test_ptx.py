@@ -134,6 +134,25 @@ def test_vectors_of_every_dtype_are_assembled(dtype, ptxas):
     ptxas(ptx, (9, 0))
 
 
+@pytest.mark.parametrize(("capability", "is_one"), [((7, 5), False), ((8, 0), True), ((9, 0), True)])
+def test_extremes_of_float32_are_one_instruction_where_there_is_one(capability, is_one, ptxas):
+    for name in ("max", "min"):
+        b = JaxprBuilder()
+        (kernel,) = kernels_of(b.build(b.emit(name, b.input("f32[1000]"), b.input("f32[1000]"))), "cuda")
+        ptx, _, _ = kernel_ptx(kernel, capability)
+        assert (f"{name}.NaN.f32" in ptx) is is_one and ("setp" in ptx.partition(f"{name}.NaN")[2]) is is_one
+        ptxas(ptx, capability)
+
+
+def test_rows_know_how_many_lanes_they_have(ptxas):
+    """A loop over a row divides by that to know how often it runs."""
+    for name in ("row chain", "row argmax"):
+        (kernel,) = kernels_of(FAMILIES[name]("f32[3000,4096]"), "cuda")
+        ptx, _, _ = kernel_ptx(kernel, (9, 0))
+        assert len(re.findall(r"div\.s32", ptx)) <= 1  # of the rows themselves
+        assert "0 bytes spill stores, 0 bytes spill loads" in ptxas(ptx, (9, 0))[1]
+
+
 def test_threefry_is_assembled(ptxas):
     for kernel in kernels_of(threefry("u32[1000]"), "cuda"):
         ptxas(kernel_ptx(kernel, (9, 0))[0], (9, 0))
@@ -142,7 +161,7 @@ def test_threefry_is_assembled(ptxas):
 @pytest.mark.parametrize("short", ["f32", "f64"])
 def test_elementary_functions_compile(short):
     names = [f"{stem}_{short}" for stem in ELEMENTARY]
-    functions = device_functions(names)
+    functions = device_functions(names, (8, 0))
     two = {"pow", "hypot", "atan2", "fmod", "mod", "floor_divide", "maximum", "minimum", "nextafter", "logaddexp"}
     calls = "\n".join(
         f"    out[{i}] = {name}(x[{i}]{', x[0]' if name.rpartition('_')[0] in two else ''})"

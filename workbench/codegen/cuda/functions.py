@@ -37,6 +37,9 @@ LIBDEVICE_ULP = {
     "erfc": (5, 4), "pow": (2, 4), "cbrt": (1, 1), "hypot": (2, 3), "lgamma": (4, 6), "fmod": (0, 0),
 }  # fmt: skip
 
+# From here on one instruction takes the extreme of two float32 numbers, and NaN if either is.
+NAN_EXTREMES_FROM = (8, 0)
+
 _LLVM = {"f32": ir.FloatType(), "f64": ir.DoubleType()}
 _NUMBA = {"f32": types.float32, "f64": types.float64}
 
@@ -44,9 +47,9 @@ _NUMBA = {"f32": types.float32, "f64": types.float64}
 # ---- on a GPU ----
 
 
-def device_functions(names: Iterable[str]) -> dict[str, Any]:
-    """The functions `names` as intrinsics of numba-cuda, to be used as the globals of a kernel."""
-    resolve = _resolver()
+def device_functions(names: Iterable[str], capability: tuple[int, int]) -> dict[str, Any]:
+    """The functions `names` as intrinsics of numba-cuda for a compute capability, to be used as a kernel's globals."""
+    resolve = _resolver(capability >= NAN_EXTREMES_FROM)
     return {name: resolve(name) for name in names}
 
 
@@ -61,9 +64,11 @@ def uses_libdevice(name: str) -> bool:
 
 
 class _Resolver:
-    """`resolve(name)` is numba-cuda's form of a scalar function, made at the first call."""
+    """`resolve(name)` is numba-cuda's form of a scalar function, made at the first call. nan_extremes: whether the
+    device has instructions for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, nan_extremes: bool) -> None:
+        self.nan_extremes = nan_extremes
         self.scope: dict[str, Any] = {}
         exec(IMPORTS, self.scope)
         self.scope["intrinsic"] = intrinsic()
@@ -73,7 +78,7 @@ class _Resolver:
         if name not in self.made:
             function = by_name(name)
             if self.has_own(name):
-                self.made[name] = _own(name)
+                self.made[name] = _own(name, self.nan_extremes)
             elif function.source.startswith("@intrinsic"):
                 exec(function.source, self.scope)
                 self.made[name] = self.scope[name]
@@ -92,8 +97,8 @@ class _Resolver:
 
 
 @functools.cache
-def _resolver() -> _Resolver:
-    return _Resolver()
+def _resolver(nan_extremes: bool) -> _Resolver:
+    return _Resolver(nan_extremes)
 
 
 def _call(builder: ir.IRBuilder, symbol: str, args: list[ir.Value], result: ir.Type) -> ir.Value:
@@ -117,6 +122,12 @@ def _maximum(sign: str) -> Callable[[ir.IRBuilder, list[ir.Value]], ir.Value]:
     return emit
 
 
+def _nan_extreme(instruction: str, builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
+    """PTX's own, which gives NaN where one operand is NaN, and tells the zeros apart: -0 is less than +0."""
+    kind = ir.FunctionType(args[0].type, [a.type for a in args])
+    return builder.asm(kind, f"{instruction}.NaN.f32 $0, $1, $2;", "=f,f,f", args, False)
+
+
 # Instructions that NVVM's LLVM lacks or that libdevice spells otherwise: (operands, what they become).
 _OWN: dict[str, tuple[int, Callable[[ir.IRBuilder, list[ir.Value]], ir.Value]]] = {
     "negative": (1, lambda builder, args: _Resolver.negative(builder, args[0])),
@@ -137,7 +148,7 @@ _OWN: dict[str, tuple[int, Callable[[ir.IRBuilder, list[ir.Value]], ir.Value]]] 
 }
 
 
-def _own(name: str) -> Any:
+def _own(name: str, nan_extremes: bool) -> Any:
     """An intrinsic for a function that the device has itself."""
     stem, _, short = name.rpartition("_")
     slow = stem.endswith("_or_slow")
@@ -149,6 +160,8 @@ def _own(name: str) -> Any:
     kind = _NUMBA[short]
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: list[ir.Value]) -> ir.Value:
+        if nan_extremes and short == "f32" and stem.startswith(("maximum", "minimum")):
+            return _nan_extreme(stem[:3], builder, list(args))
         if stem in _OWN:
             return _OWN[stem][1](builder, list(args))
         if slow:

@@ -15,7 +15,7 @@ them (`finish`). Both passes take a fixed order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...fusion.plan import Cluster
 from ...ir import Equation, Var
@@ -34,19 +34,22 @@ WORDS = frozenset(
 )
 
 MOST_BLOCKS_ALONG_Y = 65_535  # of a grid: CUDA's own limit
+RESIDENT = 3  # blocks of 256 threads with up to 80 registers
 MOST_SHARED_BYTES = 40 << 10  # of arrays of a fixed size: 48 KiB are all that a kernel may declare
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
     """How a kernel is launched. grid, block: (x, y); shared_bytes: dynamic; meets: how lanes exchange what they folded
-    ("" where they need not); index: the integers that count elements."""
+    ("" where they need not); index: the integers that count elements; resident: blocks that an SM is to hold at a time,
+    0 where a thread may take as many registers as it likes."""
 
     grid: tuple[int, int]
     block: tuple[int, int]
     shared_bytes: int
     meets: str
     index: str
+    resident: int = 0
 
 
 class DeviceNest(Nest):
@@ -78,7 +81,9 @@ class DeviceNest(Nest):
 
     @property
     def geometry(self) -> Geometry:
-        return Geometry(self.grid, self.block, self.shared_bytes, self.meets, self.idx)
+        # While some blocks of a chain over rows meet, others are to load or store.
+        is_chain = self.team == "rows" and len(self.rounds) > 1 and not self.is_split and not self.is_spread
+        return Geometry(self.grid, self.block, self.shared_bytes, self.meets, self.idx, RESIDENT if is_chain else 0)
 
     def bound(self, axis: int) -> str:
         """The name of a loop axis's length: an argument."""
@@ -205,6 +210,8 @@ class DeviceNest(Nest):
         form = choose_form(self.row_loops, accesses, self.cached)
         if form is None:
             return None
+        if self.team == "rows" and not (self.is_split or self.is_spread):
+            form = replace(form, streams=1)  # the compiler unrolls loops of a known step itself
         name = self.namer.fresh("n_vectors")
         self.values.sizes[name] = length // (form.width * form.streams) if fits(form, self.row_loops, accesses) else 0
         self.aligned[name] = form.aligned
@@ -288,7 +295,7 @@ class DeviceNest(Nest):
             lanes = t.column_lanes if self.team == "columns" else 1
         else:
             self.team = "thread" if length <= t.short_row and self.outer else "rows"
-            lanes = t.row_lanes(length) if self.team == "rows" else 1
+            lanes = self._row_team(n, length) if self.team == "rows" else 1
         slots = t.threads // lanes if self.outer else 1
         n_blocks = min(-(-n // slots), t.blocks) if n else 1
         parts = min(-(-t.parts // max(n_blocks, 1)), length // (lanes * t.chunk))
@@ -303,6 +310,21 @@ class DeviceNest(Nest):
         elif self.team != "thread":
             self.meets = "shared memory"
 
+    def _row_team(self, n_rows: int, length: int) -> int:
+        """Lanes for each of some rows: few, whose meetings take less of the time, unless rows are too few to fill the
+        device then, or what they keep does not fit into shared memory."""
+        t, most = self.tuning, self.tuning.row_lanes(length)
+        widest = max((v.aval.dtype.itemsize for v in self.cluster.invars if v.aval.ndim), default=8)
+        kept = sum(v.aval.dtype.itemsize for v in self._reused() if v not in self.outputs)
+        lanes = t.warp
+        while lanes < most:
+            slots = t.threads // lanes
+            is_busy = n_rows >= slots * t.fill and lanes * t.lane_bytes >= length * widest
+            if is_busy and slots * length * kept <= t.row_bytes:
+                break
+            lanes *= 2
+        return lanes
+
     def _open_rows(self, n_rows: str, length: int) -> Block:
         """The loop over rows; inside, a team's lanes work on one. Past the end teams repeat the last row: none may miss
         a meeting."""
@@ -313,7 +335,8 @@ class DeviceNest(Nest):
         across = self.block[0]
         n_across = self._number_threads(root, lane, across)
         for name, axis in (("n_lanes", lane), ("n_slots", slot)):
-            text = f"cuda.blockDim.{axis}"
+            # A number that the compiler knows: loops over a row divide by it to know how often they run.
+            text = str(self.block["xy".index(axis)])
             if self.tuning.one_block:
                 text = n_across if axis == "x" else f"{self.device_values.at('cuda.blockDim.x')} // {n_across}"
             root.line(f"{name} = np.{self.idx}({text})")

@@ -127,8 +127,12 @@ def kernel_types(kernel: Kernel) -> tuple[Any, ...]:
     )
 
 
-def compile_to_ptx(function: Callable[..., None], signature: tuple[Any, ...], capability: tuple[int, int]) -> str:
-    """PTX of a kernel for a compute capability, such as (9, 0).
+def compile_to_ptx(
+    function: Callable[..., None], signature: tuple[Any, ...], capability: tuple[int, int],
+    bounds: tuple[int, int] | None = None,
+) -> str:  # fmt: skip
+    """PTX of a kernel for a compute capability, such as (9, 0). bounds: threads of a block, and blocks that an SM is to
+    hold at a time.
 
     Multiplications and additions are not contracted: `x * y + z` rounds twice, as in NumPy.
     """
@@ -151,7 +155,7 @@ def compile_to_ptx(function: Callable[..., None], signature: tuple[Any, ...], ca
             entry = library.get_function(result.fndesc.llvm_func_name)
             library._entry_name = result.fndesc.llvm_func_name
             compiler.kernel_fixup(entry, False)
-            nvvm.set_launch_bounds(entry, None)
+            nvvm.set_launch_bounds(entry, bounds)
             text = library.get_asm_str(cc=capability)
         except Exception as error:
             message = f"kernel {function.__name__} does not compile to PTX: a bug of ours, not of your code\n{error}"

@@ -15,9 +15,10 @@ class Tuning:
     one row, or 0 where lanes meet in shared memory alone; short_row: rows up to here belong to one thread each;
     column_lanes: threads that share one column; many_columns: from here on each thread has a column of its own;
     fill: blocks that keep the device busy, below which a reduction is split in two passes; parts: blocks that it is
-    split into then; chunk: elements that one thread adds at least before that pays; row_bytes: of shared memory for
-    values that a row keeps; one_block: one block runs the whole kernel, as part of a program that it goes through step
-    by step: its threads are numbered along x alone, and none may be left over."""
+    split into then; chunk: elements that one thread adds at least before that pays; lane_bytes: of a row for each of
+    its threads, where there are many rows; row_bytes: of shared memory for values that a row keeps; one_block: one
+    block runs the whole kernel, as part of a program that it goes through step by step: its threads are numbered along
+    x alone, and none may be left over."""
 
     target: str
     threads: int
@@ -29,6 +30,7 @@ class Tuning:
     fill: int
     parts: int
     chunk: int
+    lane_bytes: int
     row_bytes: int
     one_block: bool = False
 
@@ -37,7 +39,7 @@ class Tuning:
         return replace(self, blocks=1, fill=0, row_bytes=0, one_block=True)
 
     def row_lanes(self, length: int) -> int:
-        """Threads for a row of `length`: a warp, or as many as have eight elements each."""
+        """Most threads for a row of `length`: a warp, or as many as have eight elements each."""
         lanes = self.warp
         while lanes < self.threads and lanes * 8 < length:
             lanes *= 2
@@ -57,6 +59,6 @@ class Tuning:
 # 256 threads with up to 64 registers each fill an SM from Ampere to Blackwell. 48 KiB of shared memory need no opt-in.
 # 264 blocks are two for each SM of an H100 or H200, 1056 all that their SMs hold of 256 threads. A row's 48 KiB of
 # shared memory leave room for four blocks an SM; the launch asks for them (`FREE_SHARED_BYTES`).
-GPU = Tuning("cuda", 256, 1 << 16, 32, 16, 8, 1 << 16, 264, 1056, 32, 48 << 10)
+GPU = Tuning("cuda", 256, 1 << 16, 32, 16, 8, 1 << 16, 264, 1056, 32, 128, 48 << 10)
 # Small enough that a test runs in milliseconds, large enough that every path is taken.
-SIMULATOR = Tuning("cuda-sim", 8, 2, 4, 2, 2, 64, 2, 4, 4, 48 << 10)
+SIMULATOR = Tuning("cuda-sim", 8, 2, 4, 2, 2, 64, 2, 4, 4, 64, 48 << 10)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,9 @@ CALL_WEIGHT = 6  # of an elementary function or a condition, in lines
 _DEAR = re.compile(
     r"\b(?:if|while|for) |\b(?!load|store|select|maximum|minimum|sum_|fabs|abs|sqrt|negative)[a-z]\w*_f(?:32|64)\("
 )
+
+# A compensated sum takes an element (`folds.DeviceFold`).
+_TAKES = re.compile(r"(?P<low>\w+) = (?P=low) \+ (?P<error>sum_error_\w+)\((?P<total>\w+), (?P<value>\w+)\)")
 
 Line = tuple[str, tuple[int, ...]]
 
@@ -165,9 +169,40 @@ def write_vectors(
                 values = ", ".join(names[t][s * width : (s + 1) * width])
                 call = f"{name_of('store', width, access.dtype)}({access.array}, {_place(access, where[s], index)}"
                 body.items.append((f"{call}, {values})", ()))
+    body.items = [*_added_first(body.items, width * streams, namer)]
     header = f"for {vector} in range({loop.start}, {n_vectors}, {loop.step}):"
     loop.start = f"np.{index}({n_vectors} * {width * streams} + {loop.start})"
     loop.block.items[at : at + 1] = [(header, ()), body, (loop.header, ())]
+
+
+def _added_first(items: Sequence[Any], n: int, namer: Namer) -> list[Any]:
+    """The lines of `n` elements, which compensated sums get as one: the elements' own sum, added up in a tree. Its
+    rounding is at most that of NumPy's, whose sums begin with trees of eight, and it takes a third of the instructions.
+    """
+    found: dict[str, list[int]] = {}  # the lines where a sum takes an element, by its total
+    for k, item in enumerate(items):
+        match = None if isinstance(item, Block) else _TAKES.fullmatch(item[0])
+        if match is not None and items[k + 1][0] == f"{match['total']} = {match['total']} + {match['value']}":
+            found.setdefault(match["total"], []).append(k)
+    kept: list[list[Any]] = [[item] for item in items]
+    for total, places in found.items():
+        if len(places) != n:
+            continue
+        names, last = [namer.fresh(f"{total}_{j}") for j in range(n)], places[-1]
+        for name, k in zip(names, places, strict=True):
+            match = _TAKES.fullmatch(items[k][0])
+            assert match is not None
+            eqns = items[k][1]
+            kept[k], kept[k + 1] = [(f"{name} = {match['value']}", eqns)], []
+        while len(names) > 1:
+            kept[last] += [(f"{a} = {a} + {b}", eqns) for a, b in zip(names[::2], names[1::2], strict=True)]
+            names = names[::2]
+        low, error = match["low"], match["error"]
+        kept[last] += [
+            (f"{low} = {low} + {error}({total}, {names[0]})", eqns),
+            (f"{total} = {total} + {names[0]}", eqns),
+        ]
+    return [item for items_here in kept for item in items_here]
 
 
 def streams_of(loops: Sequence[RowLoop]) -> int:

@@ -177,12 +177,14 @@ def _load_or_compile(kernel: Kernel, capability: tuple[int, int], key: str) -> t
                     return text, (time.perf_counter() - begin) * 1e3, True
         except OSError:
             pass
-    scope: dict[str, Any] = {**kernel_scope(), **device_functions(f.name for f in kernel.functions)}
+    scope: dict[str, Any] = {**kernel_scope(), **device_functions((f.name for f in kernel.functions), capability)}
     scope.update(vector_functions(kernel.source, simulated=False))
     scope["device_function"] = device_function
     source = with_functions(kernel.source, "@device_function\n")
     exec(compile(source, f"<workbench kernel {kernel.name}>", "exec"), scope)
-    ptx = compile_to_ptx(scope[kernel.name], kernel_types(kernel), capability)
+    geometry = kernel.geometry
+    bounds = (geometry.block[0] * geometry.block[1], geometry.resident) if geometry.resident else None
+    ptx = compile_to_ptx(scope[kernel.name], kernel_types(kernel), capability, bounds)
     if path is not None:
         _save(path, ptx)
     elapsed_ms = (time.perf_counter() - begin) * 1e3
@@ -220,7 +222,10 @@ def _versions() -> str:
 
 def _key(kernel: Kernel) -> str:
     functions = definitions([f.name for f in kernel.functions], imports=False)
-    text = f"{kernel.target}|{_versions()}\n{kernel.signature}\n{kernel.geometry.index}\n{kernel.source}\n{functions}"
+    compiled_for = (
+        f"{kernel.target}|{_versions()}\n{kernel.signature}\n{kernel.geometry.index} {kernel.geometry.resident}"
+    )
+    text = f"{compiled_for}\n{kernel.source}\n{functions}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
