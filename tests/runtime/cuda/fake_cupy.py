@@ -59,8 +59,12 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return over_arrays(getattr(ufunc, method))(*inputs, **kwargs)
 
-    def get(self) -> np.ndarray:
-        return self.host.copy()
+    def get(self, stream: Any = None, order: str = "C", out: np.ndarray | None = None, blocking: bool = True) -> Any:
+        if out is None:
+            return self.host.copy()
+        assert not blocking and out.flags.c_contiguous and (out.shape, out.dtype) == (self.host.shape, self.host.dtype)
+        out[...] = self.host
+        return out
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
@@ -82,7 +86,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def data(self) -> Any:
-        return SimpleNamespace(ptr=self.host.__array_interface__["data"][0])
+        return Pointer(self.host.__array_interface__["data"][0])
 
     @property
     def device(self) -> Any:
@@ -91,6 +95,16 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return dict(self.host.__array_interface__) | {"owner": self.host}
+
+
+class Pointer:
+    """CuPy's MemoryPointer, as far as it is used."""
+
+    def __init__(self, ptr: int):
+        self.ptr = ptr
+
+    def copy_from_device_async(self, source: Pointer, size: int, stream: Stream | None = None) -> None:
+        ctypes.memmove(self.ptr, source.ptr, size)
 
 
 def wrapped(value: Any) -> Any:
@@ -268,6 +282,7 @@ def install(monkeypatch: Any) -> ModuleType:
         ),
     )  # fmt: skip
     cupyx = ModuleType("cupyx")
+    cupyx.empty_pinned = np.empty  # type: ignore[attr-defined]
     cupyx.errstate = lambda **options: contextlib.nullcontext()  # type: ignore[attr-defined]
 
     def ptx(kernel: Kernel, capability: tuple[int, int]) -> tuple[str, float, bool]:

@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.errors import DeviceError, DeviceMemoryError
 from workbench.fusion import form_plan
 from workbench.runtime.cuda.cupy_memory import CupyMemory
-from workbench.runtime.cuda.executable import peak_bytes
+from workbench.runtime.cuda.lifetimes import peak_bytes
 
 from . import fake_cupy
 
@@ -211,6 +211,99 @@ def test_launches_that_cannot_be_recorded_go_one_by_one(cupy, monkeypatch):
         np.testing.assert_allclose(f(x), ((x - x.mean()) / x.std()).max() * x, rtol=1e-12)
     executable = f.compilations[0].executable
     assert executable._replay is None and not executable.can_record
+    assert all("not permitted" in kernel.launch_text for kernel in executable.compiled.values())
+
+
+def test_a_recording_is_used_only_if_it_gives_the_same_bits(cupy, monkeypatch):
+    real = CupyMemory.record
+
+    def forgetful(self, run, inputs):
+        replay = real(self, run, inputs)
+        return lambda *given: tuple(result * 2.0 for result in replay(*given))
+
+    def steps(x):
+        return ((x - x.mean()) / x.std()).max() * x
+
+    x = np.arange(5.0)
+    for record, how in ((forgetful, "one by one"), (real, "CUDA graph")):
+        monkeypatch.setattr(CupyMemory, "record", record)
+        f = wb.jit(steps, device="cuda")
+        for _ in range(4):
+            np.testing.assert_allclose(f(x), steps(x), rtol=1e-12)
+        executable = f.compilations[0].executable
+        assert (executable._replay is not None) is (record is real)
+        assert all(how in kernel.launch_text for kernel in executable.compiled.values())
+
+
+def relaxed(x):
+    return wb.lax.while_loop(
+        lambda s: (s[1].max() > 0.5) & (s[0] < 50), lambda s: (s[0] + 1, s[1] * 0.9 - s[1].mean() * 0.01), (0, x)
+    )
+
+
+def relaxed_by_products(x):
+    half = np.eye(12) * 0.5
+    return wb.lax.while_loop(lambda v: v.max() > 0.01, lambda v: v @ half, x)
+
+
+def relaxed_to_a_limit(x):
+    def inner(v):
+        return wb.lax.while_loop(lambda u: u.max() > v.max() * 0.9, lambda u: u * 0.95, v)
+
+    return wb.lax.while_loop(lambda v: v.max() > 0.5, inner, x)
+
+
+@pytest.mark.parametrize(
+    ("function", "n_more"), [(relaxed, 1), (relaxed_by_products, 0), (relaxed_to_a_limit, 0)], ids=lambda p: str(p)
+)
+def test_loops_go_ahead_of_their_condition_where_that_is_safe(cupy, monkeypatch, x, function, n_more):
+    """An inner loop might not end for values that the outer one stops at."""
+    monkeypatch.setattr("workbench.codegen.cuda.block_programs.MOST_ELEMENTS", 0)
+    x, runs = np.abs(x) + 1.0, {}
+    for ahead in (0.0, 1e9):
+        monkeypatch.setattr("workbench.runtime.cuda.executable.AHEAD_S", ahead)
+        f = wb.jit(function, device="cuda")
+        fake_cupy.LAUNCHES.clear()
+        found = f(x)
+        conditions = [c for c in f.compilations[0].crossings if c.why == "condition"]
+        runs[ahead] = (
+            [np.asarray(leaf).tobytes() for leaf in (found if isinstance(found, tuple) else (found,))],
+            len(conditions), fake_cupy.LAUNCHES.copy(),
+        )  # fmt: skip
+    (alone, n_asked, few), (ahead, n_asked_ahead, many) = runs.values()
+    assert alone == ahead and n_asked == n_asked_ahead > 6
+    assert (len(many) > len(few)) is bool(n_more)
+    for mine, theirs in zip(np.atleast_1d(found[-1]), np.atleast_1d(function(x)[-1]), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def test_a_loop_that_runs_out_of_memory_ahead_waits_for_its_condition(cupy, monkeypatch, x):
+    monkeypatch.setattr("workbench.codegen.cuda.block_programs.MOST_ELEMENTS", 0)
+    monkeypatch.setattr("workbench.runtime.cuda.executable.AHEAD_S", 1e9)
+    f, expected = wb.jit(relaxed, device="cuda"), relaxed(np.abs(x) + 1.0)
+    asking, real_get, real_empty, n_refused = [False], CupyMemory.begin_get, CupyMemory.empty, [0]
+
+    def begin_get(self, array):
+        wait = real_get(self, array)
+        asking[0] = True
+
+        def wait_for_it():
+            asking[0] = False
+            return wait()
+
+        return wait_for_it
+
+    def empty(self, shape, dtype):
+        if asking[0] and len(shape) == 2:
+            n_refused[0] += 1
+            raise fake_cupy.OutOfMemoryError("no room for two")
+        return real_empty(self, shape, dtype)
+
+    monkeypatch.setattr(CupyMemory, "begin_get", begin_get)
+    monkeypatch.setattr(CupyMemory, "empty", empty)
+    found = f(np.abs(x) + 1.0)
+    assert n_refused[0] == 1 and int(found[0]) == int(expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
 
 
 def test_out_of_memory_says_what_would_fit_and_leaves_everything(cupy, x):

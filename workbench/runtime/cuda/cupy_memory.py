@@ -63,6 +63,18 @@ class CupyMemory:
     def get(self, array: Any) -> np.ndarray:
         return self.cupy.asnumpy(array, order="C")
 
+    def begin_get(self, array: Any) -> Callable[[], np.ndarray]:
+        # A copy to memory that the system may move would be waited for at once.
+        target = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
+        array.get(out=target, blocking=False)
+        done, _ = self.moment()
+
+        def wait() -> np.ndarray:
+            done.synchronize()
+            return target
+
+        return wait
+
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         return self.cupy.empty(shape, dtype)
 
@@ -239,8 +251,8 @@ class CupyMemory:
                 current = cupy.cuda.get_current_stream()
                 if last[0] is not None and last[0] != current.ptr:
                     current.wait_event(done)
-                for buffer, array in zip(buffers, given, strict=True):
-                    buffer[...] = array
+                for buffer, array in zip(buffers, given, strict=True):  # both in C order
+                    buffer.data.copy_from_device_async(array.data, buffer.nbytes)
                 graph.launch()
                 copies = tuple(result.copy() for result in results)
                 done.record(current)

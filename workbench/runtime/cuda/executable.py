@@ -43,6 +43,7 @@ from ..log import logger
 from ..timelines import TimelineEntry
 from ..views import view_of
 from .kernels import DeviceKernel
+from .lifetimes import last_uses, peak_bytes, shared_results
 from .memory import Crossing, Memory
 from .results import DeviceResult
 
@@ -52,6 +53,10 @@ MOST_LAUNCHES = 2000  # a graph of more nodes takes longer to build than its lau
 MOST_RECORDED_BYTES = 16 << 20  # of inputs and results; beyond, kernels take longer than their launches
 # What runs once or twice is not worth a recording.
 RUNS_BEFORE_RECORDING = 2
+# While the host waits for a loop's condition, the next iteration is under way already, which is for nothing in the end:
+# only where several were needed, and take little longer than the wait.
+AHEAD_FROM = 4
+AHEAD_S = 0.5e-3
 # A routine that refused so often is not asked again.
 MOST_REFUSALS = 5
 
@@ -111,7 +116,7 @@ class DeviceExecutable:
             self._prepare()
         except self.memory.memory_errors as error:
             raise self._out_of_memory() from error
-        self.shared = _shared_results(self.plan)
+        self.shared = shared_results(self.plan)
         self._n_runs = 0
         self._replay: Callable[..., tuple[Any, ...]] | None = None
         n_bytes = sum(v.aval.nbytes for v in (*self.plan.jaxpr.invars, *self.plan.outvars))
@@ -147,6 +152,17 @@ class DeviceExecutable:
             elif not isinstance(step, ViewStep):
                 return 0
         return total
+
+    def always_ends(self, plan: Plan) -> bool:
+        """Whether a run of `plan` ends whatever its values are, and asks the host nothing."""
+        for step in plan.steps:
+            if isinstance(step, LoopStep) and (step.condition is not None or not self.always_ends(step.body)):
+                return False
+            if isinstance(step, LibraryStep) and step.eqn.primitive.name != "dot_general":
+                return False
+            if isinstance(step, BranchStep | NumpyStep):
+                return False
+        return True
 
     @property
     def source(self) -> str:
@@ -276,56 +292,29 @@ class DeviceExecutable:
         return self._program.run(inputs, crossed, timeline)
 
     def _record(self, inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]] | None:
-        """The steps as one launch, or None: a recording that fails costs nothing but itself."""
+        """The steps as one launch, or None: a recording that fails, or gives other results than launches one by one,
+        costs nothing but itself."""
         try:
-            return self.memory.record(lambda given: self._program.run(given, []), inputs)
+            replay = self.memory.record(lambda given: self._program.run(given, []), inputs)
+            if replay is None:
+                return None
+            mine, alone = (map(self.memory.get, run(*inputs)) for run in (replay, self._one_by_one))
+            if any(a.tobytes() != b.tobytes() for a, b in zip(mine, alone, strict=True)):
+                raise RuntimeError("the recording gives other results")
         except Exception as error:  # noqa: BLE001  # whatever the driver refuses to record, launches one by one will do
             logger.info("%s: the launches were not recorded: %s", self.memory.device, error)
+            self._say(f"one by one, since a CUDA graph was not to be had ({error})")
             return None
+        self._say("replayed in a CUDA graph")
+        return replay
 
+    def _one_by_one(self, *inputs: Any) -> tuple[Any, ...]:
+        return self._program.run(inputs, [])
 
-def _shared_results(plan: Plan) -> frozenset[int]:
-    """The results that are views of a program's input or constant, or of an earlier result."""
-    base: dict[Var, Var] = {}
-    for step in plan.steps:
-        if isinstance(step, ViewStep) and isinstance(step.eqn.invars[0], Var):
-            base[step.eqn.outvars[0]] = base.get(step.eqn.invars[0], step.eqn.invars[0])
-    seen = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
-    shared = set()
-    for k, atom in enumerate(plan.outvars):
-        if isinstance(atom, Var):
-            memory = base.get(atom, atom)
-            # An input that is returned as it is was written, or is the caller's own: `Outputs.rebuild` sees to it.
-            if memory in seen and (memory is not atom or memory not in plan.jaxpr.invars):
-                shared.add(k)
-            seen.add(memory)
-    return frozenset(shared)
-
-
-def peak_bytes(plan: Plan) -> int:
-    """What the arrays of a plan take at most at one time: its inputs, its constants, and what its steps have made and
-    still need. What goes on inside of loops is not counted."""
-    made = [[] if isinstance(step, ViewStep) else list(step_outputs(step)) for step in plan.steps]
-    live = peak = sum(v.aval.nbytes for v in (*plan.jaxpr.invars, *plan.jaxpr.constvars))
-    for new, dead in zip(made, last_uses(plan), strict=True):
-        live += sum(v.aval.nbytes for v in new)
-        peak = max(peak, live)
-        live -= sum(v.aval.nbytes for v in dead if any(v in outs for outs in made))
-    return peak
-
-
-def last_uses(plan: Plan) -> list[list[Var]]:
-    """After each step, the intermediates that nothing needs any more: their blocks serve the next buffers."""
-    fixed = {*plan.jaxpr.invars, *plan.jaxpr.constvars, *(v for v in plan.outvars if isinstance(v, Var))}
-    last: dict[Var, int] = {}
-    for position, step in enumerate(plan.steps):
-        for var in (*step_inputs(step), *step_outputs(step)):
-            last[var] = position
-    dead: list[list[Var]] = [[] for _ in plan.steps]
-    for var, position in last.items():
-        if var not in fixed:
-            dead[position].append(var)
-    return dead
+    def _say(self, how: str) -> None:
+        """For the report: how the kernels are launched."""
+        for kernel in (*self.compiled.values(), *self.finishers.values()):
+            kernel.how = how
 
 
 def _written_elsewhere(there: str, here: str) -> DeviceError:
@@ -493,6 +482,18 @@ class _Program:
         self.crossed.append(Crossing("", "to host", array.nbytes, "condition", time.perf_counter() - begin))
         return value
 
+    def _ask(self, array: Any) -> Callable[[], Any]:
+        """Start bringing a condition to the host; gives a function that waits for it."""
+        wait = self.memory.begin_get(array)
+
+        def decide() -> Any:
+            begin = time.perf_counter()
+            value = wait()[()]
+            self.crossed.append(Crossing("", "to host", array.nbytes, "condition", time.perf_counter() - begin))
+            return value
+
+        return decide
+
     def _inner(self, step: Step) -> list[Callable[..., tuple[Any, ...]]]:
         return [self._runner(_Program(self.executable, plan)) for plan in sub_plans(step)]
 
@@ -517,13 +518,26 @@ class _Program:
             condition, body = runs
             n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
 
+            may_go_ahead = self.executable.always_ends(step.body)
+
             def loop(operands: Sequence[Any]) -> tuple[Any, ...]:
                 first = n_cond + n_body
                 cond_consts, body_consts = operands[:n_cond], operands[n_cond:first]
                 carry = tuple(map(self.memory.in_order, operands[first:]))
-                while self._decide(condition(*cond_consts, *carry)[0]):
-                    carry = body(*body_consts, *carry)
-                return carry
+                n_done, goes_ahead = 0, may_go_ahead
+                while True:
+                    begin = time.perf_counter()
+                    decide, following = self._ask(condition(*cond_consts, *carry)[0]), None
+                    if goes_ahead and n_done >= AHEAD_FROM:
+                        try:
+                            following = body(*body_consts, *carry)
+                        except self.memory.memory_errors:
+                            goes_ahead = False
+                    if not decide():
+                        return carry
+                    carry = body(*body_consts, *carry) if following is None else following
+                    n_done += 1
+                    goes_ahead = goes_ahead and time.perf_counter() - begin < AHEAD_S
 
         else:
             (body,) = runs

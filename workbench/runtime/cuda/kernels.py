@@ -34,7 +34,7 @@ Run = Callable[..., None]  # (grid, block, shared_bytes, *args)
 @dataclass(eq=False, slots=True)
 class DeviceKernel:
     """A kernel that can be launched: `run(grid, block, shared_bytes, *args)`. ptx: "" under the simulator; resources:
-    registers, shared and local memory, as far as the driver told."""
+    registers, shared and local memory, as far as the driver told; how: how it is launched, where that was decided."""
 
     kernel: Kernel
     run: Run
@@ -43,6 +43,7 @@ class DeviceKernel:
     from_disk: bool
     capability: tuple[int, int] = (0, 0)
     resources: dict[str, int] = field(default_factory=dict)
+    how: str = ""
 
     def launch(self, *args: Any) -> None:
         geometry = self.kernel.geometry
@@ -59,7 +60,7 @@ class DeviceKernel:
         if geometry.shared_bytes:
             facts.append(f"{geometry.shared_bytes} B of shared memory for the row")
         facts += [f"{n} {name.replace('_', ' ')}" for name, n in self.resources.items()]
-        return ", ".join(filter(None, facts))
+        return ", ".join(filter(None, [*facts, self.how]))
 
     @property
     def text_key(self) -> bytes:

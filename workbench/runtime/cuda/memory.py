@@ -48,6 +48,10 @@ class Memory(Protocol):
         """A copy on the host."""
         ...
 
+    def begin_get(self, array: Any) -> Callable[[], np.ndarray]:
+        """Start to copy a small array to the host; gives a function that waits for the copy."""
+        ...
+
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any: ...
 
     def in_order(self, array: Any) -> Any:
@@ -130,6 +134,10 @@ class SimulatedMemory:
 
     def get(self, array: np.ndarray) -> np.ndarray:
         return np.array(array, order="C")
+
+    def begin_get(self, array: np.ndarray) -> Callable[[], np.ndarray]:
+        found = self.get(array)
+        return lambda: found
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return np.empty(shape, dtype)
