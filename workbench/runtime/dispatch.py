@@ -175,7 +175,7 @@ class CompiledFunction:
         args, kwargs = self._brought_here(args, kwargs)
         there = "" if self._settled or self.place != "cpu" else device_of(args, kwargs)
         if there:
-            return self._on(available(there))(*args, **kwargs)
+            return self._call_and_follow(self._on(available(there)), args, kwargs)
         parts: FunctionParts | None = None
         tried: Specialisation | None = None
         compiling: Pending | None = None
@@ -190,6 +190,8 @@ class CompiledFunction:
             elif not entry.needs_numpy(leaves):
                 begin = time.perf_counter()
                 result = entry.call(leaves)
+                if self._settled and not kwargs and self._plain:
+                    self._fast = entry.fast_on_device(args, ()) or missed
                 if entry.trial is not None:
                     entry.trial.record_compiled(time.perf_counter() - begin)
                     self._settle(entry, args, kwargs)
@@ -296,7 +298,7 @@ class CompiledFunction:
     def _call_there(self, there: CompiledFunction, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run elsewhere. A GPU that nobody asked for must not break a program: the CPU takes over, once for all."""
         if self.device is not None or config.device:
-            return there(*args, **kwargs)
+            return self._call_and_follow(there, args, kwargs)
         try:
             entry, leaves = there.specialise(args, kwargs)
             if isinstance(entry, Fallback) or entry.needs_numpy(leaves):
@@ -307,6 +309,14 @@ class CompiledFunction:
         result = self._call_slowly(args, kwargs)  # the user's own errors are raised here again
         logger.warning("%s runs on the CPU from now on: %s", self.name, failure)
         self._moves = False
+        return result
+
+    def _call_and_follow(self, there: CompiledFunction, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run elsewhere, and let the next call go there at once if its arguments lie there, too."""
+        result = there(*args, **kwargs)
+        if there._fast is not missed and there.place.startswith("cuda"):
+            followed, chosen_since = there._fast, () if self.device else device_choices
+            self._fast = lambda *given: MISS if chosen_since else followed(*given)
         return result
 
     # ---- specialisations ----

@@ -121,3 +121,27 @@ def fast_call(
     source = f"def call({parameters}):\n    if {' and '.join(tests)}:\n{body}    return MISS\n"
     exec(compile(source, "<workbench call>", "exec"), scope)
     return scope["call"]
+
+
+def fast_device_call(
+    args: Sequence[Any], memory: Any, call: Callable[[list[Any]], Any], is_current: Callable[[], bool] | None,
+    elsewhere: Collection[str],
+) -> Callable[..., Any] | None:  # fmt: skip
+    """The fast path of a version on a GPU, for arrays that are there already. None where `args` has anything else.
+
+    memory: the device's (`cuda.memory.Memory`); call: runs the version; elsewhere: devices that were chosen meanwhile.
+    """
+    if not args or not all(map(memory.owns, args)):
+        return None
+    kinds = tuple((x.dtype, x.shape) for x in args)
+    owns, n, opened = memory.owns, len(args), open_traces()
+
+    def fast(*given: Any) -> Any:
+        if len(given) != n or opened.traces or elsewhere:
+            return MISS
+        for x, (dtype, shape) in zip(given, kinds, strict=True):
+            if not owns(x) or x.dtype != dtype or x.shape != shape:
+                return MISS
+        return call(list(given)) if is_current is None or is_current() else MISS
+
+    return fast

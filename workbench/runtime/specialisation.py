@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from ..fusion import ViewStep
 from .arguments import as_array, is_writeable, overlapping
 from .compilation import Compilation
 from .executable import Executable
-from .fast_path import ResultText, result_text
+from .fast_path import ResultText, fast_device_call, result_text
 from .function_parts import FunctionParts
 from .tiers import Pending, captures_hold
 from .trial import Trial, needs_trial
@@ -78,6 +78,15 @@ class Specialisation:
         else:
             return self._call_on_device(executable, inputs, run or executable.run)
         return self.traced.rebuild((run or executable.run)(*given), inputs)
+
+    def fast_on_device(self, args: tuple, elsewhere: Collection[str]) -> Callable[..., Any] | None:
+        """A call that asks no more than whether the arguments are arrays of this device, of the same types as `args`;
+        None where a call has more to see to."""
+        executable = self.compilation.executable
+        if isinstance(executable, Executable) or self.traced.captures or self.traced.writes:
+            return None
+        is_current = self.is_current if self.traced.guards else None
+        return fast_device_call(args, executable.memory, self.call, is_current, elsewhere)
 
     def _call_on_device(self, executable: DeviceExecutable, inputs: list[Any], run: Callable[..., tuple]) -> Any:
         written = {i for i, _ in self.traced.writes}

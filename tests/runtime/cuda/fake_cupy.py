@@ -102,6 +102,7 @@ class Pointer:
 
     def __init__(self, ptr: int):
         self.ptr = ptr
+        self.device_id = 0
 
     def copy_from_device_async(self, source: Pointer, size: int, stream: Stream | None = None) -> None:
         ctypes.memmove(self.ptr, source.ptr, size)

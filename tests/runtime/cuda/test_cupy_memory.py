@@ -338,6 +338,7 @@ def test_what_would_fit_counts_what_lives_at_one_time():
 
 def test_an_argument_on_another_gpu_is_copied_or_refused(cupy, x, monkeypatch):
     monkeypatch.setattr(CupyMemory, "lies_elsewhere", lambda self, value: hasattr(value, "host"))
+    monkeypatch.setattr(CupyMemory, "owns", lambda self, value: False)
     f = wb.jit(softmax, device="cuda")
     there = cupy.asarray(x)
     np.testing.assert_allclose(cupy.asnumpy(f(there)), softmax(x), rtol=1e-14)
@@ -399,3 +400,44 @@ def test_auto_device_moves_to_the_gpu(cupy, x, monkeypatch):
     f = wb.jit(softmax)
     f(x)
     assert [c.device for c in f.compilations] == ["cuda:0"]
+
+
+scale = 2.0
+
+
+@pytest.mark.parametrize("device", [None, "cuda"])
+def test_calls_with_arrays_of_the_device_take_the_short_way(cupy, monkeypatch, device):
+    f = wb.jit(lambda x, y: x * scale + y, device=device)
+    rng = np.random.default_rng(0)
+
+    def check(shape, dtype=np.float64):
+        x, y = (rng.normal(size=shape).astype(dtype) for _ in range(2))
+        found = f(cupy.asarray(x), cupy.asarray(y))
+        assert isinstance(found, cupy.ndarray) and found.dtype == dtype
+        np.testing.assert_array_equal(cupy.asnumpy(found), x * dtype(scale) + y)
+
+    check((4, 5))
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.runtime.dispatch.CompiledFunction._call_slowly", None)
+        for _ in range(3):
+            check((4, 5))
+    for shape, dtype in (((5, 4), np.float64), ((4, 5), np.float32), ((4, 5), np.float64)):
+        check(shape, dtype)
+    monkeypatch.setitem(globals(), "scale", 3.0)
+    check((4, 5))
+    x = rng.normal(size=(4, 5))
+    np.testing.assert_array_equal(f(x, x), x * 3.0 + x)  # of the host: as ever
+    with wb.device("cuda-sim"):  # chosen later
+        assert type(wb.jit(lambda x: x + 1.0)(x)) is np.ndarray
+    check((4, 5))
+
+
+def test_the_short_way_is_not_for_calls_that_are_traced(cupy):
+    inner = wb.jit(lambda x: x * 2.0)
+    a = cupy.asarray(np.arange(6.0))
+    for _ in range(3):
+        inner(a)
+    outer = wb.jit(lambda x: inner(x) + inner(x * 3.0))
+    for _ in range(3):
+        np.testing.assert_array_equal(cupy.asnumpy(outer(a)), np.arange(6.0) * 8.0)
+    np.testing.assert_array_equal(cupy.asnumpy(wb.jit(lambda x: inner(x).sum())(a)), 30.0)

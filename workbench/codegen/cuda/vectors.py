@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -169,39 +168,34 @@ def write_vectors(
                 values = ", ".join(names[t][s * width : (s + 1) * width])
                 call = f"{name_of('store', width, access.dtype)}({access.array}, {_place(access, where[s], index)}"
                 body.items.append((f"{call}, {values})", ()))
-    body.items = [*_added_first(body.items, width * streams, namer)]
+    body.items = [*_added_first(body.render(), width * streams, namer)]
     header = f"for {vector} in range({loop.start}, {n_vectors}, {loop.step}):"
     loop.start = f"np.{index}({n_vectors} * {width * streams} + {loop.start})"
     loop.block.items[at : at + 1] = [(header, ()), body, (loop.header, ())]
 
 
-def _added_first(items: Sequence[Any], n: int, namer: Namer) -> list[Any]:
+def _added_first(items: Sequence[Line], n: int, namer: Namer) -> list[Line]:
     """The lines of `n` elements, which compensated sums get as one: the elements' own sum, added up in a tree. Its
     rounding is at most that of NumPy's, whose sums begin with trees of eight, and it takes a third of the instructions.
     """
-    found: dict[str, list[int]] = {}  # the lines where a sum takes an element, by its total
-    for k, item in enumerate(items):
-        match = None if isinstance(item, Block) else _TAKES.fullmatch(item[0])
+    found: dict[str, list[tuple[int, re.Match[str]]]] = {}  # the lines where a sum takes an element, by its total
+    for k, (line, _) in enumerate(items[:-1]):
+        match = _TAKES.fullmatch(line)
         if match is not None and items[k + 1][0] == f"{match['total']} = {match['total']} + {match['value']}":
-            found.setdefault(match["total"], []).append(k)
-    kept: list[list[Any]] = [[item] for item in items]
+            found.setdefault(match["total"], []).append((k, match))
+    kept: list[list[Line]] = [[item] for item in items]
     for total, places in found.items():
         if len(places) != n:
             continue
-        names, last = [namer.fresh(f"{total}_{j}") for j in range(n)], places[-1]
-        for name, k in zip(names, places, strict=True):
-            match = _TAKES.fullmatch(items[k][0])
-            assert match is not None
-            eqns = items[k][1]
-            kept[k], kept[k + 1] = [(f"{name} = {match['value']}", eqns)], []
+        names, (last, match) = [namer.fresh(f"{total}_{j}") for j in range(n)], places[-1]
+        eqns, low, error = items[last][1], match["low"], match["error"]
+        for name, (k, each) in zip(names, places, strict=True):
+            kept[k], kept[k + 1] = [(f"{name} = {each['value']}", eqns)], []
         while len(names) > 1:
             kept[last] += [(f"{a} = {a} + {b}", eqns) for a, b in zip(names[::2], names[1::2], strict=True)]
             names = names[::2]
-        low, error = match["low"], match["error"]
-        kept[last] += [
-            (f"{low} = {low} + {error}({total}, {names[0]})", eqns),
-            (f"{total} = {total} + {names[0]}", eqns),
-        ]
+        kept[last].append((f"{low} = {low} + {error}({total}, {names[0]})", eqns))
+        kept[last].append((f"{total} = {total} + {names[0]}", eqns))
     return [item for items_here in kept for item in items_here]
 
 

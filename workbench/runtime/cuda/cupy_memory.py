@@ -41,6 +41,7 @@ class CupyMemory:
         import cupy  # pyright: ignore[reportMissingImports]  # of the extra `cuda`
 
         self.cupy: Any = cupy
+        self._array: type = cupy.ndarray
         self.ordinal = ordinal
         self.device = f"cuda:{ordinal}"
         self.gpu = cupy.cuda.Device(ordinal)
@@ -79,10 +80,16 @@ class CupyMemory:
         return self.cupy.empty(shape, dtype)
 
     def in_order(self, array: Any) -> Any:
-        array = self.cupy.asarray(array)
+        if type(array) is not self._array:
+            array = self.cupy.asarray(array)
         return array if array.flags.c_contiguous else array.copy(order="C")
 
+    def owns(self, value: Any) -> bool:
+        return type(value) is self._array and value.data.device_id == self.ordinal
+
     def adopt(self, value: Any) -> Any | None:
+        if self.owns(value):
+            return value
         if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__cuda_array_interface__"):
             return None
         array = self.cupy.asarray(value)

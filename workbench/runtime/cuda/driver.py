@@ -31,6 +31,9 @@ class Driver:
     error: int = 0
 
 
+_usable: set[int] = set()  # GPUs that were found to be: calls ask each time
+
+
 @cache
 def driver() -> Driver:
     """What the driver says, asked once."""
@@ -53,6 +56,13 @@ def missing_packages() -> list[str]:
 def why_not(ordinal: int = 0, *, missing: list[str] | None = None, found: Driver | None = None) -> DeviceError | None:
     """Why the GPU number `ordinal` cannot be used, with the command that checks it; None if it can. missing, found: by
     default those of this machine."""
+    if missing is None and found is None:
+        if ordinal in _usable:
+            return None
+        error = why_not(ordinal, missing=missing_packages(), found=driver())
+        if error is None:
+            _usable.add(ordinal)
+        return error
     missing = missing_packages() if missing is None else missing
     found = driver() if found is None else found
     if missing:

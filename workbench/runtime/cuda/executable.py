@@ -172,6 +172,8 @@ class DeviceExecutable:
     def as_input(self, value: Any, is_written: bool = False) -> Any:
         """An argument as `run` takes it: an ndarray, or an array of a GPU, without a copy. is_written: the call writes
         into it."""
+        if self.memory.owns(value):
+            return value
         if isinstance(value, DeviceResult):
             same_kind = value.device.startswith("cuda:") == self.memory.device.startswith("cuda:")
             return value if value.is_there and same_kind and not is_written else value.look()
@@ -241,6 +243,8 @@ class DeviceExecutable:
 
     def _input(self, i: int, array: Any, crossed: list[Crossing]) -> Any:
         """An argument on the device, in C order."""
+        if self.memory.owns(array):
+            return self.memory.in_order(array)
         name = self.names[i] if i < len(self.names) else ""
         if isinstance(array, DeviceResult):
             there = array.arrived(self.memory)

@@ -58,6 +58,10 @@ class Memory(Protocol):
         """`array` in C order, without a copy where it is."""
         ...
 
+    def owns(self, value: Any) -> bool:
+        """Whether `value` is an array of this device as `empty` makes them."""
+        ...
+
     def adopt(self, value: Any) -> Any | None:
         """An array of this device that shares the memory of `value`, or None if that is on the host."""
         ...
@@ -145,6 +149,9 @@ class SimulatedMemory:
     def in_order(self, array: Any) -> np.ndarray:
         array = np.asarray(array)
         return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
+
+    def owns(self, value: Any) -> bool:
+        return False  # no array says that it is the simulator's
 
     def adopt(self, value: Any) -> None:
         return None
