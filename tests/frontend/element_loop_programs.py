@@ -38,7 +38,9 @@ class _Writer:
         x, y = self.integer(depth + 1), self.integer(depth + 1)
         return rng.choice([f"({x} + {y})", f"({x} - {y})", f"({x} * {y})", f"({x} // {y})", f"({x} % {y})", f"({x} & {y})",
                            f"({x} ^ {y})", f"({x} | {y})", f"abs({x})", f"min({x}, {y})", f"-({x})", f"({x} >> 1)",
-                           f"({x} << 2)", f"({x} if {self.test(depth + 1)} else {y})", f"({x}) ** 2"])  # fmt: skip
+                           f"({x} << 2)", f"({x} if {self.test(depth + 1)} else {y})", f"({x}) ** 2",
+                           f"(c[{self.index()}] % np.uint8(5))", f"(b[{self.index()}] % 11)",
+                           f"(e[{self.index()}] // 3)"])  # fmt: skip
 
     def real(self, depth: int = 0) -> str:
         rng = self.rng

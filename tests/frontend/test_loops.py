@@ -90,6 +90,46 @@ def test_random_loops_over_elements(seed: int) -> None:
     assert_same(f, *arguments(seed))
 
 
+# ---- constants ----
+
+SEVEN = 7
+
+
+def divided_by_constants(x, y, out):
+    rest = np.uint32(1)
+    for i in range(len(x)):
+        out[i] = x[i] // 3 + x[i] % 5 + x[i] % SEVEN + y[i] // SEVEN
+        rest = (rest + x[i].astype(np.uint32)) % np.uint32(251) + np.uint32(y[i] % np.int8(11))
+    return rest, (rest + 3) % SEVEN
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
+def test_quotients_and_remainders_of_constants(dtype) -> None:
+    info = np.iinfo(dtype)
+    rng = np.random.default_rng(0)
+    x = rng.integers(info.min, info.max, 44, dtype, endpoint=True)
+    x[:4] = info.min, info.max, 0, 1
+    y = np.arange(-20, 24, dtype=np.int8)
+    assert_same(divided_by_constants, x, y, np.zeros(len(x), np.float64))
+
+
+def powers(x):
+    s, t = x[0], x[1]
+    for i in range(len(x)):
+        s = s + x[i] ** 3 * x[i]
+        t = t + (x[i] - s) ** 4
+    return s, t
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_small_powers_are_products(dtype) -> None:
+    x = np.random.default_rng(0).standard_normal(12).astype(dtype)
+    with np.errstate(all="ignore"):
+        s, t = wb.jit(powers)(x)
+        expected = powers(x)
+    np.testing.assert_allclose((s, t), expected, rtol=40 * np.finfo(dtype).eps)
+
+
 # ---- Python's numbers and NumPy's ----
 
 

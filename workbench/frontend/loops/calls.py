@@ -171,7 +171,9 @@ class Calls(Routines):
         if kind is complex:
             return Value(cast(value, C128), Number(C128, True))
         if issubclass(kind, np.generic) and np.dtype(kind).char in SUPPORTED:
-            return Value(operand(value, np.dtype(kind)), Number(np.dtype(kind)))
+            dtype = np.dtype(kind)
+            known = value.literal if type(value.literal) is int and dtype.kind in "iu" else None
+            return Value(operand(value, dtype), Number(dtype), known)
         raise UntranslatableError(f"{kind.__name__}()")
 
     def whole(self, value: Value) -> Value:

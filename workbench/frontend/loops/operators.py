@@ -145,12 +145,17 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
         return Value(f"({left} {symbol} {right})", Number(BOOL))
     if symbol in ("&", "|", "^", "<<", ">>") and dtype.kind not in "iu" or symbol in ("//", "%") and dtype.kind == "c":
         raise UntranslatableError(f"{symbol} in {dtype}")
-    if symbol == "<<":
+    if symbol in ("//", "%") and dtype.kind in "iu" and type(b.literal) is int and b.literal > 0:
+        text = f"np.{dtype.name}({left} {symbol} {right})"  # by a constant the machine multiplies
+    elif symbol == "<<":
         text = call("shift_left", dtype, left, right)
     elif symbol == ">>":
         text = call("shift_right_arithmetic" if dtype.kind == "i" else "shift_right_logical", dtype, left, right)
     elif symbol == "**" and b.literal == 2 and y.kind == "i":
         text = call("square", dtype, left)
+    elif symbol == "**" and dtype.kind == "f" and y.kind == "i" and b.literal in (3, 4):  # as kernels multiply out
+        square = call("square", dtype, left)
+        text = f"({square} * {left})" if b.literal == 3 else call("square", dtype, square)
     elif symbol == "**" and dtype.kind in "iu":
         power = right if b.literal is not None and b.literal >= 0 or dtype.kind == "u" else f"nonnegative({right})"
         text = call("pow", dtype, left, power)

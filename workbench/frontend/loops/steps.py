@@ -40,6 +40,7 @@ from .types import (
     Type,
     UntranslatableError,
     Value,
+    literal,
     weak_int,
 )
 from .writing import MANY_ELEMENTS, Module
@@ -205,6 +206,8 @@ class _Builder:
         return function.__globals__ is space or function.__globals__ is getattr(space, "source", None)
 
     def _parameter(self, name: str, value: Any) -> Value:
+        if type(value) is int and name not in self.names and self.variables.is_constant(name):
+            return literal(value)  # a constant, by which the machine divides without dividing
         known = self.parameters.get(name)
         if known is not None:
             number = value if type(value) is int else None
