@@ -294,7 +294,8 @@ def test_the_baseline_changes_nothing_that_objects_functions_and_containers_hold
     owner = shell["bodies"][0].v
     shell("%%jit --compare\n" + cell)
     assert shell.error is None
-    assert shell.report.status == "compiled" and shell.report.verification.ok and shell.report.verification.results
+    assert shell.report.status in ("compiled", "cached")
+    assert shell.report.verification.ok and shell.report.verification.results
     assert len(shell.report.timings.numpy_ms) > 1
     for ours, numpys in zip(held(), expected, strict=True):
         np.testing.assert_array_equal(ours, numpys)

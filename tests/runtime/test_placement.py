@@ -467,3 +467,16 @@ def test_memory_that_a_loop_was_given_is_not_taken_again():
 
     x = np.arange(7.0)
     np.testing.assert_allclose(wb.jit(function)(x), function(x), rtol=1e-13)
+
+
+def test_an_update_with_a_fold_of_the_same_array_keeps_the_other_elements():
+    def with_spread(c):
+        t = np.where(c != 0, 2.0, np.expm1(c * 1.0))
+        t[128, 1:] = np.max(t[-3:, :1]) + 1
+        return t
+
+    compiled = wb.jit(with_spread)
+    c = np.arange(514, dtype=np.int32).reshape(257, 2) % 5
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(c), with_spread(c))
+    assert not compiled.fallbacks

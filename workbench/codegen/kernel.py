@@ -66,6 +66,12 @@ class Kernel:
     takes: Mapping[Var, Var] = field(default_factory=dict)
 
     @property
+    def results(self) -> tuple[KernelArg, ...]:
+        """The arguments that results are written to, here and in `finish`."""
+        every = (*self.args, *(self.finish.args if self.finish is not None else ()))
+        return tuple(a for a in every if a.kind in ("out", "update"))
+
+    @property
     def signature(self) -> tuple[tuple[str, int, str] | str, ...]:
         """The numba types of the arguments after `(start, stop)`: `(dtype, ndim, layout)`, or "size"."""
         return tuple("size" if a.kind == "size" else (a.dtype, a.ndim, a.layout) for a in self.args)

@@ -125,7 +125,7 @@ def trace_cell(
         overlay.refuses_writes = False
         overlay.place(class_body_names(code))
         record.entry = sys._getframe()
-        with user_errors():
+        with user_errors(record):
             exec(code, overlay, overlay)
         last = (dict.pop(overlay, _LAST),) if has_last else ()
         names = _kept(overlay, out, temporaries)

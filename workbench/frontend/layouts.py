@@ -79,7 +79,21 @@ def followed_strides(ranked: Sequence[Strides], aval: Aval) -> Strides | None:
     """The strides of an array of type `aval` that is laid out as NumPy's iterator finds from these."""
     if all(s[i] >= s[i + 1] >= 0 for s in ranked for i in range(len(s) - 1)):
         return None  # axes in C order, as almost always
-    order = axis_order(list(ranked), len(aval.shape))
+    return _packed(axis_order(list(ranked), len(aval.shape)), aval)
+
+
+def indexed_strides(x: Strided, axes: Sequence[int], position: int, aval: Aval) -> Strides | None:
+    """The strides of the elements of `x` at index arrays on `axes`, whose own axes are at `position` of the result (of
+    type `aval`). NumPy lays them out outermost and in C order, those that remain of `x` inside and in order "K", and
+    then transposes."""
+    kept = tuple(s for i, s in enumerate(x.strides) if i not in axes)
+    n_index = len(aval.shape) - len(kept)
+    inner = [i if i < position else i + n_index for i in axis_order([kept], len(kept))]
+    return _packed((*range(position, position + n_index), *inner), aval)
+
+
+def _packed(order: tuple[int, ...], aval: Aval) -> Strides | None:
+    """Strides without gaps, of axes from the slowest to the fastest; None for C order."""
     if order == tuple(range(len(order))):
         return None
     placed, step = [0] * len(order), aval.dtype.itemsize

@@ -123,7 +123,7 @@ def trace(
         call_kwargs = {k: _static(lifter, v, k) if k in names else dyn_kwargs[k] for k, v in kwargs.items()}
         function = lifter.lift(fn, name, lambda: fn)
         lifter.guards = [g for g in lifter.guards if g.value is not fn]
-        with user_errors():
+        with user_errors(record):
             result = function(*call_args, **call_kwargs)
         _check_containers((dyn_args, dyn_kwargs), inner, tree)
         return finish(
@@ -134,14 +134,23 @@ def trace(
 
 
 class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
-    """Errors of the user's code leave without the workbench's frames (unless `config.full_tracebacks`)."""
+    """Errors of the user's code leave without the workbench's frames (unless `config.full_tracebacks`). One that
+    follows from ours, as when NumPy cannot make a number of a traced value, leaves as ours."""
+
+    def __init__(self, record: Trace):
+        self.record = record
 
     def __enter__(self) -> None: ...
 
     # No `contextlib.contextmanager`: it puts the old traceback back.
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if error is not None and not config.full_tracebacks:
+        if error is None:
+            return
+        if not config.full_tracebacks:
             error.__traceback__ = user_traceback(traceback)
+        failure = self.record.failure
+        if isinstance(error, Exception) and not isinstance(error, TracingError) and failure and not self.record.strict:
+            raise failure from None
 
 
 def _enter(record: Trace) -> None:

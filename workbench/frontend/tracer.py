@@ -305,10 +305,10 @@ class Tracer:
         return format(printed_value(self), spec)
 
     def __copy__(self) -> Tracer:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: dict) -> Tracer:
-        return self.copy()
+        return self.copy("K")
 
     # ---- indexing ----
 

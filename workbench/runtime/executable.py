@@ -202,8 +202,7 @@ class _Driver:
 
     def _write_kernel(self, step: Cluster, kernel: Kernel) -> None:
         name = step.id
-        results = [a for k in (kernel, kernel.finish) if k for a in k.args if a.kind in ("out", "update")]
-        for arg in results:
+        for arg in kernel.results:
             if arg.var is not None:
                 self._write_result(step, arg, arg.var)
         scratch = [a for a in kernel.args if a.kind == "scratch"]
@@ -213,7 +212,7 @@ class _Driver:
         self._write_launch(f"{name}_run", name, kernel)
         if kernel.finish is not None:
             self._write_launch(f"{name}_finish", name, kernel.finish)
-        for arg in results:
+        for arg in kernel.results:
             if arg.kind == "update" and arg.var is not None:
                 write = self._bind("write", _in_place(step.producer(arg.var)))
                 starts = [self._operand(a) for a in step.producer(arg.var).invars[2:]]

@@ -216,7 +216,7 @@ class _Placer:
         self.result[step.id] = kernel
         for out, base in kernel.takes.items():
             self._take(out, base, position)
-        for arg in kernel.args:
+        for arg in kernel.results:
             if arg.kind == "update" and arg.var is not None:
                 self._take(arg.var, candidates[arg.var], position)
         for out in step.outvars:

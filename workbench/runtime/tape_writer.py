@@ -233,8 +233,7 @@ class _PlanWriter:
 
     def cluster(self, step: Cluster) -> None:
         kernel, tape = self.placement[step.id], self.tape
-        results = [a for k in (kernel, kernel.finish) if k for a in k.args if a.kind in ("out", "update")]
-        for arg in results:
+        for arg in kernel.results:
             if arg.var is not None and arg.var not in self.places:
                 self.result(step, kernel, arg)
         scratch = {
@@ -245,7 +244,7 @@ class _PlanWriter:
         self.launch(self.code.compiled[step.id], kernel, scratch)
         if kernel.finish is not None:
             self.launch(self.code.finishers[step.id], kernel.finish, scratch)
-        for arg in results:
+        for arg in kernel.results:
             if arg.kind == "update" and arg.var is not None:
                 self.write_update(step.producer(arg.var), self.places[arg.var], scratch[arg.name])
 

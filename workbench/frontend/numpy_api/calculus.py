@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ..layouts import followed_strides
 from . import indexing, library, reductions, ufuncs
 from .operands import (
     array,
     as_array,
     bind,
     cast,
+    in_c_order,
     known,
+    laid_out_like,
     ndim_of,
     normalize_axis_index,
     normalize_axis_tuple,
@@ -56,7 +59,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         if ndim_of(spacing) == 1 and shape_of(spacing)[0] != f.shape[i]:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     wide = f if f.dtype.kind in "fcb" else cast(f, FLOAT64)
-    results = [_gradient_along(wide, i, spacing, edge_order) for i, spacing in zip(axes, spacings, strict=True)]
+    results = [
+        laid_out_like(_gradient_along(wide, i, spacing, edge_order), f)
+        for i, spacing in zip(axes, spacings, strict=True)
+    ]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -174,9 +180,13 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     dtype = rows[0].dtype
     stacked = [reshape_to(cast(r, dtype), (1, *shape)) for r in rows]
     table = bind("concatenate", *stacked, dimension=0) if len(stacked) > 1 else stacked[0]
-    table = reshape_to(table, (*rest, *shape))
+    table = in_c_order(reshape_to(table, (*rest, *shape)))
     order = [*range(axis), *range(len(rest), len(rest) + len(shape)), *range(axis, len(rest))]
-    return bind("transpose", table, permutation=tuple(order)) if len(order) > 1 else as_array(table)
+    if len(order) < 2:
+        return as_array(table)
+    result = bind("transpose", table, permutation=tuple(order))
+    result._strides = result.buffer.strides = followed_strides([tuple(table.strides[i] for i in order)], result.aval)
+    return result
 
 
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:

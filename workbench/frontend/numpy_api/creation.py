@@ -151,8 +151,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False,
           ndmin: int = 0, ndmax: int = 0, like: Any = None) -> Any:  # fmt: skip
     x = as_array_of(object, dtype)
-    if copy and (is_tracer(object) or isinstance(object, np.ndarray)):
-        x = core.as_array(bind("copy", x))
+    is_array = is_tracer(object) or isinstance(object, np.ndarray)
+    x = copied(x, order) if copy and is_array else _in_order(x, order)
     if x.ndim < ndmin:
         x = reshape_to(x, (1,) * (ndmin - x.ndim) + x.shape)
     return x
@@ -178,10 +178,10 @@ def as_array_of(value: Any, dtype: Any = None) -> Any:
 
 def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
             like: Any = None) -> Any:  # fmt: skip
-    x = as_array_of(a, dtype)
+    x = _in_order(as_array_of(a, dtype), order or "K")
     if copy is False and x is not a:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    return core.as_array(bind("copy", x)) if copy and x is a else x
+    return copied(x, order or "K") if copy and x is a else x
 
 
 def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
@@ -216,7 +216,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     needs_copy = (wanted & {"O", "OWNDATA"} and x.parent is not None) or (
         wanted & {"W", "WRITEABLE"} and not views.Flags(x).writeable
     )
-    return core.as_array(bind("copy", x)) if needs_copy else x
+    return copied(x) if needs_copy else x
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Any:
@@ -227,10 +227,29 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> An
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    x = as_array_of(a)
-    if order == "C" and x.ndim > 1:
-        return row_major(x)
-    return _fortran(core.as_array(bind("copy", x)), order)
+    return copied(as_array_of(a), order)
+
+
+def copied(x: Any, order: str = "K") -> Any:
+    """A copy of an array, its axes in memory as `order` asks: "C", "F", "A" (Fortran order if `x` has it, else C order)
+    or "K" (as in `x`)."""
+    _check_order(order)
+    if order == "C" or (order == "A" and not views.Flags(x).fnc):
+        return row_major(x) if x.ndim > 1 else core.as_array(bind("copy", x))
+    return _fortran(core.as_array(bind("copy", x)), "F" if order == "A" else order)
+
+
+def _in_order(x: Any, order: str) -> Any:
+    """An array itself where it lies in memory as `order` asks, else a copy that does."""
+    _check_order(order)
+    flags = views.Flags(x)
+    fits = {"K": True, "C": flags.c_contiguous, "F": flags.f_contiguous, "A": flags.forc}[order]
+    return x if fits else copied(x, order)
+
+
+def _check_order(order: Any) -> None:
+    if order not in ("K", "A", "C", "F"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -362,7 +381,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, order: str = "C",
     columns = bind("iota", dtype=INT64, shape=(n, m), dimension=1)
     on_diagonal = bind("eq", bind("add", rows, np.int64(k)) if k else rows, columns)
     dtype = check_dtype(as_dtype(dtype), "eye")
-    return on_diagonal if dtype == BOOL else cast(on_diagonal, dtype)
+    return _fortran(on_diagonal if dtype == BOOL else cast(on_diagonal, dtype), order)
 
 
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
@@ -419,7 +438,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if sparse:
         return tuple(core.as_array(bind("copy", x)) if copy else x for x in thin)
     shape = np.broadcast_shapes(*(x.shape for x in thin)) if thin else ()
-    return tuple(broadcast_operand(x, shape) if x.shape != shape else bind("copy", x) for x in thin)
+    return tuple(bind("copy", broadcast_operand(x, shape) if x.shape != shape else x) for x in thin)
 
 
 def ix_(*args: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import views
+from ..layouts import followed_strides
 from . import reductions, ufuncs
 from .broadcasting import dummy
 from .contractions import dot_general, take_diagonal, transpose_to
@@ -35,6 +36,14 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
         return views.transpose(arrays[0], [terms[0].index(c) for c in result_labels])  # NumPy gives a view, too
     factors = [(cast(x, found), labels) for x, labels in zip(arrays, terms, strict=True)]
     result = contract(factors, result_labels, sizes, optimize)
+    if (
+        not optimize and result.ndim > 1 and result.parent is None
+    ):  # NumPy's iterator places the axes of the result as the operands'
+        ranked = [
+            tuple(x.strides[labels.index(c)] if c in labels else 0 for c in result_labels)
+            for x, labels in zip(arrays, terms, strict=True)
+        ]
+        result._strides = result.buffer.strides = followed_strides(ranked, result.aval)
     return result if target is None else ufuncs.store(result, target, True, casting, "einsum", result.shape)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .library import numpy_call
-from .operands import bind, cast, constant_like, dtype_of, full_like_operand, is_tracer, unsupported
+from .operands import bind, cast, constant_like, dtype_of, full_like_operand, is_tracer, laid_out_like, unsupported
 from .promotion import BOOL
 
 RULES: dict[np.ufunc, Callable[..., Any]] = {}
@@ -145,7 +145,8 @@ def power_rule(x: Any, y: Any, *, out: tuple[np.dtype, ...]) -> Any:
     if not is_tracer(y) and out[0].kind in "iu" and y < 0:
         raise ValueError("Integers to negative integer powers are not allowed.")
     if is_tracer(y) and out[0].kind == "i":
-        return numpy_call("power", x, y)  # which raises where an exponent is negative
+        result = numpy_call("power", x, y)  # which raises where an exponent is negative
+        return laid_out_like(result, *(operand for operand in (x, y) if is_tracer(operand)))
     return bind("pow", x, y)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import diagnostics, views
 from .. import tracer as core
+from ..layouts import indexed_strides
 from .broadcasting import spell
 from .operands import (
     array,
@@ -306,7 +307,9 @@ def getitem(x: Any, key: Any) -> Any:
         return core.as_scalar(view) if plan.is_scalar else view
     if _is_traced_element(key):
         return _element_view(view, plan)
-    return gather(view, plan.indices, plan.axes, plan.position)
+    found = gather(view, plan.indices, plan.axes, plan.position)
+    found._strides = found.buffer.strides = indexed_strides(view, plan.axes, plan.position, found.aval)
+    return found
 
 
 def _needs_selection(key: Any) -> bool:

@@ -214,7 +214,7 @@ def is_integer(x: Any) -> Any:
 def copy_method(x: Any, order: str = "C") -> Any:
     if x.scalar:
         return core.as_scalar(bind("copy", x))
-    return creation.copy(x, order) if order == "F" else core.as_array(creation.row_major(bind("copy", x)))
+    return creation.copied(x, order)
 
 
 def needs_numbers(name: str) -> Callable[..., Any]:

@@ -290,8 +290,9 @@ def constant_like(x: Any, value: Any) -> np.generic:
 
 
 def full_like_operand(x: Any, value: np.generic) -> Any:
-    """An array of the shape of `x` filled with a NumPy scalar."""
-    return full(shape_of(x), value)
+    """An array of the shape of `x`, laid out as it is, filled with a NumPy scalar."""
+    filled = full(shape_of(x), value)
+    return laid_out_like(filled, x) if is_tracer(x) and is_tracer(filled) and x.ndim > 1 else filled
 
 
 def laid_out_like(x: Any, *models: Any) -> Any:

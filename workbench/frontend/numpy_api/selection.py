@@ -121,6 +121,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     a = array(a)
+    a = cast(a, INT64) if a.dtype == BOOL else a  # numbers, not a mask
     cases = [operand(c) for c in (list(choices) if is_tracer(choices) else choices)]
     dtype = check_dtype(result_type(*cases), "choose")
     n = len(cases)

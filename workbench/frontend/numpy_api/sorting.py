@@ -10,6 +10,7 @@ import numpy as np
 from ...ir.avals import Aval
 from .. import tracer as core
 from .. import views
+from ..layouts import contiguous_strides
 from . import creation, library, ufuncs
 from .operands import (
     array,
@@ -206,7 +207,14 @@ def histogram2d(
         settings = {"bins": int(count) if count.ndim == 0 else tuple(count.tolist())}
     if range is not None:
         settings["range"] = tuple(map(tuple, static_array(range, "range").tolist()))
-    return library.numpy_call("histogram2d", array(x), array(y), density=density, **settings)
+    counts, *edges = library.numpy_call("histogram2d", array(x), array(y), density=density, **settings)
+    return _inside_outliers(counts) if not density else counts, *edges
+
+
+def _inside_outliers(counts: Any) -> Any:
+    """Counts as NumPy makes them: a view of a table that has a bin more at each end of each axis."""
+    counts._strides = counts.buffer.strides = contiguous_strides(tuple(n + 2 for n in counts.shape), counts.itemsize)
+    return counts
 
 
 _refused_histogram2d = library.refused(np.histogram2d, "weights cannot be compiled", code="WB120")

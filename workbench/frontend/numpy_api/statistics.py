@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..layouts import followed_strides
 from . import contractions, library, reductions, ufuncs
 from .operands import (
     array,
@@ -188,6 +189,9 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         worst = reshape_to(part(ordered, last, n - 1, n), result.shape)
         nan = result.dtype.type(np.nan)
         result = bind("select_n", call(np.isnan, worst), result, nan)
+    if axis is not None and not result.scalar and result.ndim > 1:
+        kept = tuple(s for i, s in enumerate(a.strides) if i not in axes)
+        result._strides = result.buffer.strides = followed_strides([kept], result.aval)
     if keepdims is not NOVALUE and keepdims:
         result = keep_dims(result, shape, axes)
     return finish(result, out, "median")
