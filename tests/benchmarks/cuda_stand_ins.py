@@ -46,7 +46,7 @@ def _parts(value: Any, none_is_leaf: bool) -> tuple[Any, tuple, Sequence[Any]] |
     if value is None and not none_is_leaf:
         return type(None), (), ()
     if type(value) in (tuple, list) or isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value), (), value
+        return type(value), (), list(value)
     if type(value) is dict:
         try:
             keys = tuple(sorted(value))

@@ -14,9 +14,9 @@ import numpy as np
 from ..codegen.kernel import Kernel
 from ..config import config
 from ..fusion import Plan, form_plan, step_eqns
-from ..fusion.cost import MAX_DEVICE_KERNEL_EQNS
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
+from ..transforms.split_short_axes import split_short_axes
 from .background import checkpoint
 from .dump import dump_compilation, dump_pass
 from .executable import Executable, build, plan_kernels
@@ -153,9 +153,15 @@ def compile_traced(
         from .cuda.executable import DeviceExecutable, device_kernels
         from .cuda.kernels import is_written
         from .cuda.memory import memory_of
+        from .cuda.plans import device_plan
 
         memory = memory_of(device)
-        plan = clock.time("form clusters", lambda: form_plan(jaxpr, in_place=False, most_eqns=MAX_DEVICE_KERNEL_EQNS))
+        split = clock.time("write out short axes", lambda: split_short_axes(jaxpr))
+        split_ms = phases[-1][1]
+        plan, is_split = clock.time("form clusters", lambda: device_plan(jaxpr, split))
+        if split is not None and is_split:
+            jaxpr = split
+            stages.append(("write out short axes", jaxpr, split_ms))
         kernels = clock.time("write kernels", lambda: device_kernels(plan, device))
         known = {name: is_written(kernel) for name, kernel in kernels.items()}
         names = getattr(traced, "input_names", ())
