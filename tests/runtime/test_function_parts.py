@@ -137,6 +137,20 @@ def test_the_faster_way_is_kept():
     assert parts.pays is False
 
 
+def test_numpy_has_another_turn_where_its_first_decides():
+    parts = parts_of(mixed, np.zeros(10))
+    x = np.arange(10.0)
+    parts(x.copy())
+    parts.parts_ms = [100.0] * (WARM_UP_CALLS + TRIED_CALLS)
+    for first, wants in ((90.0, False), (120.0, True), (1000.0, False)):
+        parts.numpy_ms = [first]
+        assert parts.wants_numpy is wants and parts.pays is (None if wants else first == 1000.0)
+    parts.numpy_ms = [120.0]
+    np.testing.assert_array_equal(parts(x.copy())[0], mixed(x.copy())[0])
+    assert len(parts.numpy_ms) == 2 and len(parts.parts_ms) == WARM_UP_CALLS + TRIED_CALLS
+    assert not parts.wants_numpy and parts.pays is not None
+
+
 def test_several_threads_have_namespaces_of_their_own():
     parts = parts_of(mixed, np.zeros(10))
     inputs = [np.random.default_rng(seed).normal(size=500) for seed in range(8)]

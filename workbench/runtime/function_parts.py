@@ -1,8 +1,8 @@
 """Functions that cannot be compiled whole run in parts, where that is faster than NumPy.
 
 The statements of the body run as those of a cell do (`parts`), in a namespace made of the function's globals, closure
-and arguments. The first call runs in NumPy, and tells whether there is anything to gain; some calls later the faster
-way is known, and stays.
+and arguments. The first call runs in NumPy, and tells whether there is anything to gain; some calls later NumPy has
+another turn, since its first one was colder than those of the parts, and then the faster way is known, and stays.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .parts import Part, PartedRun, Statement, statements_of
 WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between parts
 WARM_UP_CALLS = 2  # the first ones compile
 TRIED_CALLS = 3
+CLEARLY = 2.5  # times faster than NumPy's first call: no other one is needed
 
 RESULT = "the result"  # no name that a user could have
 
@@ -83,14 +84,25 @@ class FunctionParts:
         """Whether running in parts is faster than NumPy; None: not known yet."""
         if self.numpy_ms and min(self.numpy_ms) < WORTH_MS:
             return False
-        tried = self.parts_ms[WARM_UP_CALLS:]
-        if len(tried) < TRIED_CALLS:
+        if len(self.tried_ms) < TRIED_CALLS or self.wants_numpy:
             return None
-        return float(np.median(tried)) < min(self.numpy_ms, default=float("inf"))
+        return float(np.median(self.tried_ms)) < min(self.numpy_ms, default=float("inf"))
+
+    @property
+    def tried_ms(self) -> list[float]:
+        """What warm calls in parts took."""
+        return self.parts_ms[WARM_UP_CALLS:]
+
+    @property
+    def wants_numpy(self) -> bool:
+        """Whether the next call should run in NumPy, to be timed."""
+        if len(self.numpy_ms) == 1 and len(self.tried_ms) >= TRIED_CALLS:
+            return self.numpy_ms[0] / CLEARLY < float(np.median(self.tried_ms)) < self.numpy_ms[0]
+        return not self.numpy_ms
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         pays = self.pays
-        if pays is False or not self.numpy_ms:
+        if pays is False or self.wants_numpy:
             begin = time.perf_counter()
             with running_in_numpy():
                 result = self.fn(*args, **kwargs)
