@@ -85,6 +85,26 @@ def test_an_error_leaves_what_numpy_leaves():
     assert own.traceback[-1].lineno == pythons.traceback[-1].lineno
 
 
+OTHER = 1.0
+
+
+def reads_an_unset_local(x):
+    if x.sum() < 0:
+        OTHER = 2.0  # noqa: N806 (hides the global of this name)
+    kept = x[x > 0]
+    return kept + OTHER
+
+
+def test_an_unset_local_is_no_global():
+    parts = parts_of(reads_an_unset_local, np.arange(5.0))
+    with pytest.raises(UnboundLocalError) as own:
+        parts.run((np.arange(5.0),), {}, timed=False)
+    with pytest.raises(UnboundLocalError) as pythons:
+        reads_an_unset_local(np.arange(5.0))
+    assert str(own.value) == str(pythons.value)
+    assert parts.run((-np.arange(5.0),), {}, timed=False)[0].shape == (0,)
+
+
 def early(x):
     if len(np.unique(x)) > 3:
         return x

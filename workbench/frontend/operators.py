@@ -58,6 +58,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             if ufunc in _EQUALITY and isinstance(other, str | None) and not self.scalar:  # no element is that
                 return apply_ufunc(_EQUALITY[ufunc], "__call__", (self != self, np.zeros(self.shape, bool)), {})
             return NotImplemented
+        if ufunc is np.power and type(other) is int and other == 2 and self.dtype == bool and not self.scalar:
+            other = np.int8(2)  # the operator squares, which gives int8, where `np.power` gives int64
         result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
         if may_raise and self.aval.weak_type and _is_weak(other):
             like_python(ufunc, (self, other), result)

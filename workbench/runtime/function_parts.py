@@ -123,13 +123,20 @@ class FunctionParts:
             namespace = self._spare.pop() if self._spare else {}
         try:
             function: Any = self.fn  # a field, not a method
-            namespace.update(function.__globals__)
+            locals_ = frozenset((*function.__code__.co_varnames, *function.__code__.co_cellvars))
+            namespace.update((k, v) for k, v in function.__globals__.items() if k not in locals_)
             namespace.update(_closure(function))
             namespace.update(bound.arguments)
             run = PartedRun(
                 self.statements, self.source, namespace, options=_Options(), timed=timed, refused=self.refused
             )
-            run.run(self.reason)
+            try:
+                run.run(self.reason)
+            except NameError as error:
+                if type(error) is not NameError or error.name not in locals_:
+                    raise
+                message = f"cannot access local variable '{error.name}' where it is not associated with a value"
+                raise UnboundLocalError(message).with_traceback(error.__traceback__) from None
             return namespace.get(RESULT), run.parts
         finally:
             namespace.clear()

@@ -30,8 +30,9 @@ def emit_slow_path(builder, name, symbol, n_passed, is_slow, args):
         kind = ir.VectorType(scalar, width) if width else scalar
         function = ir.Function(module, ir.FunctionType(kind, [kind] * len(args)), symbol)
         function.linkage = "linkonce_odr"  # several modules of one kernel may have it, and its name must stay
-        # llvmlite knows neither of the last two by name.
-        for attribute in ("noinline", "nounwind", "willreturn", "memory(none)"):
+        # llvmlite knows none of the last three by name. What may be computed early leaves the branches of a loop: those
+        # that hold several calls keep LLVM's vectoriser busy for minutes.
+        for attribute in ("noinline", "nounwind", "willreturn", "speculatable", "memory(none)"):
             set.add(function.attributes, attribute)
         body = ir.IRBuilder(function.append_basic_block("entry"))
         fabs = declare(f"llvm.fabs.v{width}{suffix}" if width else f"llvm.fabs.{suffix}", kind, [kind])

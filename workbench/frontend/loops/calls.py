@@ -102,10 +102,11 @@ class Calls(Routines):
             base = self.value(node.func.value)
             if not isinstance(base.type, Static):
                 return self._method(base, node.func.attr, node)
-            if isinstance(base.type.value, np.ufunc) and node.func.attr == "outer" and len(node.args) == 2:
+            is_ufunc = isinstance(base.type.value, np.ufunc) and not node.keywords
+            if is_ufunc and node.func.attr == "outer" and len(node.args) == 2:
                 ufunc = base.type.value
                 return self._outer_of(lambda v: self._ufunc(ufunc, v), *(self.value(a) for a in node.args))
-            if isinstance(base.type.value, np.ufunc) and node.func.attr == "accumulate" and len(node.args) == 1:
+            if is_ufunc and node.func.attr == "accumulate" and len(node.args) == 1:
                 ufunc = base.type.value
                 return self.accumulated(lambda v: self._ufunc(ufunc, v), self.value(node.args[0]))
         function = self.static(node.func)
@@ -328,7 +329,9 @@ class Calls(Routines):
             return self._call_nonzero(test)
         if any(isinstance(v.type, Array) for v in (test, then, other)):
             return self.elementwise([test, then, other], lambda v: self._where(v, "chosen({1}, {0}, {2})"))
-        return self._where((test, then, other), "({0} if {1} else {2})")
+        found = self._where((test, then, other), "({0} if {1} else {2})")
+        assert isinstance(found.type, Number)
+        return replace(found, type=replace(found.type, mixed=True))  # NumPy's is an array without axes
 
     @staticmethod
     def _where(values: Sequence[Value], form: str) -> Value:

@@ -251,7 +251,7 @@ class Routines(Rearranging):
 
     def _call_ravel(self, a: Value) -> Value:
         kind = a.type
-        if not isinstance(kind, Array) or kind.ndim != 1:
+        if not isinstance(kind, Array) or kind.ndim != 1 or a.lazy is None:  # in memory, its steps tell view from copy
             raise UntranslatableError("ravel()")
         return a
 

@@ -27,6 +27,7 @@ from ..outputs import unlift_static
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import write
 from .expressions import local
+from .sharing import sharing_names
 from .statements import Translator
 from .types import (
     BOOL,
@@ -62,6 +63,7 @@ class Translated:
     prefer: bool
     only_elements: bool  # it computes with single numbers alone
     nested: bool  # it holds loops of its own
+    sharing: list[frozenset[str]]  # variables that may be one array
 
 
 def translate(
@@ -90,6 +92,7 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     for target, result in zip(found.written, outs, strict=False):
         write(target, result)
     position = len(found.written)
+    arrays: dict[str, Tracer] = {}
     codes = iter(outs[len(outs) - len(found.program.places) :])
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
@@ -99,8 +102,14 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
                 # It may be one of the arrays outside: which one is only known when the loop has run.
                 given = [lift(x) if known in kind.origins else None for known, x in found.given.items()]
                 value = one_of(value, next(codes), [None, *given])
+            elif isinstance(kind, Array):
+                arrays[name] = value
         variables.set(name, value)
         position += n
+    for group in found.sharing:
+        same = [x for name, x in arrays.items() if name in group]
+        for x in same if len(same) > 1 else ():
+            x.buffer.ambiguous = True  # a write to one may be a write to the other
 
 
 class _ReturnsToBreaks(ast.NodeTransformer):
@@ -255,7 +264,8 @@ class _Builder:
         prefer = facts.partial or small or by_elements or self.shrinks
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
         values = {name: value for name, (value, _) in self.parameters.items()}
-        return Translated(program, inputs, written, outputs, values, prefer, not facts.arrays, nested)
+        sharing = sharing_names(self.node)
+        return Translated(program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing)
 
     def _changes_dtype(self, name: str) -> bool:
         """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""

@@ -1,0 +1,108 @@
+"""Programs that random search has found wrong results of, cut down. (Not in a test file, whose asserts pytest rewrites.)
+
+Each takes a vector and a matrix, and may write into both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def one_array_under_two_names_after_a_loop(a, b):
+    n = 0
+    while n < 5 and a is not None:
+        n += 1
+        a /= a[0]
+        t = u = b.astype(float)
+    u -= np.count_nonzero(a)
+    return t
+
+
+def a_view_of_what_a_loop_made(a, b):
+    for _ in range(6):
+        a[0] += 1
+        t = b * a[0]
+        u = t[::-1]
+    u -= 1
+    return t
+
+
+def a_helper_that_returns_its_argument(a, b):
+    def same(x):
+        return x
+
+    for _ in range(6):
+        a[0] += 1
+        t = b + a[0]
+        u = same(t)
+    u[1] = 77
+    return t
+
+
+def an_array_taken_out_of_a_list(a, b):
+    for i in range(6):
+        a[0] += 1
+        q = [b + i]
+        t, u = q[0], q[0]
+    u[1] = 77
+    return t
+
+
+def accumulates_into_an_argument(a, b):
+    t = np.add(a, a)
+    a = t
+    for _ in range(6):
+        a[0], a[-1] = a[-1], a[0]
+        np.add.accumulate(t, out=t)
+    return t
+
+
+def accumulates_as_another_type(a, b):
+    for _ in range(6):
+        b[0] += 1
+        t = np.add.accumulate(a, dtype=np.float32)
+        u = np.subtract.outer(a, a, dtype=np.float32)
+    return t, u
+
+
+def a_copy_by_ravel(a, b):
+    for _ in range(8):
+        t = a.ravel()
+        for k in range(3):
+            t[k] += 1
+    return t
+
+
+def the_square_of_a_mask(a, b):
+    return (b > 2) ** 2, (a > 2) ** 3, np.power(a > 2, 2), (a[0] > 2) ** 2
+
+
+def squares_masks_in_a_loop(a, b):
+    for i in range(len(a)):
+        t = (a > i) ** 2
+    return t
+
+
+def chooses_a_number(a, b):
+    for _ in range(len(a)):
+        t = np.where(b.sum() > 1, a[-1], 3)
+    return t
+
+
+def catches_what_tracing_raises(a, b):
+    try:
+        t = [a.sum(), float(a.max())]
+    except (TypeError, ZeroDivisionError):
+        pass
+    return t
+
+
+def catches_it_with_another_result(a, b):
+    try:
+        t = int(a.max())
+    except TypeError:
+        t = -1
+    return t
+
+
+PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]
