@@ -25,7 +25,7 @@ class Settings:
     pool_mb: how much freed memory waits for the next large array, in MiB (-1: a sixteenth of the machine's);
     tiers: the first calls run in NumPy, while a thread compiles; off, the first call waits for its kernels, so that
     every call after it takes the same time and gives the same bits;
-    numpy_trials: programs with loops or library routines may run in NumPy for a call or two, to see which is faster;
+    numpy_trials: programs with loops or library routines may run in NumPy for a few calls, to see which is faster;
     device: where programs run ("": the GPU for functions with `auto_device`, if there is one, else the CPU);
     lazy_results: what a GPU computes from the host's arrays stays there until it is first looked at, and is handed on
     to the next program without a transfer; off, results are ndarrays at once.
