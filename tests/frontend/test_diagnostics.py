@@ -64,12 +64,8 @@ def test_cells_are_called_by_their_label():
 @pytest.mark.parametrize(
     ("use", "error", "code"),
     [
-        (lambda x: int(x.sum()), TracerIntegerConversionError, "WB102"),
         (lambda x: list(range(x.sum().astype(int))), TracerIntegerConversionError, "WB102"),
         (lambda x: [1, 2][x.argmax()], TracerIntegerConversionError, "WB102"),
-        (lambda x: round(x.sum()), TracerIntegerConversionError, "WB102"),
-        (lambda x: float(x.sum()), TracerArrayConversionError, "WB103"),
-        (lambda x: complex(x.sum()), TracerArrayConversionError, "WB103"),
         (lambda x: f"{x.sum():.3f}", TracerArrayConversionError, "WB103"),
         (lambda x: f"{x}", TracerArrayConversionError, "WB103"),
         (lambda x: [str(v) for v in x], TracerArrayConversionError, "WB103"),
@@ -88,6 +84,21 @@ def test_python_asking_for_a_value(use, error, code):
     assert caught.value.code == code
     assert caught.value.fixes
     assert f"{error.__name__} {code} at test_diagnostics.py:" in str(caught.value).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "code"),
+    [
+        (lambda x: int(x.sum()), TracerIntegerConversionError, "WB102"),
+        (lambda x: round(x.sum()), TracerIntegerConversionError, "WB102"),
+        (lambda x: float(x.sum()), TracerArrayConversionError, "WB103"),
+        (lambda x: complex(x.sum()), TracerArrayConversionError, "WB103"),
+    ],
+)
+def test_strict_mode_makes_no_numbers_of_python(use, error, code):
+    with pytest.raises(error) as caught:
+        trace(use, (X,), {}, strict=True)
+    assert caught.value.code == code and caught.value.fixes
 
 
 def test_text_of_what_is_known_is_numpys():

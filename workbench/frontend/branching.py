@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import REGISTRY
+from .builtin_calls import folded, number
 from .captures import HiddenNameError, Overlay
 from .checks import end_unless
 from .diagnostics import bool_value
@@ -144,7 +145,9 @@ class Watched:
                     pending.append((name, _content(cell)))
             elif isinstance(value, MethodType):
                 pending.append((name, value.__self__))
-            elif isinstance(value, np.ndarray):
+            elif issubclass(
+                kind, np.ndarray
+            ):  # by the type itself: what stands for elements behind a mask says it is one
                 self.contents.append((name, value, value.copy()))
             elif hasattr(kind, "__next__") and not isinstance(value, type):
                 raise refuse("uses", name, "an iterator, which a traced branch or loop would advance only once")
@@ -478,9 +481,10 @@ def _traced_while(
 def for_(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
     reads: tuple[str, ...], source: str, scope: FunctionType, stop: str | None, target: str = "",
+    appended: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
     """`for item in iterable: body(item)`, until the variable `stop` is true. iterable: or a function that gives it;
-    anew: the variables that every iteration sets before it reads them."""
+    anew: the variables that every iteration sets before it reads them; appended: lists that it only appends to."""
     variables = Variables(body, scope)
     trace = current_trace()
     if type(iterable) is FunctionType:
@@ -507,7 +511,7 @@ def for_(
         assert trace is not None
         n_before, state = len(trace.eqns), variables.assigned(names)
         try:
-            _traced_for(iterable, body, names, live, anew, reads, variables, stop, target)
+            _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
         except TracingError:
             if len(trace.eqns) != n_before:
                 raise
@@ -515,7 +519,7 @@ def for_(
             variables.restore(state)
             emit_loop(step, variables, "for")
         return
-    _traced_for(iterable, body, names, live, anew, reads, variables, stop, target)
+    _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
 
 
 def _length(iterable: Any) -> float:
@@ -528,7 +532,7 @@ def _length(iterable: Any) -> float:
 
 def _traced_for(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
-    reads: tuple[str, ...], variables: Variables, stop: str | None, target: str,
+    reads: tuple[str, ...], variables: Variables, stop: str | None, target: str, appended: tuple[str, ...],
 ) -> None:  # fmt: skip
     if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
         given, run = iterable, body
@@ -546,7 +550,8 @@ def _traced_for(
         # which it takes stays a view.
         last = frozenset(anew).intersection(live) if stop is None else frozenset()
         n = len(rows) - 1 if last else len(rows)
-        stage = _stage(variables, body, names, [name for name in live if name not in last], reads, stop, target)
+        carried = [name for name in live if name not in last]
+        stage = _stage(variables, body, names, carried, reads, stop, target, appended)
         with variables.hidden(last):
             done = stage.run_or_unroll(rows[:n], MAX_UNROLLED_EQNS, MAX_UNROLL_IF_MUST)
         iterable = rows = rows[n if done is None else done :]
@@ -568,14 +573,25 @@ def _traced_for(
 
 def _stage(
     variables: Variables, body: FunctionType, names: Sequence[str], live: Sequence[str], reads: Sequence[str],
-    stop: str | None = None, target: str = "",
+    stop: str | None = None, target: str = "", appended: Sequence[str] = (),
 ) -> Stage:  # fmt: skip
     carried = [name for name in names if name in live or name == stop]
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
-    return Stage(variables, body, names, carried, lambda: Watched(variables.roots(reads)), cells, stop, target)
+    lists = _lists(variables, reads, appended) if stop is None else {}
+    return Stage(variables, body, names, carried, lambda: Watched(variables.roots(reads)), cells, stop, target, lists)
+
+
+def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) -> dict[str, list]:
+    """The lists of these names, which the body can reach by no other."""
+    lists = {name: value for name in appended if name in variables.cells and type(value := variables.get(name)) is list}
+    if not lists:
+        return lists
+    others = Watched(variables.roots([name for name in reads if name not in lists])).contents
+    known = [id(value) for _, value, _ in others] + [id(value) for value in lists.values()]
+    return {name: value for name, value in lists.items() if known.count(id(value)) == 1}
 
 
 __all__ = [
-    "and_", "choose", "compare", "extreme", "for_", "holds", "if_", "not_", "or_", "raised", "range_",
-    "reduced", "rows_of", "while_",
+    "and_", "choose", "compare", "extreme", "folded", "for_", "holds", "if_", "not_", "number", "or_", "raised",
+    "range_", "reduced", "rows_of", "while_",
 ]  # fmt: skip

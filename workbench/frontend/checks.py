@@ -84,5 +84,28 @@ def end_unless_finite(operands: Sequence[Any], result: Any) -> None:
     end_unless_later(fine)
 
 
+_INT64_BOUND = 9.2e18  # a little below 2**63, since floats decide
+_SMALL_STEP = 2**31  # a counter takes centuries to overflow in steps like this
+_GROWING = {np.add: np.add, np.subtract: np.subtract, np.multiply: np.multiply, np.power: np.power}
+
+
+def end_unless_int64(ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> None:
+    """Have the call end where an operator of Python's ints, of which NumPy has computed `result`, leaves int64."""
+    if type(result) is not Tracer or not result.aval.weak_type or result.dtype.kind != "i":
+        return
+    result.buffer.grows = True
+    steps = [x for x in operands if type(x) is int]
+    if ufunc in (np.add, np.subtract) and steps and abs(steps[0]) < _SMALL_STEP:
+        return
+    first, second = (x.astype(np.float64) if type(x) is Tracer else float(x) for x in operands)
+    if ufunc in _GROWING:
+        exact = _ufunc(_GROWING[ufunc], first, second)
+    elif ufunc is np.left_shift:
+        exact = _ufunc(np.multiply, first, _ufunc(np.exp2, second))
+    else:
+        return
+    end_unless_later(_ufunc(np.less, _ufunc(np.absolute, exact), _INT64_BOUND))
+
+
 def _ufunc(ufunc: np.ufunc, *operands: Any) -> Any:
     return apply_ufunc(ufunc, "__call__", operands, {})

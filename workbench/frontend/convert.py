@@ -19,6 +19,8 @@ from functools import reduce
 from itertools import count
 from types import CodeType
 
+import numpy as np
+
 from . import branching
 from .jumps import Jumps, NotConvertibleError, located
 from .liveness import Names, bound, captured, live_at_head, live_before, live_before_block, read, walk_scope
@@ -28,6 +30,9 @@ _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, rep
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
 _FUTURE = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _UFUNC_METHODS = ("reduce", "accumulate")
+_FOLDS = frozenset(("sum", "min", "max"))
+_NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
+_SCALAR_TYPES = frozenset(name for name, t in vars(np).items() if isinstance(t, type) and issubclass(t, np.generic))
 _MAX_FILES = 500
 _loop_numbers = count()
 _CO_NESTED = 0x10
@@ -141,8 +146,8 @@ def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[
 def _worth_it(node: ast.AST) -> bool:
     kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
     return any(
-        isinstance(n, ast.Name) and n.id in ("min", "max") or
-        isinstance(n, ast.Attribute) and n.attr in _UFUNC_METHODS or
+        isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES) or
+        isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
         or isinstance(n, ast.Compare) and len(n.ops) > 1
         for n in ast.walk(node)
@@ -285,8 +290,8 @@ class _Function:
                 items = _delayed(items) if _movable([iterable]) else items
                 operands = [items, _name(loop.name), _strings(names), _strings(names & head),
                             _strings(anew), self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
-                if isinstance(target, ast.Name):
-                    operands.append(ast.Constant(target.id))
+                operands.append(ast.Constant(target.id if isinstance(target, ast.Name) else ""))
+                operands.append(_strings(frozenset() if self.is_module else _appended(stmt) - self.seen_elsewhere))
                 return [loop, self._call("for_", operands, iterable, stmt)]
             case ast.With():
                 body = self._block(stmt.body, after)[0]
@@ -394,6 +399,18 @@ def _bare(args: ast.arguments) -> ast.arguments:
     )  # fmt: skip
 
 
+def _appended(loop: ast.For) -> Names:
+    """The names of lists that a loop appends to in its own body, and does nothing else with."""
+    calls = [stmt.value for stmt in loop.body if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call)]
+    found: dict[int, str] = {}
+    for call in calls:
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append") as method, args=[_], keywords=[]):
+                found[id(method.value)] = name
+    others = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in found}
+    return frozenset(found.values()) - others
+
+
 def _is_docstring(stmt: ast.stmt) -> bool:
     return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
 
@@ -460,6 +477,10 @@ class _Expressions(ast.NodeTransformer):
         several = len(node.args) > 1 and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
         if several and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
             return self._made("extreme", [node.func, *node.args], node)
+        alone = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
+        name = _called(node.func) if alone else ""
+        if name in _FOLDS or name in _NUMBERS or name in _SCALAR_TYPES:
+            return self._made("folded" if name in _FOLDS else "number", [node.func, *node.args], node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNC_METHODS and node.args:
             return located(ast.Call(_operation("reduced"), [node.func, *node.args], node.keywords), node)
         return node
@@ -474,6 +495,16 @@ class _Expressions(ast.NodeTransformer):
 
     def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.AST:
         return located(ast.Call(_operation(name), operands, []), node)
+
+
+def _called(function: ast.expr) -> str:
+    """The name of what is called: of a builtin, or of a type of numbers of NumPy's, bare or in its module."""
+    if isinstance(function, ast.Name):
+        return function.id
+    match function:
+        case ast.Attribute(value=ast.Name(), attr=name) if name in _SCALAR_TYPES:
+            return name
+    return ""
 
 
 def _movable(nodes: list[ast.expr]) -> bool:

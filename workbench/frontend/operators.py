@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Aval, Var
-from .checks import RAISING, like_python
+from .checks import RAISING, end_unless_int64, like_python
 from .tracer import Tracer, apply_ufunc
 
 # Made once: a union of types in an `isinstance` is built anew at every call.
@@ -61,6 +61,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         if ufunc is np.power and type(other) is int and other == 2 and self.dtype == bool and not self.scalar:
             other = np.int8(2)  # the operator squares, which gives int8, where `np.power` gives int64
         result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
+        if self.buffer.grows or type(other) is Tracer and other.buffer.grows:
+            end_unless_int64(ufunc, (self, other), result)
         if may_raise and self.aval.weak_type and _is_weak(other):
             like_python(ufunc, (self, other), result)
         return result
@@ -69,6 +71,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         if not is_operand(other):
             return NotImplemented
         result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
+        if self.buffer.grows:
+            end_unless_int64(ufunc, (other, self), result)
         if may_raise and self.aval.weak_type and _is_weak(other):
             like_python(ufunc, (other, self), result)
         return result
@@ -125,10 +129,11 @@ def _rdivmod(self: Tracer, other: Any) -> Any:
 
 
 def _round(self: Tracer, ndigits: int | None = None) -> Any:
-    if ndigits is None and self.scalar:  # Python's round() to an int, which needs the value
+    if self.scalar and (ndigits is None or self.aval.weak_type):  # Python's own, to an int or to decimal digits
         from .diagnostics import scalar_value
 
-        return round(scalar_value(self, "round"))
+        value = scalar_value(self, "round")
+        return round(value) if ndigits is None else round(value.item(), ndigits)
     return self.round(0 if ndigits is None else ndigits)
 
 

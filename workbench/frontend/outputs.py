@@ -171,6 +171,7 @@ def collect_outputs(
     if type(result) is Tracer:  # a lone array needs no tree
         leaves, tree = [result], None
     else:
+        _check_containers(result, lifter, set())
         leaves, tree = optree.tree_flatten(_plain(result), none_is_leaf=True)
     collector = _Collector()
     _check_known(leaves)
@@ -271,6 +272,19 @@ class _Places:
         if key not in self.bases:
             self.bases[key] = self.collector.add(buffer.value)
         return replace(leaf, base_outvar=self.bases[key], views=views)
+
+
+def _check_containers(value: Any, lifter: Lifter, seen: set[int]) -> None:
+    """Lists and dicts are built anew at every call: one that stands in two places, or outside, is left to NumPy."""
+    if not isinstance(value, list | dict | tuple):
+        return
+    if not isinstance(value, tuple):
+        if id(value) in seen or id(value) in lifter.originals:
+            raise unsupported(f"what returns a {type(value).__name__} that is known under another name, too",
+                              fixes=("return a copy of it",))  # fmt: skip
+        seen.add(id(value))
+    for item in value.values() if isinstance(value, dict) else value:
+        _check_containers(item, lifter, seen)
 
 
 def _check_known(leaves: Sequence[Any]) -> None:

@@ -51,7 +51,7 @@ IMPURE_MODULES: dict[str, str] = {
 }  # fmt: skip
 IMPURE_NUMPY = frozenset((
     "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "seterr",
-    "seterrcall", "setbufsize", "set_printoptions", "frombuffer", "from_dlpack",
+    "seterrcall", "setbufsize", "set_printoptions", "from_dlpack",
 ))  # fmt: skip
 # Modules of which every function only computes, so that a call whose result is dropped is harmless.
 PURE_MODULES = frozenset((
@@ -308,8 +308,8 @@ class CreationType(Creation):
 
 
 def wrap_index_object(value: Any) -> Any:
-    """`np.r_`, `np.c_` as traced code sees them; other objects as they are."""
-    return IndexObject(value, _api().take_item) if isinstance(value, _api().Concatenator) else value
+    """`np.r_`, `np.mgrid` and the like as traced code sees them; other objects as they are."""
+    return IndexObject(value, _api().take_item) if isinstance(value, _api().INDEX_OBJECTS) else value
 
 
 class IndexObject(_Lifted):

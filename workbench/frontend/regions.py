@@ -178,7 +178,9 @@ def adopt_buffer(trace: Trace, x: Tracer) -> Tracer:
     node = entry.tracer
     assert node is not None
     for view in reversed(chain):
-        inner = Tracer(node.buffer, view.aval, node, view.op, strides=view._strides, writeable=view.writeable)
+        inner = Tracer(
+            node.buffer, view.aval, node, view.op, scalar=view.scalar, strides=view._strides, writeable=view.writeable
+        )
         inner.origin = view.origin
         node = inner
     return node

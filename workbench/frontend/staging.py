@@ -8,7 +8,7 @@ them (`u, v = v, u`) are in their places again after a few iterations, which the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY
 from .aliases import LoopAliases
 from .diagnostics import build
+from .growing import Growth
 from .merging import (
     NUMBERS,
     UNDEFINED,
@@ -27,6 +28,7 @@ from .merging import (
     is_number,
     is_static,
     promoted,
+    refuse,
     region_of,
     zero_like,
 )
@@ -74,12 +76,14 @@ class Stage:
     """One loop on the way to an equation.
 
     body, names, carried: its function, the variables that it binds, those that live on; watch: gives what must not
-    change; stop: the variable that ends the loop; target: the loop's own variable.
+    change; stop: the variable that ends the loop; target: the loop's own variable; lists: those that the body only
+    appends to.
     """
 
     def __init__(
         self, variables: Any, body: Callable[..., Any], names: Sequence[str], carried: Sequence[str],
         watch: Callable[[], Any], cells: frozenset[int], stop: str | None, target: str,
+        lists: Mapping[str, list] | None = None,
     ):  # fmt: skip
         self.variables = variables
         self.body = body
@@ -90,6 +94,7 @@ class Stage:
         self.cells = cells
         self.stop = stop
         self.target = target
+        self.lists = lists or {}
 
     def attempt(self, run: Callable[[], None]) -> bool:
         """Whether `run` succeeded; otherwise everything is as before."""
@@ -192,6 +197,8 @@ class Stage:
             watched = self.watch()
             keys = list(changed)
             prepared = _Prepared(start, keys, dict(changed))
+            prepared.growth.lists = self.lists
+            prepared.growth.begin(self.variables)
             try:
                 prepared.region = region = region_of(
                     lambda *inputs: self._run_body(prepared, inputs, item is not None, items),  # noqa: B023
@@ -201,6 +208,7 @@ class Stage:
                 watched.undo(self.cells)
                 raise
             finally:
+                prepared.growth.end(self.variables)
                 self.variables.restore(before)
             watched.check(self.cells)
             if region.relies_on_written - forget:
@@ -220,6 +228,8 @@ class Stage:
     def _run_body(self, prepared: _Prepared, inputs: Sequence[Tracer], has_item: bool, items: tuple[int, int]) -> None:
         item, values = (inputs[0], inputs[1:]) if has_item else (None, inputs)
         prepared.inputs = dict(zip(prepared.keys, values, strict=True))
+        for x in values:
+            x.buffer.grows = x.aval.weak_type and x.dtype.kind == "i"
         self._set_state(prepared, prepared.inputs)
         prepared.item = item
         if has_item:
@@ -242,7 +252,7 @@ class Stage:
         region = prepared.region
         for name, (tree, leaves) in prepared.start.items():
             final_tree, final = prepared.final[name]
-            if leaves == [UNDEFINED] and final != [UNDEFINED] and name.startswith("_wb_"):
+            if _is_unbound(leaves) and not _is_unbound(final) and name.startswith("_wb_"):
                 # The value to return, which is not read before it is set.
                 blank = [zero_like(leaf) for leaf in final]
                 prepared.start[name] = (final_tree, blank)
@@ -337,6 +347,10 @@ class Stage:
         if self.keeps_target and (prepared.target is not prepared.item or type(rows) is not range or not len(rows)):
             raise self._unstable(self.target, [None], [prepared.target])
         results = self._results(prepared)
+        growth = prepared.growth
+        stacked = growth.rows(region)
+        finals = [region.leaf(prepared.final[name][1][k]) for name, k in prepared.keys]
+        shared = growth.shared(region, list(prepared.inputs.values()), finals)
         step = rows.step
         item = region.inputs[0]
         may_be_empty = type(rows) is not range
@@ -346,8 +360,11 @@ class Stage:
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]
         if type(rows) is range and (self.stop is None or not self._stops(prepared)):
-            outs, _ = emit_scan(region, [following, *results], [], init, [], length=len(rows), op="for")
+            outs, stacks = emit_scan(region, [following, *results], stacked, init, [], length=len(rows), op="for")
+        elif growth.added:
+            raise refuse("appends to", next(iter(growth.added)), "in a loop of which the numbers decide how long it is")
         else:
+            stacks = ()
             end = rows.stop
             keys = prepared.keys
 
@@ -361,6 +378,13 @@ class Stage:
             condition = region_of(test, init)
             outs = emit_while(condition, region, condition.result, [following, *results], init, op="for")
         self._finish(prepared, outs[1:], aliases, may_be_empty=may_be_empty)
+        if stacks and type(rows) is range:
+            growth.fill(stacks, shared, len(rows))
+            for out, mine in zip(outs[1:], finals, strict=False):
+                out.buffer.ambiguous = out.buffer.ambiguous or any(shared) and not mine.scalar
+            for key in prepared.keys:
+                before = prepared.first[key]
+                before.buffer.ambiguous = before.buffer.ambiguous or any(shared) and not before.scalar
         if self.keeps_target and type(rows) is range:  # the loop's variable after the loop
             self.variables.set(self.target, outs[0] - step if self._stops(prepared) else rows[-1])  # type: ignore[operator]
 
@@ -461,6 +485,7 @@ class _Prepared:
         self.item: Tracer | None = None
         self.target: Any = None
         self.region: Any = None
+        self.growth = Growth({})
 
 
 def _order(prepared: _Prepared) -> int:
@@ -488,6 +513,10 @@ def _order(prepared: _Prepared) -> int:
 def _flat(value: Any) -> tuple[Any, list[Any]]:
     leaves, tree = optree.tree_flatten(value, none_is_leaf=True)
     return tree, leaves
+
+
+def _is_unbound(leaves: list[Any]) -> bool:
+    return len(leaves) == 1 and leaves[0] is UNDEFINED
 
 
 def _item(start: Any) -> Tracer:

@@ -27,14 +27,14 @@ class Buffer:
     """Memory that traced arrays share: `value` is its content now, `version` counts the writes.
 
     mixed: for a number that is Python's on one path through the program and NumPy's on another, so that it promotes in
-    two ways, Python's types; aval, strides: of the whole buffer (strides in bytes; None: C-contiguous); writeable:
-    whether NumPy would let it be written; var_in: the program's input that this memory is, if it came from outside;
-    given: the array it was then.
+    two ways, Python's types; grows: for an int of Python's that may grow beyond int64; aval, strides: of the whole
+    buffer (strides in bytes; None: C-contiguous); writeable: whether NumPy would let it be written; var_in: the
+    program's input that this memory is, if it came from outside; given: the array it was then.
     """
 
     __slots__ = (
-        "aliases", "ambiguous", "aval", "given", "mixed", "strides", "trace", "value", "var_in", "version", "whole",
-        "writeable",
+        "aliases", "ambiguous", "aval", "given", "grows", "mixed", "strides", "trace", "value", "var_in", "version",
+        "whole", "writeable",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
@@ -44,6 +44,7 @@ class Buffer:
         self.strides = strides
         self.writeable = writeable
         self.mixed: tuple[type, ...] = ()
+        self.grows = False
         self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
         self.aliases: Aliases | None = None  # what such a one may be
         self.version = 0
@@ -385,6 +386,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
 _SCALARS = (float, int, complex, bool, np.generic)  # made once: a union of types is built anew at every `isinstance`
 
 
+_PYTHONS_BOOL = Aval((), np.dtype(bool), weak_type=True)  # a result that may be one is a bool, no np.bool
+
+
 def type_name(x: Tracer) -> str:
     kind = x.__class__
     return kind.__name__ if kind in (float, int, complex, bool) else f"numpy.{kind.__name__}"
@@ -444,7 +448,8 @@ def lift(value: Any) -> Tracer:
             from .diagnostics import unsupported_dtype
 
             raise unsupported_dtype(value.dtype)
-        return from_atom(trace, Literal(value, aval_of(value)))
+        aval = _PYTHONS_BOOL if value is True or value is False else aval_of(value)
+        return from_atom(trace, Literal(value, aval))
     if isinstance(value, np.ndarray):
         if not supported_dtype(value.dtype):
             from .diagnostics import unsupported_dtype
@@ -486,15 +491,16 @@ def from_outside(trace: Trace, value: Any, name: str, read: Callable[[], Any]) -
 
 def input_tracer(trace: Trace, var: Var, value: Any) -> Tracer:
     """The tracer of an input: `value` is the array, scalar or aval it was traced with."""
-    strides, writeable, mixed = None, True, ()
+    strides, writeable, mixed, grows = None, True, (), False
     if type(value) is Tracer:
         strides, writeable, scalar, mixed = value._strides, value.writeable, value.scalar, value.buffer.mixed
+        grows = value.buffer.grows
     elif isinstance(value, np.ndarray):
         strides, writeable, scalar = layout_of(value), value.flags.writeable, False
     else:
         scalar = not isinstance(value, Aval)
     buffer = Buffer(trace, var, strides, writeable)
-    buffer.var_in, buffer.given, buffer.mixed = var, value, mixed
+    buffer.var_in, buffer.given, buffer.mixed, buffer.grows = var, value, mixed, grows
     buffer.whole = tracer = Tracer(buffer, var.aval, scalar=scalar, strides=strides, writeable=writeable)
     return tracer
 

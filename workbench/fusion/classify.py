@@ -18,6 +18,9 @@ from .scopes import compiles
 VIEWS = frozenset({"reshape", "transpose", "squeeze", "slice", "rev"})
 # A lazy chain is evaluated again by each reader, so that choices between operands must not nest without bound.
 MAX_LAZY_DEPTH = 6
+# Operands of one `concatenate` up to which a kernel chooses among them. Its text, and the time to compile it, grow with
+# their number; NumPy copies them one after another.
+MAX_JOINED = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
             classes.numpy[eqn] = Uncompiled("WB330", "jit_scope(compile_ops=False) asked for it")
         elif isinstance(lowering, Control):
             classes.control.add(eqn)
-        elif isinstance(lowering, LibraryCall) or _is_numpys(eqn):
+        elif isinstance(lowering, LibraryCall) or _is_numpys(eqn) or len(eqn.invars) > MAX_JOINED and is_index_map(eqn):
             classes.library.add(eqn)
         elif eqn.primitive.name == "reshape" and index_map_accesses(eqn)[0].axis_map is None:
             # In memory order this is a view; element by element it would be two divisions.

@@ -199,7 +199,7 @@ class CompiledFunction:
         except (LoopAbortedError, CheckFailedError) as error:
             logger.info("%s runs in NumPy this time: %s", self.name, error)
             failure: Exception | None = None
-        except (WorkbenchError, MemoryError, RecursionError) as error:
+        except (WorkbenchError, MemoryError) as error:
             if self.is_strict or has_written(error) or not isinstance(error, BackendError):
                 raise
             failure = error

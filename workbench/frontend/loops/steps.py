@@ -469,7 +469,7 @@ def _type_of(name: str, value: Any) -> Type:
 def _avals(kind: Type) -> list[Aval]:
     match kind:
         case Number():
-            return [Aval((), kind.dtype, kind.weak and kind.dtype != BOOL)]
+            return [Aval((), kind.dtype, kind.weak)]
         case Array(shape=shape):
             return [Aval(tuple(n or 0 for n in shape), kind.dtype)]
         case Items(items=items) if all(isinstance(t, Number) for t in items):

@@ -13,14 +13,14 @@ import numpy as np
 
 from . import indexing
 from .broadcasting import broadcast, promote
-from .concatenators import Concatenator, take_item
+from .concatenators import INDEX_OBJECTS, take_item
 from .creation import CREATION
 from .dispatch import GUFUNCS, apply_ufunc
 from .functions import FUNCTIONS
 from .methods import METHODS, PROPERTIES
 
 __all__ = [
-    "CREATION", "FUNCTIONS", "METHODS", "PROPERTIES", "UFUNCS", "Concatenator", "broadcast", "indexing", "promote",
+    "CREATION", "FUNCTIONS", "INDEX_OBJECTS", "METHODS", "PROPERTIES", "UFUNCS", "broadcast", "indexing", "promote",
     "take_item",
 ]  # fmt: skip
 

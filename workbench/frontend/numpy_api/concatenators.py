@@ -1,4 +1,5 @@
-"""`np.r_` and `np.c_`: arrays, slices and numbers in brackets, joined along an axis (numpy.lib.index_tricks)."""
+"""Objects with brackets (numpy.lib.index_tricks): `np.r_` and `np.c_`, which join arrays, slices and numbers along an
+axis, and `np.mgrid` and `np.ogrid`, which make grids of slices."""
 
 from __future__ import annotations
 
@@ -6,16 +7,42 @@ from typing import Any
 
 import numpy as np
 
-from .creation import arange, linspace
+from .creation import arange, constant, linspace
 from .joining import concatenate
-from .operands import array, cast, is_python_scalar, is_tracer, reshape_to, unsupported
+from .operands import array, bind, broadcast_operand, cast, is_python_scalar, is_tracer, reshape_to, unsupported
 from .promotion import result_type
 
 Concatenator = type(np.r_).__mro__[1]
+Grid = type(np.mgrid).__mro__[1]
+INDEX_OBJECTS = (Concatenator, Grid)
 
 
-def take_item(concatenator: Any, key: Any) -> Any:
-    """`concatenator[key]`. A text in front says along which axis, and to which rank to bring what has fewer axes."""
+def take_item(index_object: Any, key: Any) -> Any:
+    """`index_object[key]`, of NumPy's objects with brackets."""
+    return _grid(index_object, key) if isinstance(index_object, Grid) else _joined(index_object, key)
+
+
+def _grid(grid: Any, key: Any) -> Any:
+    """`np.mgrid[key]` or `np.ogrid[key]`: NumPy makes the vectors, the program makes grids of them."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(is_tracer(x) for part in parts for x in (part.start, part.stop, part.step)):
+        raise unsupported("a grid whose size depends on traced values")
+    if not isinstance(key, tuple) or not key:
+        return constant(grid[key])
+    thin = np.ogrid[key]
+    if grid.sparse:
+        return tuple(constant(x) for x in thin)
+    shape = tuple(x.shape[k] for k, x in enumerate(thin))
+    bounds = [(part.start or 0, part.stop, 1 if part.step is None else part.step) for part in key]
+    dtype = np.result_type(0, *[abs(x) if isinstance(x, complex | np.complexfloating) else x
+                                for three in bounds for x in three])  # fmt: skip
+    grids = [broadcast_operand(constant(x.astype(dtype)), shape) for x in thin]
+    grids = [reshape_to(x, (1, *shape)) for x in grids]
+    return bind("concatenate", *grids, dimension=0) if len(grids) > 1 else grids[0]
+
+
+def _joined(concatenator: Any, key: Any) -> Any:
+    """`np.r_[key]`. A text in front says along which axis, and to which rank to bring what has fewer axes."""
     parts = key if isinstance(key, tuple) else (key,)
     axis, rank, place = concatenator.axis, concatenator.ndmin, concatenator.trans1d
     if parts and isinstance(parts[0], str):

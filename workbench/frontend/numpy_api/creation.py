@@ -184,6 +184,15 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
     return copied(x, order or "K") if copy and x is a else x
 
 
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Any:
+    """The bytes of a `bytes` object, which are known while tracing, as numbers."""
+    if type(buffer) is not bytes:
+        raise unsupported(f"np.frombuffer of a {type(buffer).__name__}: only bytes stay as they are")
+    x = constant(np.frombuffer(buffer, as_dtype(dtype), count, offset))
+    x.writeable = x.buffer.writeable = False
+    return x
+
+
 def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
                like: Any = None) -> Any:  # fmt: skip
     return asarray(a, dtype, order, copy=copy)
@@ -473,7 +482,8 @@ CREATION: dict[Callable[..., Any], Callable[..., Any]] = {
     np.ndarray: ndarray, np.zeros: zeros, np.ones: ones, np.empty: empty, np.full: full, np.zeros_like: zeros_like,
     np.ones_like: ones_like, np.empty_like: empty_like, np.full_like: full_like, np.array: array,
     np.asarray: asarray, np.asanyarray: asanyarray, np.ascontiguousarray: ascontiguousarray,
-    np.asfortranarray: asfortranarray, np.require: require, np.asarray_chkfinite: asarray_chkfinite, np.copy: copy,
+    np.asfortranarray: asfortranarray, np.require: require, np.frombuffer: frombuffer,
+    np.asarray_chkfinite: asarray_chkfinite, np.copy: copy,
     np.arange: arange, np.linspace: linspace, np.logspace: logspace, np.geomspace: geomspace, np.eye: eye,
     np.identity: identity, np.tri: movement.tri, np.vander: vander, np.fromfunction: fromfunction,
     np.indices: indices, np.meshgrid: meshgrid, np.ix_: ix_, np.astype: astype,

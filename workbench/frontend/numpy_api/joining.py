@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import tracer as core
 from .. import views
+from ..growing import rows_together
 from . import ufuncs
 from .broadcasting import spell
 from .contractions import transpose_to
@@ -30,8 +31,6 @@ from .operands import (
     with_axis,
 )
 from .promotion import INT64, as_dtype, check_cast, result_type
-
-MOST_PIECES = 16  # of one `concatenate` in the program
 
 # ---- joining ----
 
@@ -65,9 +64,6 @@ def concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = Non
     for x in parts:
         check_cast(x.dtype, dtype, casting, "array data")
     parts = [cast(x, dtype) for x in parts]
-    while len(parts) > MOST_PIECES:  # a few at a time: an element of the result is looked for among the pieces
-        groups = [parts[k : k + MOST_PIECES] for k in range(0, len(parts), MOST_PIECES)]
-        parts = [bind("concatenate", *group, dimension=axis) if len(group) > 1 else group[0] for group in groups]
     result = bind("concatenate", *parts, dimension=axis) if len(parts) > 1 else bind("copy", parts[0])
     if target is None:
         return result
@@ -77,7 +73,11 @@ def concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = Non
 
 
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    parts = [array(x) for x in (arrays if not is_tracer(arrays) else list(arrays))]
+    given = arrays if isinstance(arrays, list | tuple) else list(arrays)
+    together = rows_together(given) if axis == 0 and out is None and dtype is None else None
+    if together is not None:
+        return together
+    parts = [array(x) for x in given]
     if not parts:
         raise ValueError("need at least one array to stack")
     if len({x.shape for x in parts}) != 1:

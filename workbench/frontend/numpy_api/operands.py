@@ -20,6 +20,7 @@ from ...ir.primitive import REGISTRY
 from .. import diagnostics
 from .. import tracer as core
 from ..checks import end_unless
+from ..growing import rows_together
 from ..layouts import followed_strides
 from .promotion import (
     assigned_scalar,
@@ -108,6 +109,9 @@ def lifted_target(x: np.ndarray) -> Any:
 
 def _stack_nested(items: Sequence[Any], dtype: np.dtype | None = None) -> Any:
     """A list of arrays, scalars and lists, stacked as `np.array` stacks it."""
+    together = rows_together(items)
+    if together is not None and dtype in (None, together.dtype):
+        return together
     if dtype is None:
         parts = [operand(item) for item in items]
         dtype = np.result_type(*(dtype_of(p) for p in parts))  # Python scalars in a list have their full dtype

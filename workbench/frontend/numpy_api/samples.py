@@ -96,6 +96,7 @@ FUNCTIONS: dict[str, str] = {
     "empty_like": "np.empty_like(x)", "full_like": "np.full_like(x, 2)", "array": "np.array([x[0, 0], x[1, 1]])",
     "asarray": "np.asarray(x)", "asanyarray": "np.asanyarray(x)", "ascontiguousarray": "np.ascontiguousarray(x.T)",
     "asfortranarray": "np.asfortranarray(x)", "require": "np.require(x, requirements='C')",
+    "frombuffer": "np.frombuffer(b'01234567')",
     "asarray_chkfinite": "np.asarray_chkfinite(x)", "copy": "np.copy(x)", "astype": "np.astype(x, np.float32)",
     "arange": "np.arange(4) * x", "linspace": "np.linspace(0, x[0, 0], 5)",
     "logspace": "np.logspace(0, x[0, 0], 5)", "geomspace": "np.geomspace(1, 100, 3) * x[0, 0]",
@@ -172,7 +173,7 @@ NOT_COMPILED: dict[str, str] = {
         "reads or writes files, which must happen at every run",
     ),
     **dict.fromkeys(
-        ("frombuffer", "fromiter", "fromstring", "from_dlpack"), "reads memory or an iterator outside NumPy"
+        ("fromiter", "fromstring", "from_dlpack"), "reads memory or an iterator outside NumPy"
     ),
     **dict.fromkeys(
         ("array2string", "array_repr", "array_str", "format_float_positional", "format_float_scientific"),
