@@ -165,3 +165,19 @@ def test_a_loop_may_return_known_numbers_from_inside() -> None:
 
     assert_same(first_above, np.arange(6.0), 2.5, compiles=False)
     assert_same(first_above, np.arange(6.0), 9.5, compiles=False)
+
+
+def test_a_loop_over_what_cannot_be_translated_is_compiled_whole():
+    def fnv(message, seed):
+        h = seed
+        for byte in np.frombuffer(message, dtype=np.uint8):
+            h = (h ^ np.uint32(byte)) * np.uint32(16777619)
+        return h
+
+    message = bytes(range(200))
+    with np.errstate(over="ignore"):
+        compiled = wb.jit(fnv)
+        for seed in (np.uint32(1), np.uint32(2166136261)):
+            assert compiled(message, seed) == fnv(message, seed)
+    assert not compiled.fallbacks
+    assert str(wb.make_jaxpr(fnv)(message, np.uint32(1))).count("scan") == 0

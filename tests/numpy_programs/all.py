@@ -8,6 +8,7 @@ from . import (
     dynamic,
     fluids,
     grids,
+    habits,
     learning,
     linear_algebra,
     networks,
@@ -21,7 +22,7 @@ from .registry import PROGRAMS
 
 FIELDS = (
     stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, signals, particles, dynamic,
-    sequences,
+    sequences, habits,
 )  # fmt: skip
 
 __all__ = ["FIELDS", "PROGRAMS"]

@@ -55,8 +55,11 @@ class Variables:
         for function in functions:
             self.cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         self.space: Any = functions[0].__globals__
+        self.extra: dict[str, Any] = {}  # what is no variable of the user's
 
     def get(self, name: str) -> Any:
+        if name in self.extra:
+            return self.extra[name]
         cell = self.cells.get(name)
         try:
             return self.space[name] if cell is None else cell.cell_contents
@@ -439,11 +442,11 @@ def while_(
 
 
 def _as_step(
-    source: str, variables: Variables, live: tuple[str, ...], anew: frozenset[str] = frozenset()
+    source: str, variables: Variables, live: tuple[str, ...], anew: frozenset[str] = frozenset(), items: Any = None
 ) -> Translated | None:
     """The loop as one step, if it can be one."""
     try:
-        return translate(SOURCES[source], variables, live, anew)
+        return translate(SOURCES[source], variables, live, anew, items)
     except UntranslatableError as reason:
         logger.debug("a loop is no step of its own: %s", reason)
         return None
@@ -502,7 +505,7 @@ def for_(
     else:
         n = _length(iterable)
     surely = frozenset((*anew, target)) if 1 <= n < math.inf else frozenset()
-    step = _as_step(source, variables, live, surely) if trace is not None and n > 1 else None
+    step = _as_step(source, variables, live, surely, iterable) if trace is not None and n > 1 else None
     # A few operations on arrays are better written out, where they fuse with what stands around them.
     if step is not None and _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested):
         emit_loop(step, variables, "for")

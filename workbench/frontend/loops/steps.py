@@ -11,7 +11,7 @@ import ast
 import builtins
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -48,6 +48,7 @@ from .writing import MANY_ELEMENTS, Module
 
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
 FEW_PRODUCTS = 32_768  # multiplications of a matrix product: up to here calling BLAS does
+_ITEMS = "_items"  # the variable that holds what a loop goes over, where its own expression cannot be translated
 SMALL_MATRIX = 131_072  # elements, which a cache holds, so that a product with a vector is as fast here as in BLAS
 
 
@@ -67,10 +68,26 @@ class Translated:
 
 
 def translate(
-    source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str] = frozenset()
+    source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str] = frozenset(), items: Any = None
 ) -> Translated:
     """`UntranslatableError` where the loop has no step. variables: of the converted code around it; live: the variables
-    that are read after the loop or at its head; anew: those that it surely sets before it reads them."""
+    that are read after the loop or at its head; anew: those that it surely sets before it reads them; items: what a
+    `for` loop goes over, computed already, in case that its expression is none that can be translated."""
+    try:
+        return _translated(source, variables, live, anew)
+    except UntranslatableError:
+        node = source.node
+        if type(items) is not Tracer or not items.shape or not isinstance(node, ast.For):
+            raise
+        if isinstance(node.iter, ast.Name):
+            raise
+        over = copy.copy(node)
+        over.iter = ast.copy_location(ast.Name(_ITEMS, ast.Load()), node.iter)
+        variables.extra[_ITEMS] = items
+        return _translated(replace(source, node=over), variables, live, anew)
+
+
+def _translated(source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str]) -> Translated:
     node = _without_returns(source)
     names = bound_names([node])
     carried = [name for name in live if name in names]
