@@ -20,8 +20,8 @@ class KernelArg:
     an "out" array that `holds` something before the launch is also read, or written in part;
     update: the elements that `var` gets in place of others, on their own: someone copies them there after the launch;
     scratch: partial results, `shape` is allocated per call (its axis 0 counts the parts);
-    size: an integer that depends on the shapes, `value` for this program; where the address of one of the arrays
-    `aligned` is no multiple of so many bytes, 0 instead.
+    size: an integer that depends on the shapes, or a constant of the program, `value` for this one; where the address
+    of one of the arrays `aligned` is no multiple of so many bytes, 0 instead.
     """
 
     name: str
@@ -31,7 +31,7 @@ class KernelArg:
     ndim: int = 0
     layout: str = "C"
     shape: tuple[int, ...] = ()
-    value: int = 0
+    value: Any = 0  # an int, a float of a constant
     holds: bool = False
     aligned: tuple[tuple[str, int], ...] = ()
 

@@ -205,6 +205,34 @@ def test_empty_arrays_launch_nothing_or_give_the_identity():
         assert_simulates(jaxpr, inputs_of(jaxpr))
 
 
+@pytest.mark.parametrize("device", ["cuda", "cuda-sim"])
+@pytest.mark.parametrize("short", ["f32", "f64"])
+def test_programs_that_differ_in_numbers_share_their_kernels(short, device):
+    def program(scale, shift):
+        b = JaxprBuilder()
+        x = b.input(f"{short}[300,700]", hint="x")
+        y = b.emit("add", b.emit("mul", x, scale), shift)
+        return b.build(b.emit("reduce_sum", b.emit("div", b.emit("mul", y, 0.5), scale), axes=(1,)))
+
+    (first,), (second,) = (kernels_of(program(*numbers), device) for numbers in ((0.3, 1e-5), (-1.7, 1e22)))
+    assert first.source == second.source and first.name == second.name and "* 0.5" in first.source.replace(
+        "np.float32(0.5)", "0.5"
+    )  # fmt: skip
+    constants = [[a.value for a in k.args if a.dtype.startswith("float") and a.kind == "size"] for k in (first, second)]
+    rounded = np.float32 if short == "f32" else float
+    assert constants == [[float(rounded(v)) for v in numbers] for numbers in ((0.3, 1e-5), (-1.7, 1e22))]
+
+
+@pytest.mark.parametrize("shape", ["f32[7,40]", "f64[7,40]"])
+def test_constants_are_the_numbers_of_the_program(shape):
+    b = JaxprBuilder()
+    x = b.input(shape, hint="x")
+    y = b.emit("mul", b.emit("add", b.emit("mul", x, 3.7), -1e-3), 2.0)
+    y = b.emit("sub", b.emit("div", y, 0.1), b.emit("max", x, -0.3))
+    jaxpr = b.build(y, b.emit("reduce_sum", b.emit("exp", b.emit("mul", y, -0.07)), axes=(1,)))
+    assert_simulates(jaxpr, inputs_of(jaxpr))
+
+
 def test_each_line_knows_its_equations():
     (kernel,) = kernels_of(programs.softmax("f32[300,700]"), "cuda")
     lines = kernel.source.splitlines()

@@ -190,7 +190,7 @@ class Function:
         rest, values = list(args), []
         for arg in self.kernel.args:
             if arg.kind == "size":
-                values.append(int(rest.pop(0)))
+                values.append(rest.pop(0).item())
                 continue
             owner, parent, size, itemsize, address = (int(rest.pop(0)) for _ in range(5))
             shape = tuple(int(rest.pop(0)) for _ in range(arg.ndim))

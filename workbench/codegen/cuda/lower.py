@@ -14,6 +14,7 @@ from ..kernel import Kernel, KernelArg
 from ..lower import scalar_functions
 from ..names import Namer
 from ..nests import Nest, canonical_index
+from .constants import hoisted
 from .nests import WORDS, DeviceNest
 from .tuning import GPU, Tuning
 from .values import DeviceValues
@@ -94,8 +95,10 @@ class Writer:
     def kernel(self) -> Kernel:
         nest, cluster = self.nest, self.cluster
         finished = [v for v in self.outputs if self._is_finished(v)] if nest.is_split else []
-        body = nest.root.render(1)
-        args = self._args([v for v in self.outputs if v not in finished], body)
+        body, constants = nest.root.render(1), []
+        if not self.tuning.one_block:  # there kernels are functions of a larger one
+            body, constants = hoisted(body, self.namer)
+        args = [*self._args([v for v in self.outputs if v not in finished], body), *constants]
         geometry, extent = nest.geometry, nest.extent
         source, name, line_eqns = self._source(args, body, "")
         finish = self._finish(finished) if nest.is_split else None
