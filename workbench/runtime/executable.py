@@ -16,6 +16,7 @@ import numpy as np
 
 from ..codegen.kernel import Kernel, KernelArg
 from ..codegen.lower import lower_cluster
+from ..codegen.scans import scan_kernel
 from ..fusion import (
     BranchStep,
     Cluster,
@@ -189,6 +190,8 @@ class _Driver:
                 self._write_loop(step)
             case LibraryStep() if step.eqn.primitive is dot_general_p and self._write_product(step):
                 pass
+            case LibraryStep() if (scan := scan_kernel(step.eqn, step.id)) is not None:
+                self._write_scan(step, scan)
             case LibraryStep():
                 self._write_call(step.id, step.eqn)
             case NumpyStep():
@@ -270,6 +273,20 @@ class _Driver:
         settle = self._bind("in_order", in_order)
         self.lines.append(f"{self._name(out)} = {settle}({self._bind(f'{step.id}_call', matmul)}{text})")
         return True
+
+    def _write_scan(self, step: LibraryStep, kernel: Kernel) -> None:
+        out = step.eqn.outvars[0]
+        operand = self._bind("ordered", in_order)
+        self.lines.append(f"x_{step.id} = {operand}({self._operand(step.eqn.invars[0])})")
+        self.lines.append(f"{self._name(out)} = {self._allocation(out.aval)}")
+        run = self._bind(f"{step.id}_run", compile_kernel(kernel).entry)
+        sizes = [str(arg.value) for arg in kernel.args if arg.kind == "size"]
+        args = ", ".join([f"x_{step.id}", self._name(out), *sizes])
+        if kernel.extent >= 2 * kernel.grain and self.n_threads > 1:
+            self.lines.append(f"launch({run}, {kernel.extent}, {kernel.grain}, {self.n_threads}, ({args},))")
+        else:
+            self.lines.append(f"{run}(0, {kernel.extent}, {args})")
+        self.lines.append(f"del x_{step.id}")
 
     def _write_call(self, name: str, eqn: Equation) -> None:
         operands = ", ".join(map(self._operand, eqn.invars))

@@ -1,0 +1,85 @@
+"""Kernels of prefix sums and products: element after element, as NumPy adds them, so that they give its bits.
+
+Along the last axis a scan is a running total for each row; along another one, a row of totals that is carried on, in
+blocks of columns. Rows and blocks are what threads share. An array in C order is all that matters, not its rank.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..ir import Equation
+from ..ir.avals import short_dtype_name
+from .kernel import Kernel, KernelArg
+from .lower import GRAIN_NS, scalar_functions
+
+# Columns whose totals are carried on together: 4 KiB of f64, a fraction of the L1 cache.
+BLOCK = 512
+# Below this NumPy's routine costs no more than compiling another kernel is worth.
+MIN_ELEMENTS = 1024
+_STEP_NS = 1.0  # an addition after another one
+
+_ROWS = """
+def {name}(start, stop, x, out, n):
+    x = flat(x)
+    out = flat(out)
+    for i in range(start, stop):
+        assume_index(i)
+        total = x[i * n]
+        out[i * n] = total
+        for k in range(i * n + 1, i * n + n):
+            total = {combined}
+            out[k] = total
+"""
+_COLUMNS = """
+def {name}(start, stop, x, out, n, inner, blocks, width):
+    x = flat(x)
+    out = flat(out)
+    totals = np.empty(width, np.{dtype})
+    for i in range(start, stop):
+        assume_index(i)
+        first = i // blocks * n * inner + i % blocks * width
+        count = min(width, inner - i % blocks * width)
+        for j in range(count):
+            totals[j] = x[first + j]
+            out[first + j] = x[first + j]
+        for k in range(first + inner, first + n * inner, inner):
+            for j in range(count):
+                total = {combined}
+                totals[j] = total
+                out[k + j] = total
+"""
+
+
+def scan_kernel(eqn: Equation, step: str) -> Kernel | None:
+    """The kernel of a prefix sum or product, of arguments (x, out) in C order; None where NumPy's routine does it."""
+    aval, axis = eqn.invars[0].aval, eqn.params["axis"]
+    operation = {"cumsum": "add", "cumprod": "mul"}.get(eqn.primitive.name)
+    whole = aval.dtype.kind in "iu" or aval.dtype in ("float32", "float64")
+    if operation is None or not whole or eqn.params.get("reverse") or aval.size < MIN_ELEMENTS:
+        return None
+    outer, n, inner = math.prod(aval.shape[:axis]), aval.shape[axis], math.prod(aval.shape[axis + 1 :])
+    width = min(inner, BLOCK)
+    blocks = -(-inner // width)
+
+    def combined(total: str, x: str) -> str:
+        if aval.dtype.kind == "f":
+            return f"{total} {'+' if operation == 'add' else '*'} {x}"
+        return f"{operation}_{short_dtype_name(aval.dtype)}({total}, {x})"
+
+    form = "rows" if inner == 1 else "columns"
+    name = f"{eqn.primitive.name}_{form}_{short_dtype_name(aval.dtype)}"
+    text = combined("total", "x[k]") if inner == 1 else combined("totals[j]", "x[k + j]")
+    source = (_ROWS if inner == 1 else _COLUMNS).format(name=name, combined=text, dtype=aval.dtype.name)[1:]
+    sizes = {"n": n} if inner == 1 else {"n": n, "inner": inner, "blocks": blocks, "width": width}
+    args = (
+        KernelArg("x", "in", None, aval.dtype.name, aval.ndim),
+        KernelArg("out", "out", None, aval.dtype.name, aval.ndim),
+        *(KernelArg(size, "size", value=value) for size, value in sizes.items()),
+    )
+    extent = outer * blocks
+    grain = max(1, math.ceil(GRAIN_NS / max(aval.size / extent * _STEP_NS, 1e-3)))
+    return Kernel(
+        step, name, source, args, extent, grain, aval.size, float(aval.size), 2 * aval.nbytes,
+        ((),) * source.count("\n"), functions=scalar_functions(source),
+    )  # fmt: skip
