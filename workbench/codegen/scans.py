@@ -53,10 +53,12 @@ def {name}(start, stop, x, out, n, inner, blocks, width):
 
 def scan_kernel(eqn: Equation, step: str) -> Kernel | None:
     """The kernel of a prefix sum or product, of arguments (x, out) in C order; None where NumPy's routine does it."""
-    aval, axis = eqn.invars[0].aval, eqn.params["axis"]
     operation = {"cumsum": "add", "cumprod": "mul"}.get(eqn.primitive.name)
+    if operation is None:
+        return None
+    aval, axis = eqn.invars[0].aval, eqn.params["axis"]
     whole = aval.dtype.kind in "iu" or aval.dtype in ("float32", "float64")
-    if operation is None or not whole or eqn.params.get("reverse") or aval.size < MIN_ELEMENTS:
+    if not whole or eqn.params.get("reverse") or aval.size < MIN_ELEMENTS:
         return None
     outer, n, inner = math.prod(aval.shape[:axis]), aval.shape[axis], math.prod(aval.shape[axis + 1 :])
     width = min(inner, BLOCK)
