@@ -37,18 +37,22 @@ ALIGNMENT = 64
 LEAST_STRIDE = -(1 << 62)
 
 
-def kernel_module(kernel: Kernel, symbol: str) -> str:
-    """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it."""
+def kernel_module(kernel: Kernel, symbol: str, *, masks: bool = False) -> str:
+    """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it. masks:
+    whether the machine computes a part of a vector as fast as all of it; short loops then end with one."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
-    writer = _Writer(kernel)
+    writer = _Writer(kernel, masks and kernel.has_short_loops)
     try:
         text = writer.function(tree, symbol)
     except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
         raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
     library = definitions_of(writer.code.library)
     declared = [line for name, line in writer.code.declared.items() if name not in library]
-    return "\n\n".join([text, *library.values(), *declared]) + "\n"
+    masked = [f"!{k} = distinct !{{!{k}, !0}}" for k in range(1, writer.n_masked + 1)]
+    if masked:
+        masked.append('!0 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}')
+    return "\n\n".join([text, *library.values(), *declared, *masked]) + "\n"
 
 
 @dataclass(slots=True)
@@ -66,8 +70,10 @@ class _Array:
 class _Writer:
     """Writes one kernel."""
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: Kernel, masks: bool):
         self.kernel = kernel
+        self.masks = masks
+        self.n_masked = 0  # loops without remainders
         self.code = Code()
         self.n_words = 0
         self.variables: dict[str, Value] = {name: Value("i64", f"%{name}", None, True) for name in ("start", "stop")}
@@ -227,7 +233,11 @@ class _Writer:
         self._nested(body, latch, after)
         code.start(latch)
         code.line(f"{following} = add nsw i64 {counter}, {step.text}")
-        code.line(f"br label %{head}")
+        masked = ""
+        if self.masks and not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line)):
+            self.n_masked += 1
+            masked = f", !llvm.loop !{self.n_masked}"
+        code.line(f"br label %{head}{masked}")
         code.start(after)
 
     def while_loop(self, test: ast.expr, body: list[ast.stmt]) -> None:

@@ -124,7 +124,8 @@ def _environment_key() -> str:
 
 def _key(kernel: Kernel) -> str:
     functions = definitions([f.name for f in kernel.functions], imports=False)
-    text = f"{_environment_key()}\n{kernel.signature}\n{kernel.unit_axes}\n{kernel.source}\n{functions}"
+    short = "short" if kernel.has_short_loops else ""
+    text = f"{_environment_key()}\n{kernel.signature}{short}\n{kernel.unit_axes}\n{kernel.source}\n{functions}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -150,7 +151,7 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
         return None
     symbol = _symbol(kernel, key)
     try:
-        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol))
+        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol, masks=machine_code.has_masks()))
         address = machine_code.address(code, symbol)
         entry = _entry().function(kernel.args, address)
     except UnsupportedSourceError as error:

@@ -132,6 +132,12 @@ def processor() -> tuple[str, str, str]:
     return binding.get_process_triple(), binding.get_host_cpu_name(), features
 
 
+def has_masks() -> bool:
+    """Whether the machine computes a part of a vector as fast as all of it, for every dtype."""
+    features = processor()[2].split(",")
+    return "+sve" in features or {"+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"} <= set(features)
+
+
 def _target_machine() -> binding.TargetMachine:
     triple, cpu, features = processor()
     target = _binding().Target.from_triple(triple)

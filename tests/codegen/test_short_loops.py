@@ -1,0 +1,92 @@
+"""Short innermost loops: what is left over of a vector is computed under a mask, and gives NumPy's bits."""
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.codegen.llvm_kernels import kernel_module
+from workbench.codegen.nests import SHORT
+from workbench.fusion import form_plan
+from workbench.runtime import machine_code
+from workbench.runtime.executable import plan_kernels
+
+
+def differences(x, y):
+    return x[1:, 1:] - y[:-1, :-1], x[1:, 1:] / (y[1:, :-1] + 1)
+
+
+def choices(x, y):
+    return np.where(x[:, 1:] > y[:, :-1], x[:, 1:] * 2, y[:, :-1]), x[:, 1:] > y[:, 1:]
+
+
+def updates(x, y):
+    out = np.zeros_like(x)
+    out[1:-1, 1:-1] = x[1:-1, 1:-1] + y[:-2, 1:-1]
+    out[:, :-1] += x[:, 1:] * y[:, :-1]
+    y[1:, 1:] = out[1:, 1:] * 2
+    return out
+
+
+def broadcasts(x, y):
+    return x[:, :, None] * y[:, None, :] + x[:, None, :]
+
+
+def integers(x, y):
+    i, j = x.astype(np.int64), y.astype(np.int32)
+    return (i[1:, 1:] // (j[1:, :-1] + 1), i[1:, 1:] % 7, (i[:-1, 1:] << 2) | 1, j[1:, :-1].astype(np.int8))
+
+
+def functions(x, y):
+    return np.sqrt(np.abs(x[1:, 1:])) + np.floor(y[:-1, 1:]), np.maximum(x[1:, 1:], y[:-1, :-1])
+
+
+PROGRAMS = [differences, choices, updates, broadcasts, integers, functions]
+
+
+def arrays(rng, width, dtype):
+    x, y = (rng.integers(0, 100, (23, width)).astype(dtype) for _ in range(2))
+    if np.dtype(dtype).kind == "f":
+        x, y = x / 7, y / 3
+        x[3, 1], x[5, width - 1], y[2, 0], y[7, 1] = np.nan, np.inf, -np.inf, -0.0
+    return x, y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int8", "uint16"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_every_width_gives_numpys_bits(program, dtype):
+    rng = np.random.default_rng(0)
+    for width in (2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 40):
+        x, y = arrays(rng, width, dtype)
+        if program is integers and np.dtype(dtype).kind == "f":
+            x, y = (np.nan_to_num(a, nan=3, posinf=8, neginf=-9) for a in (x, y))
+        theirs, mine = (x.copy(), y.copy()), (x.copy(), y.copy())
+        with np.errstate(all="ignore"):
+            expected = program(*theirs)
+        found = wb.jit(program)(*mine)
+        for a, b in zip((*np.atleast_1d(found), *mine) if isinstance(found, np.ndarray) else (*found, *mine),
+                        (*np.atleast_1d(expected), *theirs) if isinstance(expected, np.ndarray)
+                        else (*expected, *theirs), strict=True):  # fmt: skip
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+            if a.dtype.kind == "f":
+                np.testing.assert_array_equal(np.signbit(a[~np.isnan(a)]), np.signbit(b[~np.isnan(b)]))
+
+
+def masked_operations(width):
+    jaxpr = wb.make_jaxpr(differences)(np.ones((23, width)), np.ones((23, width)))
+    plan = form_plan(jaxpr)
+    found = 0
+    for kernel in plan_kernels(plan, ["C", "C"]).values():
+        assert kernel.has_short_loops == (width - 1 <= SHORT)
+        text = kernel_module(kernel, f"workbench_short_{width}", masks=True)
+        assert ("predicate.enable" in text) == kernel.has_short_loops
+        assert "predicate.enable" not in kernel_module(kernel, f"workbench_plain_{width}")
+        found += machine_code.compile_assembly(text)[1].count("@llvm.masked.store")
+    return found
+
+
+@pytest.mark.skipif(not machine_code.has_masks(), reason="this processor has no masks")
+def test_only_short_loops_are_masked():
+    assert masked_operations(6)
+    assert masked_operations(SHORT + 1)
+    assert not masked_operations(SHORT + 2)
