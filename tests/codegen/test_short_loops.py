@@ -90,3 +90,23 @@ def test_only_short_loops_are_masked():
     assert masked_operations(6)
     assert masked_operations(SHORT + 1)
     assert not masked_operations(SHORT + 2)
+
+
+def test_memory_that_is_allocated_for_results_needs_no_test_for_overlap():
+    jaxpr = wb.make_jaxpr(differences)(np.ones((23, 40)), np.ones((23, 40)))
+    for kernel in plan_kernels(form_plan(jaxpr), ["C", "C"]).values():
+        text = kernel_module(kernel, "workbench_apart")
+        assert "!alias.scope" in text
+        assert "!noalias" in text
+        assert "conflict" not in machine_code.compile_assembly(text)[1]
+
+
+def test_results_in_the_memory_of_an_argument_may_overlap_with_others():
+    def shifted(x, y):
+        x[:, 1:] = y[:, :-1] * 2
+
+    memory = np.arange(12.0 * 23).reshape(23, 12)
+    theirs = memory.copy()
+    shifted(theirs[:, 1:], theirs[:, :-1])
+    wb.jit(shifted)(memory[:, 1:], memory[:, :-1])
+    np.testing.assert_array_equal(memory, theirs)

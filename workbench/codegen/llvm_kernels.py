@@ -49,22 +49,21 @@ def kernel_module(kernel: Kernel, symbol: str, *, masks: bool = False) -> str:
         raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
     library = definitions_of(writer.code.library)
     declared = [line for name, line in writer.code.declared.items() if name not in library]
-    masked = [f"!{k} = distinct !{{!{k}, !0}}" for k in range(1, writer.n_masked + 1)]
-    if masked:
-        masked.append('!0 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}')
-    return "\n\n".join([text, *library.values(), *declared, *masked]) + "\n"
+    facts = [f"!{k} = {fact}" for k, fact in enumerate(writer.facts)]
+    return "\n\n".join([text, *library.values(), *declared, *facts]) + "\n"
 
 
 @dataclass(slots=True)
 class _Array:
     """An array in a kernel. strides: in bytes; None if it is in C order. steps: the lengths from the second axis on, to
-    find elements with if it is."""
+    find elements with if it is. apart: what accesses say about the memory that they do not touch."""
 
     short: str
     pointer: str
     shape: list[Value]
     strides: list[str] | None
     steps: list[str]
+    apart: str = ""
 
 
 class _Writer:
@@ -73,9 +72,9 @@ class _Writer:
     def __init__(self, kernel: Kernel, masks: bool):
         self.kernel = kernel
         self.masks = masks
-        self.n_masked = 0  # loops without remainders
-        self.code = Code()
+        self.facts: list[str] = []  # LLVM's metadata, by number
         self.n_words = 0
+        self.code = Code()
         self.variables: dict[str, Value] = {name: Value("i64", f"%{name}", None, True) for name in ("start", "stop")}
         self.arrays: dict[str, _Array] = {}
         self.slots: dict[str, tuple[str, str]] = {}  # of names that are assigned more than once: (dtype, slot)
@@ -99,6 +98,26 @@ class _Writer:
             one = kernel.unit_axes[k]
             steps = ["1" if axis in one else self._unknown(shape[axis].text, 1) for axis in range(1, arg.ndim)]
             self.arrays[arg.name] = _Array(short_dtype_name(np.dtype(arg.dtype)), name, shape, strides, steps)
+        self._tell_apart()
+
+    def _fact(self, text: str) -> int:
+        self.facts.append(text.replace("self", f"!{len(self.facts)}"))
+        return len(self.facts) - 1
+
+    def _tell_apart(self) -> None:
+        """The memory that is allocated for a result or for partial ones is nobody else's: otherwise LLVM has every row
+        ask whether arrays overlap."""
+        new = [arg.name for arg in self.kernel.args if arg.kind in ("out", "update", "scratch") and not arg.holds]
+        if not new or len(self.arrays) < 2:
+            return
+        domain = self._fact("distinct !{self}")
+        scopes = {name: self._fact(f"distinct !{{self, !{domain}}}") for name in new}
+        for name, array in self.arrays.items():
+            others = ", ".join(f"!{scope}" for other, scope in scopes.items() if other != name)
+            if others:
+                array.apart = f", !noalias !{self._fact(f'!{{{others}}}')}"
+            if name in scopes:
+                array.apart += f", !alias.scope !{self._fact(f'!{{!{scopes[name]}}}')}"
 
     def _unknown(self, step: str, least: int) -> str:
         """The same number, which is at least `least`, as something that LLVM makes no guesses about. Where the step of
@@ -235,8 +254,8 @@ class _Writer:
         code.line(f"{following} = add nsw i64 {counter}, {step.text}")
         masked = ""
         if self.masks and not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line)):
-            self.n_masked += 1
-            masked = f", !llvm.loop !{self.n_masked}"
+            predicate = self._fact('!{!"llvm.loop.vectorize.predicate.enable", i1 true}')
+            masked = f", !llvm.loop !{self._fact(f'distinct !{{self, !{predicate}}}')}"
         code.line(f"br label %{head}{masked}")
         code.start(after)
 
@@ -281,7 +300,7 @@ class _Writer:
         total = constant("i64", 1)
         for length in array.shape:
             total = length if total.constant == 1 else self.code.binary("*", total, length)
-        return _Array(array.short, array.pointer, [total], None, [])
+        return _Array(array.short, array.pointer, [total], None, [], array.apart)
 
     def empty(self, shape: ast.expr, dtype: str) -> _Array:
         """A scratch array, which is freed when the kernel ends."""
@@ -341,7 +360,9 @@ class _Writer:
 
     def load(self, array: _Array, index: list[Value]) -> Value:
         address = self.element(array, index)
-        text = self.code.op(f"load {_memory_type(array.short)}, ptr {address}, align {_alignment(array.short)}")
+        text = self.code.op(
+            f"load {_memory_type(array.short)}, ptr {address}, align {_alignment(array.short)}{array.apart}"
+        )
         if array.short == "bool":
             text = self.code.op(f"trunc i8 {text} to i1")
         return Value(array.short, text)
@@ -352,7 +373,9 @@ class _Writer:
         value = self.code.cast(value, array.short)
         text = self.code.op(f"zext i1 {value.text} to i8") if array.short == "bool" else value.text
         address = self.element(array, index)
-        self.code.line(f"store {_memory_type(array.short)} {text}, ptr {address}, align {_alignment(array.short)}")
+        self.code.line(
+            f"store {_memory_type(array.short)} {text}, ptr {address}, align {_alignment(array.short)}{array.apart}"
+        )
 
     # ---- expressions ----
 

@@ -84,7 +84,9 @@ class Strips:
 class StripMap(Nest):
     """A map in strips. columns: the loop axes that operands other than whole arrays vary along."""
 
-    has_short_loops = False
+    @property
+    def has_short_loops(self) -> bool:
+        return False
 
     def __init__(
         self, cluster: Cluster, values: Values, namer: Namer, outputs: dict[Var, str], layouts: Mapping[Var, str],

@@ -124,8 +124,9 @@ def _environment_key() -> str:
 
 def _key(kernel: Kernel) -> str:
     functions = definitions([f.name for f in kernel.functions], imports=False)
-    short = "short" if kernel.has_short_loops else ""
-    text = f"{_environment_key()}\n{kernel.signature}{short}\n{kernel.unit_axes}\n{kernel.source}\n{functions}"
+    # What machine code knows beside the types: whose memory is new, how long axes are.
+    known = ([(arg.kind, arg.holds) for arg in kernel.args], kernel.unit_axes, kernel.has_short_loops)
+    text = f"{_environment_key()}\n{kernel.signature}\n{known}\n{kernel.source}\n{functions}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 

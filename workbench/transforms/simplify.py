@@ -2,7 +2,8 @@
 
 What may go is narrow, since NumPy's answers are kept bit for bit, with NaN, infinities and the sign of zero:
 `x + 0.0` stays (it turns -0.0 into 0.0) and `x - 0.0` goes; `x * 0.0` stays. Rules that move data are in
-`simplify_movement`, rules on dtypes in `simplify_casts`, those on the values of integers in `simplify_ranges`.
+`simplify_movement` and `merge_updates`, rules on dtypes in `simplify_casts`, those on the values of integers in
+`simplify_ranges`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from ..ir import Atom, Equation, Jaxpr, Literal, Var
 from ..ir.checker import same_type
 from .fold_constants import fold, is_pointwise
+from .merge_updates import merge_updates
 from .rewrite import Rewriter, in_inner_programs, rewrite
 from .simplify_casts import CAST_RULES
 from .simplify_movement import MOVEMENT_RULES, as_scalar
@@ -31,7 +33,7 @@ def simplify(jaxpr: Jaxpr) -> Jaxpr:
       ->
     c: f64[3] = mul a 0.125:f64[]
     """
-    return rewrite(in_inner_programs(jaxpr, simplify), _simplify_equation)
+    return merge_updates(rewrite(in_inner_programs(jaxpr, simplify), _simplify_equation))
 
 
 def _simplify_equation(rw: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:
