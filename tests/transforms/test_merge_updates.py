@@ -37,7 +37,7 @@ def with_strides(x):
 def argument_in_place(x):
     x[1:, 1:] += 1
     x[1:, 1:] /= 2
-    return x.sum()
+    return x.max()
 
 
 def two_arrays(x):
@@ -73,7 +73,7 @@ def check_values(function):
 def read_elsewhere(x):
     out = np.zeros_like(x)
     out[1:-1] += x[1:-1]
-    total = out.sum()
+    total = out.max()
     out[1:-1] += x[:-2]
     return out, out * 0 + total
 
