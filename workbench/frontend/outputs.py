@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import optree
 
-from ..errors import TracingError
+from ..errors import TracingError, UnsupportedOperationError
 from ..ir import Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Lifter
-from .diagnostics import unsupported
+from .diagnostics import build, unsupported
 from .proxies import unwrap
 from .recording import Trace
 from .tracer import Buffer, Deferred, Tracer, lift
@@ -258,8 +258,10 @@ class _Places:
         mine = set(map(id, own_memory(buffer)))
         others = [v.buffer for v in self.arrays if v.buffer is not buffer]
         if any(not mine.isdisjoint(map(id, own_memory(other))) for other in others):
-            raise unsupported(
-                "what returns two arrays of which a traced branch or loop decides whether they share memory",
+            raise build(
+                UnsupportedOperationError,
+                "{line} returns two arrays that may share memory: a traced branch or loop decides whether they do.",
+                "two results share memory, or not, as a traced condition decides",
                 fixes=("return a copy of one of them",),
             )
         return False

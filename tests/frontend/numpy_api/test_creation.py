@@ -26,6 +26,7 @@ CALLS = (
     lambda x: np.meshgrid(x, x), lambda x: np.add.outer(x, x)[np.ix_([0, 2], [1, 3])],
     lambda x: np.outer(x, x)[np.tril_indices(3)], lambda x: np.outer(x, x)[np.diag_indices(4)],
     lambda x: np.hanning(5) * x[0], lambda x: np.kaiser(4, 2.0), lambda x: np.fft.fftfreq(8, 0.1),
+    lambda x: np.fft.fftfreq(7, x[1]), lambda x: np.fft.rfftfreq(6, d=x[0]),
     lambda x: np.vander([1, 2, 3]), lambda x: np.copy(x), lambda x: np.float32(3) * x, lambda x: np.array(5.0) + x,
     lambda x: np.triu(np.outer(x, x)), lambda x: np.broadcast_to(5, (2, 2)), lambda x: np.max([x[0], x[1]]),
     lambda x: np.sum([x, x], axis=0), lambda x: np.stack([row for row in x]), lambda x: np.maximum(0, x),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ SMALL = 2**40  # lengths and indices are below
 EXACT = 2**53  # integers up to here are floats
 SUPPORTED = frozenset("?bhilqBHILQfdFD")
 KINDS = "biufc"
+COMPARED = (str, bytes, int, float, complex, np.dtype, slice, range, MethodType, BuiltinMethodType)
 LAZY = "<lazy>"  # stands for the text of an array that has no memory
 
 
@@ -87,7 +89,13 @@ class Static:
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and (self.value is other.value or bool(self.value == other.value))
+        if not isinstance(other, Static) or self.value is other.value:
+            return isinstance(other, Static)
+        # Containers may hold traced values, whose truth is not known and whose comparisons would be recorded.
+        return isinstance(self.value, COMPARED) and bool(self.value == other.value)
+
+    def __str__(self) -> str:
+        return f"a {type(self.value).__name__}"
 
     def __hash__(self) -> int:
         return id(type(self.value))

@@ -489,6 +489,6 @@ CREATION: dict[Callable[..., Any], Callable[..., Any]] = {
     np.indices: indices, np.meshgrid: meshgrid, np.ix_: ix_, np.astype: astype,
     **{f: computed_by_numpy(f) for f in (
         np.hanning, np.hamming, np.blackman, np.bartlett, np.kaiser, np.tril_indices, np.triu_indices,
-        np.diag_indices, np.mask_indices, np.fft.fftfreq, np.fft.rfftfreq,
+        np.diag_indices, np.mask_indices,
     )},
 }  # fmt: skip

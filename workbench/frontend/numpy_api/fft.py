@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import movement, ufuncs
-from .operands import array, as_array, bind, cast, normalize_axis_index
+from .creation import constant
+from .operands import array, as_array, bind, cast, is_tracer, normalize_axis_index, static_array
 from .promotion import result_type
 from .reductions import finish
 
@@ -123,5 +124,20 @@ def _shift(inverse: bool) -> Callable[..., Any]:
     return shift
 
 
+def _frequencies(in_numpy: Callable[..., np.ndarray]) -> Callable[..., Any]:
+    """`fftfreq` or `rfftfreq`. n, the window's length, is known; d, the sample spacing, may be traced."""
+
+    def frequencies(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+        if is_tracer(n):
+            n = static_array(n, in_numpy.__name__).item()
+        if not is_tracer(d):
+            return constant(in_numpy(n, d))
+        multiples = np.rint(in_numpy(n) * n).astype(int)
+        return ufuncs.call_ufunc(np.multiply, multiples, 1.0 / (d * n))
+
+    return frequencies
+
+
+fftfreq, rfftfreq = _frequencies(np.fft.fftfreq), _frequencies(np.fft.rfftfreq)
 fftshift = _shift(False)
 ifftshift = _shift(True)

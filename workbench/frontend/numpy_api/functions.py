@@ -227,4 +227,5 @@ def _of_lists(function: Callable[..., Any], handler: Callable[..., Any]) -> Call
 
 
 creation.CREATION[np.lib.stride_tricks.as_strided] = windows.as_strided
+creation.CREATION.update({np.fft.fftfreq: fft.fftfreq, np.fft.rfftfreq: fft.rfftfreq})
 creation.CREATION.update({f: _of_lists(f, handler) for f, handler in FUNCTIONS.items() if f not in creation.CREATION})

@@ -102,7 +102,7 @@ class Selection(core.Deferred):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
         method = METHODS.get(name)
         if method is None:
-            raise self.error(f"an array indexed with a mask, of which .{name} is asked,")
+            raise self.error(f"an array indexed with a mask (.{name} is asked of it)")
 
         def call(*args: Any, **kwargs: Any) -> Any:
             return core._operation(name, method, self, *args, **kwargs)
