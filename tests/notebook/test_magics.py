@@ -490,3 +490,40 @@ def test_a_loop_does_not_depend_on_the_names_that_it_left_before(shell, cell):
         shell(f"%%jit\ntable = table + 0.0{cell}")
         assert shell.error is None, shell.text
     assert shell.report.status == "cached", shell.text
+
+
+# ---- objects from outside ----
+
+
+OBJECTS = """
+import numpy as np
+class Body:
+    def __init__(self, r): self.r = np.array(r, float)
+    def size(self): return self.r.sum()
+sun, earth = Body([1, 2]), Body([3, 4])
+params, names = {"w": np.ones(2), "rate": 0.5}, ["a", "b"]
+"""
+
+
+@pytest.mark.parametrize(
+    "cell, same",
+    [
+        ("bodies = [sun, earth]\ntotal = sun.r + earth.r", "bodies[0] is sun and bodies[1] is earth"),
+        ("kept = params\ny = params['w'] * 2", "kept is params and kept['w'] is params['w']"),
+        ("best = {'p': params, 'n': [names, names]}", "best['p'] is params and best['n'][0] is best['n'][1] is names"),
+        ("size = earth.size\nz = size() * 1", "size() == earth.r.sum() and size.__self__ is earth"),
+        ("def first(b=sun): return b\nq = sun.r * 2", "first() is sun"),
+        (
+            "rows = []\nfor b in (sun, earth):\n    rows.append(b.r * 2)\nalias = rows",
+            "alias is rows and len(rows) == 2",
+        ),
+    ],
+)
+def test_what_a_cell_keeps_of_objects_is_the_very_object_of_this_run(shell, cell, same):
+    for prefix in ("", "%%jit\n"):  # made by plain cells, then by cells of ours; each time anew
+        for _ in range(2):
+            shell(prefix + OBJECTS)
+            shell("%%jit\n" + cell)
+            assert shell.error is None
+            shell(f"holds = {same}")
+            assert shell["holds"] is True

@@ -79,8 +79,8 @@ class Variables:
             del cell.cell_contents
 
     def is_constant(self, name: str) -> bool:
-        """Whether a name is a global one in capitals: by convention it keeps its value, so that text may hold it. Single
-        letters are sizes, which change."""
+        """Whether a name is a global one in capitals: by convention it keeps its value, so that text may hold it.
+        Single letters are sizes, which change."""
         return len(name) > 1 and name.isupper() and name not in self.cells
 
     def state(self, names: Sequence[str]) -> dict[str, Any]:

@@ -215,6 +215,18 @@ class Lifter:
             dict.__setitem__(lifted, key, self.lift(item, f"{name}[{key!r}]", _item(read, key)))
         return self._watched(name, lifted)
 
+    def read_of(self, lifted: Any) -> Read | None:
+        """How to get at what a lifted value stands for; None of what the code itself made."""
+        memo = self._memo.get(id(self.originals[id(lifted)][1]))
+        return None if memo is None else memo[2]
+
+    def handed_out(self, lifted: Any) -> Any:
+        """What a lifted value stands for, which a function that is kept holds: the program is for that object then."""
+        original, read = self.originals[id(lifted)][1], self.read_of(lifted)
+        if read is not None:
+            self.guard(type(original).__name__, read, original)
+        return original
+
     # ---- changes to what is outside ----
 
     def _watched(self, name: str, lifted: Any) -> Any:

@@ -40,6 +40,7 @@ class TracedCell:
     outputs: tuple[str, ...]
     removed: tuple[str, ...]
     has_last: bool
+    same: tuple[tuple[str, str], ...] = ()  # names of one list or dict that the cell made -> the first of them
 
     @property
     def jaxpr(self) -> Jaxpr:
@@ -80,7 +81,9 @@ class TracedCell:
     def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> tuple[dict[str, Any], Any]:
         """Write back what was mutated; the values to put in the namespace, and the last expression's value."""
         values, last = self.traced.rebuild(results, inputs)
-        return dict(zip(self.outputs, values, strict=True)), last[0] if self.has_last else None
+        named = dict(zip(self.outputs, values, strict=True))
+        named.update({name: named[first] for name, first in self.same})
+        return named, last[0] if self.has_last else None
 
 
 def trace_cell(
@@ -131,11 +134,18 @@ def trace_cell(
         names = _kept(overlay, out, temporaries)
         for key in names:
             _name_value(overlay[key], key)
-        values = tuple([overlay[key] for key in names])
+        first: dict[int, str] = {}
+        same = tuple(
+            (key, first[id(overlay[key])])
+            for key in names
+            if isinstance(overlay[key], list | dict | set) and first.setdefault(id(overlay[key]), key) != key
+        )
+        repeated = {key for key, _ in same}
+        values = tuple([None if key in repeated else overlay[key] for key in names])
         traced = finish(record, lifter, (values, last), (), (), flatten=lambda args, kwargs: [])
     inputs = tuple(dict.fromkeys(c.name for c in traced.captures))
     removed = tuple(sorted(n for n in overlay.removed if n in namespace and not dict.__contains__(overlay, n)))
-    return TracedCell(traced, inputs, names, removed, has_last)
+    return TracedCell(traced, inputs, names, removed, has_last, same)
 
 
 def _name_last_expression(tree: ast.Module) -> bool:

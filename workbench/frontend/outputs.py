@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,10 +32,11 @@ from .views import ViewOp, write
 class OutLeaf:
     """One leaf of the result.
 
-    outvar: the program's result that holds it, None for a static `value`; kind: "array", "scalar" (of NumPy) or
-    "python" (a Python number); same_as: an earlier leaf that is the same object; base_input, base_outvar: it is the
-    view `views` of that input (after write-back), or of that result; code, options: a branch or loop chose what it is,
-    and the program's result `code` tells which of `options`.
+    outvar: the program's result that holds it, None for a static `value`; kind: "array", "scalar" (of NumPy), "python"
+    (a Python number) or "outside" (an object from outside, which `value` reads when it is returned); same_as: an
+    earlier leaf that is the same object; base_input, base_outvar: it is the view `views` of that input (after
+    write-back), or of that result; code, options: a branch or loop chose what it is, and the program's result `code`
+    tells which of `options`.
     """
 
     outvar: int | None = None
@@ -117,7 +120,7 @@ def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Mappin
 
 def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], earlier: Sequence[Any]) -> Any:
     if leaf.outvar is None:
-        return leaf.value
+        return leaf.value() if leaf.kind == "outside" else leaf.value
     if leaf.kind == "array":
         if leaf.same_as is not None:
             return earlier[leaf.same_as]
@@ -172,15 +175,21 @@ def collect_outputs(
         leaves, tree = [result], None
     else:
         _check_containers(result, lifter, set())
-        leaves, tree = optree.tree_flatten(_plain(result), none_is_leaf=True)
+        # Containers from outside, which the code has not changed, are returned as the objects that they are.
+        whole = partial(_is_outside, lifter)
+        plain = optree.tree_map(unwrap, result, is_leaf=whole, none_is_leaf=True)
+        leaves, tree = optree.tree_flatten(plain, is_leaf=whole, none_is_leaf=True)
     collector = _Collector()
     _check_known(leaves)
     values = [_output_value(trace, lifter, leaf) for leaf in leaves]
     input_index = {id(b): i for i, b in enumerate(inputs) if b is not None}
     out: list[OutLeaf] = []
     for value in values:
-        is_traced = type(value) is Tracer
-        out.append(OutLeaf(collector.add(value.current)) if is_traced else OutLeaf(value=value))
+        if type(value) is Tracer:
+            out.append(OutLeaf(collector.add(value.current)))
+        else:
+            outside = isinstance(value, _Outside)
+            out.append(OutLeaf(value=value.read, kind="outside") if outside else OutLeaf(value=value))
     _Places(collector, values, out, input_index).fill()
     writes = []
     for i, buffer in enumerate(inputs):
@@ -277,11 +286,11 @@ class _Places:
 
 
 def _check_containers(value: Any, lifter: Lifter, seen: set[int]) -> None:
-    """Lists and dicts are built anew at every call: one that stands in two places, or outside, is left to NumPy."""
-    if not isinstance(value, list | dict | tuple):
+    """Lists and dicts that the code makes are built anew at every call: one in two places is left to NumPy."""
+    if not isinstance(value, list | dict | tuple) or id(value) in lifter.originals:
         return
     if not isinstance(value, tuple):
-        if id(value) in seen or id(value) in lifter.originals:
+        if id(value) in seen:
             raise unsupported(f"what returns a {type(value).__name__} that is known under another name, too",
                               fixes=("return a copy of it",))  # fmt: skip
         seen.add(id(value))
@@ -298,13 +307,19 @@ def _check_known(leaves: Sequence[Any]) -> None:
                               fixes=("return a copy of one of them",))  # fmt: skip
 
 
-def _plain(value: Any) -> Any:
-    """Stand-ins replaced by what they stand for, in the containers that the code built."""
-    return optree.tree_map(unwrap, value, none_is_leaf=True)
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """A result that is an object from outside. read: how to get at it when the program returns."""
+
+    read: Callable[[], Any]
+
+
+def _is_outside(lifter: Lifter, value: Any) -> bool:
+    return isinstance(value, list | tuple | dict | set | deque) and id(value) in lifter.originals
 
 
 def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
-    """A leaf as a tracer, or as a static value that every call may return."""
+    """A leaf as a tracer, an object from outside, or a static value that every call may return."""
     if type(value) is Tracer:
         from .numpy_api.promotion import check_not_mixed
 
@@ -318,9 +333,9 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
         return lift(value)
     if isinstance(value, CONSTANT_TYPES):
         return value
-    original = lifter.originals.get(id(value))
-    if original is not None:
-        return original[1]
+    if id(value) in lifter.originals:
+        read = lifter.read_of(value)
+        return lifter.originals[id(value)][1] if read is None else _Outside(read)
     if isinstance(value, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
         return value
     if isinstance(value, types.FunctionType | types.MethodType | type):
@@ -348,9 +363,8 @@ def _is_imported(value: Any) -> bool:
 def unlift_function(lifter: Lifter, value: Any) -> Any:
     """A function or class that was made while tracing, over the real globals. TracingError if it holds a tracer."""
     if isinstance(value, type):
-        original = lifter.originals.get(id(value))
-        if original is not None:
-            return original[1]
+        if id(value) in lifter.originals:
+            return lifter.handed_out(value)
         if not any(isinstance(v, types.FunctionType) for v in vars(value).values()):
             return value
         from .functions import copy_class
@@ -363,9 +377,8 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
         )
     if isinstance(value, types.MethodType):
         return types.MethodType(unlift_static(lifter, value.__func__), unlift_static(lifter, value.__self__))
-    original = lifter.originals.get(id(value))
-    if original is not None:
-        return original[1]
+    if id(value) in lifter.originals:
+        return lifter.handed_out(value)
     from .captures import Overlay
     from .convert import plain_code
 
@@ -403,9 +416,8 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
     if isinstance(value, list | tuple | dict):
         return optree.tree_map(lambda v: unlift_static(lifter, v), value, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
     value = unwrap(value)
-    original = lifter.originals.get(id(value))
-    if original is not None:
-        return original[1]
+    if id(value) in lifter.originals:
+        return lifter.handed_out(value)
     if isinstance(value, types.FunctionType | types.MethodType | type):
         return unlift_function(lifter, value)
     if isinstance(value, property):

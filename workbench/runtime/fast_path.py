@@ -74,7 +74,7 @@ def _needs_care(leaf: OutLeaf) -> bool:
 def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:
     if leaf.outvar is None:
         scope[f"static{i}"] = leaf.value
-        return f"static{i}"
+        return f"static{i}()" if leaf.kind == "outside" else f"static{i}"
     return f"r[{leaf.outvar}]" + {"array": "", "scalar": "[()]", "python": ".item()"}[leaf.kind]
 
 
