@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 import random
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from .inputs import DTYPES, Input, draw_inputs
 from .phrases import BINARY, PHRASES, REDUCING, UNARY, Phrase
 from .statements import BRANCHES, CONDITIONS, FUNCTIONS, IN_PLACE, LOOPS, MASKED
 
+MAX_BROADCAST = 1 << 26  # elements that a phrase may make of its operands' shapes, where its result is large
 MAX_SIZE = 300_000  # elements of one value
 _numbers = itertools.count()
 
@@ -381,6 +383,8 @@ class Grower:
             if np.prod(sizes) * (sizes[0] if len(sizes) == 1 else 1) > MAX_SIZE:
                 raise NoSuchPhraseError
             self.grows = True
+        if _broadcast_size(operands) > MAX_BROADCAST:
+            raise NoSuchPhraseError
         text = self._filled(phrase.text, x, parts)
         inexact = inexact or any(o.inexact for o in operands) or phrase.inexact_complex and any(
             o.kind == "c" for o in operands
@@ -464,6 +468,14 @@ class Grower:
         if not _is_number(value):
             raise NoSuchPhraseError
         return Value(x.text, value, x.inexact)
+
+
+def _broadcast_size(operands: list[Value]) -> int:
+    """How many elements the operands have together; 0 if they do not fit."""
+    try:
+        return math.prod(np.broadcast_shapes(*(np.shape(o.value) for o in operands)))
+    except ValueError:
+        return 0
 
 
 def _owner(array: Any) -> Any:
