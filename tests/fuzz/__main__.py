@@ -1,4 +1,4 @@
-"""A long search from the command line: `python -m tests.fuzz --examples 10000 [--seed 0]`.
+"""A long search from the command line: `python -m tests.fuzz --examples 10000 [--seed 0] [--nested]`.
 
 Prints each failing program, cut down, and at the end how many ran and why some were left to NumPy.
 """
@@ -17,6 +17,7 @@ os.environ.setdefault("WORKBENCH_CACHE_DIR", tempfile.mkdtemp(prefix="workbench-
 os.environ.setdefault("WORKBENCH_LOG", "error")
 
 from .differential import Case, reduce  # noqa: E402
+from .nested import Nested, check, cut_down  # noqa: E402
 from .programs import Program, random_program  # noqa: E402
 
 
@@ -33,7 +34,7 @@ def failure(program: Program) -> BaseException | None:
 
 def kind_of(error: BaseException) -> tuple:
     frames = traceback.extract_tb(error.__traceback__)
-    return (type(error), frames[-1].name if not isinstance(error, AssertionError) else str(error).split(" ")[0][:0])
+    return (type(error), "" if isinstance(error, AssertionError) else frames[-1].name)
 
 
 def main() -> None:
@@ -43,13 +44,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--statements", type=int, default=8)
     parser.add_argument("--keep", type=int, default=10, help="stop after so many failures")
+    parser.add_argument("--nested", action="store_true", help="programs of nested statements instead")
     options = parser.parse_args()
+    if options.nested:
+        search_nested(options)
+        return
     begin = time.perf_counter()
     reasons: collections.Counter[str] = collections.Counter()
-    n_failed = n_errors = 0
-    example = ""
+    n_failed = 0
     seed = options.seed
     for seed in range(options.seed, options.seed + options.examples):
+        if seed > options.seed and (seed - options.seed) % 500 == 0:
+            print(f"{seed - options.seed} programs, {n_failed} failed", flush=True)
         program = random_program(seed, options.statements)
         try:
             case = Case(program)
@@ -70,7 +76,24 @@ def main() -> None:
           f"{(time.perf_counter() - begin) / done:.2f} s each")  # fmt: skip
     for reason, n in reasons.most_common(12):
         print(f"  {n:4d}  {reason}")
-    del n_errors, example
+
+
+def search_nested(options: argparse.Namespace) -> None:
+    begin, n_failed, done = time.perf_counter(), 0, 0
+    for seed in range(options.seed, options.seed + options.examples):
+        if time.perf_counter() - begin > options.seconds or n_failed >= options.keep:
+            break
+        if done and done % 500 == 0:
+            print(f"{done} programs, {n_failed} failed", flush=True)
+        done += 1
+        program = Nested(seed)
+        try:
+            check(program)
+        except Exception as error:
+            n_failed += 1
+            print(f"\n=== seed {seed}: {type(error).__name__}\n# {program.inputs}")
+            print(f"{cut_down(program)}{str(error)[:600]}", flush=True)
+    print(f"{done} programs, {n_failed} failed, {(time.perf_counter() - begin) / max(done, 1):.2f} s each")
 
 
 def report(program: Program, error: BaseException) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...ir import REGISTRY, Aval
 from ...primitives.loops import LoopArgument, LoopProgram
-from ..aliases import chain, one_of, root_of
+from ..aliases import Aliases, Alternative, chain, one_of, root_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
@@ -127,6 +127,7 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
         same = [x for name, x in arrays.items() if name in group]
         for x in same if len(same) > 1 else ():
             x.buffer.ambiguous = True  # a write to one may be a write to the other
+            x.buffer.aliases = Aliases(None, (Alternative(None, own=same),))
 
 
 class _ReturnsToBreaks(ast.NodeTransformer):
