@@ -527,3 +527,43 @@ def test_what_a_cell_keeps_of_objects_is_the_very_object_of_this_run(shell, cell
             assert shell.error is None
             shell(f"holds = {same}")
             assert shell["holds"] is True
+
+
+COUNTER = """
+pos, x, seen = 0, np.arange(6.0), {"n": 0}
+def push(v):
+    global pos
+    pos += 1
+    return v * pos
+def mark(v):
+    seen["n"] += 1
+    return v * seen["n"]
+class Log:
+    def add(self, v):
+        seen["n"] += 1
+        return push(v)
+log = Log()
+y = x * 0
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for k in range(5):\n    y = y + push(x)",
+        "for k in range(70):\n    y = y + push(x * k)",
+        "for k in range(30):\n    y = y + mark(x)",
+        "for k in range(30):\n    y = y + log.add(x)",
+        "while y.sum() < 900:\n    y = y + push(x)",
+        "if x.sum() > 3:\n    y = push(x)\nelse:\n    y = push(x) + push(x)",
+        "y = push(x) if x.sum() > 3 else mark(x)",
+        "def twice(v):\n    return push(push(v))\nfor row in np.ones((40, 6)):\n    y += twice(row)",
+    ],
+)
+def test_what_functions_do_to_variables_happens_as_often_as_in_python(shell, body):
+    shell("import numpy as np" + COUNTER + body)
+    expected = shell["y"].copy(), shell["pos"], shell["seen"]["n"]
+    shell("%%jit" + COUNTER + body)
+    assert shell.error is None
+    np.testing.assert_array_equal(shell["y"], expected[0])
+    assert (shell["pos"], shell["seen"]["n"]) == expected[1:]

@@ -10,10 +10,9 @@ from __future__ import annotations
 import logging
 import math
 import operator
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import CellType, FunctionType, MethodType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,14 @@ from .diagnostics import bool_value
 from .jumps import LoopSource
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
-from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_results, mixed_types, promoted, refuse
+from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_results, mixed_types, promoted
 from .operators import weaken
 from .recording import current_trace
 from .regions import as_index, emit_cond
 from .rows import MAX_UNROLL, Rows, rows_of
 from .staging import Stage, TracedRange
 from .tracer import Tracer, emit, known_value, lift
+from .watching import Watched, assigned_globals
 
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
@@ -124,97 +124,10 @@ class Variables:
                 found.append((name, value))
         return found
 
-
-class Watched:
-    """The containers and objects that a body can reach. Tracing runs it once, so that it must not change them."""
-
-    def __init__(self, roots: Sequence[tuple[str, Any]]):
-        self.contents: list[tuple[str, Any, Any]] = []
-        seen: set[int] = set()
-        pending = list(roots)
-        while pending:
-            name, value = pending.pop()
-            kind = type(value)
-            if kind is Tracer or id(value) in seen:
-                continue
-            seen.add(id(value))
-            if isinstance(value, list | tuple | dict | set | frozenset | deque | bytearray):
-                if not isinstance(value, tuple | frozenset):
-                    self.contents.append((name, value, _copied(value)))
-                if not isinstance(value, bytearray):
-                    pending += [(name, v) for v in (value.values() if isinstance(value, dict) else value)]
-            elif isinstance(value, FunctionType):
-                for cell in value.__closure__ or ():
-                    self.contents.append((name, cell, _content(cell)))
-                    pending.append((name, _content(cell)))
-            elif isinstance(value, MethodType):
-                pending.append((name, value.__self__))
-            elif issubclass(
-                kind, np.ndarray
-            ):  # by the type itself: what stands for elements behind a mask says it is one
-                self.contents.append((name, value, value.copy()))
-            elif hasattr(kind, "__next__") and not isinstance(value, type):
-                raise refuse("uses", name, "an iterator, which a traced branch or loop would advance only once")
-            elif hasattr(value, "__dict__") and not isinstance(value, type) and kind.__module__ != "builtins":
-                if type(value.__dict__) is dict:
-                    self.contents.append((name, value.__dict__, dict(value.__dict__)))
-                    pending += [(name, v) for v in value.__dict__.values()]
-
-    def undo(self, own_cells: frozenset[int]) -> str:
-        """Put everything back; the name by which something was changed, or ""."""
-        changed = ""
-        for name, value, before in self.contents:
-            if not self._same(value, before, own_cells):
-                changed = changed or name
-                _put_back(value, before)
-        return changed
-
-    def check(self, own_cells: frozenset[int]) -> None:
-        """TracingError if the body changed something, which is undone."""
-        changed = self.undo(own_cells)
-        if changed:
-            raise refuse("changes", changed, "a container, inside a branch or loop on traced values")
-
-    @staticmethod
-    def _same(value: Any, before: Any, own_cells: frozenset[int]) -> bool:
-        if isinstance(value, CellType):
-            return id(value) in own_cells or _content(value) is before
-        if isinstance(value, np.ndarray):
-            return value.tobytes() == before.tobytes()
-        if isinstance(value, dict):
-            return list(value) == list(before) and all(map(operator.is_, value.values(), before.values()))
-        if isinstance(value, set | bytearray):
-            return value == before
-        return len(value) == len(before) and all(map(operator.is_, value, before))
-
-
-def _put_back(value: Any, before: Any) -> None:
-    if isinstance(value, CellType):
-        if before is not UNDEFINED:
-            value.cell_contents = before
-        else:
-            del value.cell_contents
-    elif isinstance(value, np.ndarray):
-        value[...] = before
-    elif isinstance(value, dict | set):
-        value.clear()
-        value.update(before)
-    elif isinstance(value, deque):
-        value.clear()
-        value.extend(before)
-    else:
-        value[:] = before
-
-
-def _copied(value: Any) -> Any:
-    return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list | deque) else value.copy()
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNDEFINED
+    def watched(self, reads: Sequence[str], names: Iterable[str]) -> Watched:
+        """What a body that reads some names, and binds others, must not change besides."""
+        own = {name for name in names if name not in self.cells}
+        return Watched(self.roots(reads), (p for p in assigned_globals(reads, self.space) if p.name not in own))
 
 
 # ---- branches ----
@@ -237,7 +150,7 @@ def _staged_if(
     reads: Sequence[str],
 ) -> Any:  # fmt: skip
     before = variables.assigned(names)
-    watched = Watched(variables.roots(reads))
+    watched = variables.watched(reads, names)
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     outcomes: list[Outcome] = []
     raising: list[tuple[Callable[[], Any], RaisingError]] = []
@@ -582,7 +495,7 @@ def _stage(
     carried = [name for name in names if name in live or name == stop]
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     lists = _lists(variables, reads, appended) if stop is None else {}
-    return Stage(variables, body, names, carried, lambda: Watched(variables.roots(reads)), cells, stop, target, lists)
+    return Stage(variables, body, names, carried, lambda: variables.watched(reads, names), cells, stop, target, lists)
 
 
 def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) -> dict[str, list]:
@@ -590,7 +503,7 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
     lists = {name: value for name in appended if name in variables.cells and type(value := variables.get(name)) is list}
     if not lists:
         return lists
-    others = Watched(variables.roots([name for name in reads if name not in lists])).contents
+    others = variables.watched([name for name in reads if name not in lists], ()).contents
     known = [id(value) for _, value, _ in others] + [id(value) for value in lists.values()]
     return {name: value for name, value in lists.items() if known.count(id(value)) == 1}
 

@@ -1,0 +1,191 @@
+"""What the body of a traced branch or loop must leave alone: tracing runs it once, whatever the program will do."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from .captures import Overlay
+from .merging import UNDEFINED, refuse
+from .tracer import Tracer
+
+MANY_ITEMS = 100  # a longer list is of data, not of functions
+
+
+class GlobalName:
+    """A name among the globals that traced code assigns; what it only reads from outside, the lifter watches."""
+
+    __slots__ = ("name", "space")
+
+    def __init__(self, space: dict[str, Any], name: str):
+        self.space = space
+        self.name = name
+
+    @property
+    def content(self) -> Any:
+        return dict.get(self.space, self.name, UNDEFINED)
+
+    def put_back(self, content: Any) -> None:
+        if content is UNDEFINED:
+            dict.pop(self.space, self.name, None)
+        else:
+            dict.__setitem__(self.space, self.name, content)
+
+
+class Watched:
+    """The containers, objects and globals that a body can reach. Tracing runs it once, so that it must not change them.
+
+    roots: what it reads, by name; places: the globals that functions which it may call may assign.
+    """
+
+    def __init__(self, roots: Sequence[tuple[str, Any]], places: Iterable[GlobalName] = ()):
+        self.contents: list[tuple[str, Any, Any]] = []
+        seen: set[int] = set()
+        pending = list(roots)
+        for place in places:
+            self.contents.append((place.name, place, place.content))
+            pending.append((place.name, place.content))
+        while pending:
+            name, value = pending.pop()
+            kind = type(value)
+            if kind is Tracer or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, list | tuple | dict | set | frozenset | deque | bytearray):
+                if not isinstance(value, tuple | frozenset):
+                    self.contents.append((name, value, _copied(value)))
+                if not isinstance(value, bytearray):
+                    pending += [(name, v) for v in (value.values() if isinstance(value, dict) else value)]
+            elif isinstance(value, FunctionType):
+                for cell in value.__closure__ or ():
+                    self.contents.append((name, cell, _content(cell)))
+                    pending.append((name, _content(cell)))
+            elif isinstance(value, MethodType):
+                pending.append((name, value.__self__))
+            elif issubclass(
+                kind, np.ndarray
+            ):  # by the type itself: what stands for elements behind a mask says it is one
+                self.contents.append((name, value, value.copy()))
+            elif hasattr(kind, "__next__") and not isinstance(value, type):
+                raise refuse("uses", name, "an iterator, which a traced branch or loop would advance only once")
+            elif hasattr(value, "__dict__") and not isinstance(value, type) and kind.__module__ != "builtins":
+                if type(value.__dict__) is dict:
+                    self.contents.append((name, value.__dict__, dict(value.__dict__)))
+                    pending += [(name, v) for v in value.__dict__.values()]
+
+    def undo(self, own_cells: frozenset[int]) -> tuple[str, str] | None:
+        """Put everything back. What was changed, if anything was: its name, and what it is."""
+        changed = None
+        for name, value, before in self.contents:
+            if not self._same(value, before, own_cells):
+                kind = "a variable" if isinstance(value, CellType | GlobalName) else "a container"
+                changed = changed or (name, kind)
+                _put_back(value, before)
+        return changed
+
+    def check(self, own_cells: frozenset[int]) -> None:
+        """TracingError if the body changed something, which is undone."""
+        changed = self.undo(own_cells)
+        if changed is not None:
+            name, kind = changed
+            raise refuse("changes", name, f"{kind}, inside a branch or loop on traced values")
+
+    @staticmethod
+    def _same(value: Any, before: Any, own_cells: frozenset[int]) -> bool:
+        if isinstance(value, CellType):
+            return id(value) in own_cells or _content(value) is before
+        if isinstance(value, GlobalName):
+            return value.content is before
+        if isinstance(value, np.ndarray):
+            return value.tobytes() == before.tobytes()
+        if isinstance(value, dict):
+            return list(value) == list(before) and all(map(operator.is_, value.values(), before.values()))
+        if isinstance(value, set | bytearray):
+            return value == before
+        return len(value) == len(before) and all(map(operator.is_, value, before))
+
+
+def _put_back(value: Any, before: Any) -> None:
+    if isinstance(value, CellType):
+        if before is not UNDEFINED:
+            value.cell_contents = before
+        else:
+            del value.cell_contents
+    elif isinstance(value, GlobalName):
+        value.put_back(before)
+    elif isinstance(value, np.ndarray):
+        value[...] = before
+    elif isinstance(value, dict | set):
+        value.clear()
+        value.update(before)
+    elif isinstance(value, deque):
+        value.clear()
+        value.extend(before)
+    else:
+        value[:] = before
+
+
+def _copied(value: Any) -> Any:
+    return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list | deque) else value.copy()
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNDEFINED
+
+
+def assigned_globals(names: Sequence[str], space: Any) -> Iterator[GlobalName]:
+    """The globals of a cell that code may assign, or read, through the functions that it reaches by some names. Code
+    that is no cell's assigns none: `Overlay.refuses_writes`."""
+    if not isinstance(space, Overlay) or space.refuses_writes:
+        return
+    source = space.source
+    module = dict.get(source, "__name__") if isinstance(source, dict) else None
+
+    def value_of(name: str) -> Any:
+        own = dict.get(space, name, UNDEFINED)
+        return own if own is not UNDEFINED or isinstance(source, Overlay) else source.get(name, UNDEFINED)
+
+    pending = [value_of(name) for name in names]
+    seen: set[int] = set()
+    found: set[str] = set()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, FunctionType):
+            pending += [_content(cell) for cell in value.__closure__ or ()]
+            if value.__globals__ is not space and value.__globals__ is not source:
+                continue
+            for name in _global_names(value.__code__) - found:
+                found.add(name)
+                yield GlobalName(space, name)
+                pending.append(value_of(name))
+        elif isinstance(value, MethodType):
+            pending += [value.__func__, value.__self__]
+        elif isinstance(value, functools.partial):
+            pending.append(value.func)
+        elif isinstance(value, type):
+            pending += [v for c in value.__mro__ if c.__module__ == module for v in vars(c).values()]
+        elif isinstance(value, property):
+            pending += [value.fget, value.fset]
+        elif isinstance(value, list | tuple | dict) and len(value) <= MANY_ITEMS:
+            pending += value.values() if isinstance(value, dict) else value
+        elif type(value).__module__ == module:
+            pending += [type(value), *getattr(value, "__dict__", {}).values()]
+
+
+@functools.cache
+def _global_names(code: CodeType) -> frozenset[str]:
+    """The names in a function's code, and in those within: its globals are among them."""
+    within = (_global_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return frozenset(code.co_names).union(*within)
