@@ -529,6 +529,15 @@ def test_what_a_cell_keeps_of_objects_is_the_very_object_of_this_run(shell, cell
             assert shell["holds"] is True
 
 
+def test_a_cell_may_define_enumerations(shell):
+    shell("import numpy as np\nx = np.arange(3.0)")
+    shell("%%jit\nfrom enum import Enum\nclass Mode(Enum):\n    FAST = 2\n    def twice(self): return 2 * self.value\n"
+          "y = x * Mode.FAST.value")  # fmt: skip
+    assert shell.error is None and shell.report.status != "failed"
+    shell("ok = Mode(2) is Mode.FAST and Mode.FAST.twice() == 4 and y[2] == 4.0")
+    assert shell["ok"]
+
+
 COUNTER = """
 pos, x, seen = 0, np.arange(6.0), {"n": 0}
 def push(v):

@@ -17,6 +17,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..errors import UnsupportedOperationError
+from .diagnostics import build
 from .positions import USER, code_kind, is_user_code
 
 if TYPE_CHECKING:
@@ -221,8 +223,16 @@ def copy_class(
 ) -> type:
     """A copy of `cls` whose attributes went through `convert(path, value)`, path as in `norm` or `norm.fget`.
 
-    `remember` sees the copy before they do: methods refer to it.
+    `remember` sees the copy before they do: methods refer to it. UnsupportedOperationError for classes whose metaclass
+    may do anything with their attributes, as that of enumerations does.
     """
+    if type(cls) not in (type, abc.ABCMeta):
+        raise build(
+            UnsupportedOperationError,
+            f"{{line}} uses {cls.__qualname__}, a class whose metaclass {type(cls).__qualname__} may change it.",
+            "a class with a metaclass",
+            fixes=("define it, and what needs it, outside the compiled code",),
+        )
     namespace: dict[str, Any] = {
         "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
     }  # fmt: skip
