@@ -254,7 +254,9 @@ def relaxed_to_a_limit(x):
 
 
 @pytest.mark.parametrize(
-    ("function", "n_more"), [(relaxed, 1), (relaxed_by_products, 0), (relaxed_to_a_limit, 0)], ids=lambda p: str(p)
+    ("function", "n_more"),
+    [(relaxed, 1), (relaxed_by_products, 0), (relaxed_to_a_limit, 0)],
+    ids=lambda p: getattr(p, "__name__", None),
 )
 def test_loops_go_ahead_of_their_condition_where_that_is_safe(cupy, monkeypatch, x, function, n_more):
     """An inner loop might not end for values that the outer one stops at."""
