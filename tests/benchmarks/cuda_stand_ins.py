@@ -56,11 +56,16 @@ def _parts(value: Any, none_is_leaf: bool) -> tuple[Any, tuple, Sequence[Any]] |
     return None
 
 
-def tree_flatten(value: Any, *, none_is_leaf: bool = False) -> tuple[list[Any], Tree]:
+IsLeaf = Callable[[Any], bool]
+
+
+def tree_flatten(
+    value: Any, is_leaf: IsLeaf | None = None, *, none_is_leaf: bool = False
+) -> tuple[list[Any], Tree]:  # fmt: skip
     leaves: list[Any] = []
 
     def walk(value: Any) -> Tree:
-        parts = _parts(value, none_is_leaf)
+        parts = None if is_leaf is not None and is_leaf(value) else _parts(value, none_is_leaf)
         if parts is None:
             leaves.append(value)
             return Tree(None)
@@ -93,9 +98,11 @@ def tree_leaves(value: Any, *, none_is_leaf: bool = False) -> list[Any]:
     return tree_flatten(value, none_is_leaf=none_is_leaf)[0]
 
 
-def tree_map(function: Callable[..., Any], value: Any, *rest: Any, none_is_leaf: bool = False) -> Any:
-    leaves, tree = tree_flatten(value, none_is_leaf=none_is_leaf)
-    others = [tree_leaves(other, none_is_leaf=none_is_leaf) for other in rest]
+def tree_map(
+    function: Callable[..., Any], value: Any, *rest: Any, is_leaf: IsLeaf | None = None, none_is_leaf: bool = False
+) -> Any:
+    leaves, tree = tree_flatten(value, is_leaf, none_is_leaf=none_is_leaf)
+    others = [tree_flatten(other, is_leaf, none_is_leaf=none_is_leaf)[0] for other in rest]
     return tree_unflatten(tree, map(function, leaves, *others))
 
 

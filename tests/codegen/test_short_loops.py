@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.codegen.llvm_kernels import kernel_module
-from workbench.codegen.nests import SHORT
+from workbench.codegen.llvm_kernels import SHORT, kernel_module
 from workbench.fusion import form_plan
 from workbench.runtime import machine_code
 from workbench.runtime.executable import plan_kernels
@@ -72,24 +71,23 @@ def test_every_width_gives_numpys_bits(program, dtype):
                 np.testing.assert_array_equal(np.signbit(a[~np.isnan(a)]), np.signbit(b[~np.isnan(b)]))
 
 
-def masked_operations(width):
-    jaxpr = wb.make_jaxpr(differences)(np.ones((23, width)), np.ones((23, width)))
-    plan = form_plan(jaxpr)
-    found = 0
-    for kernel in plan_kernels(plan, ["C", "C"]).values():
-        assert kernel.has_short_loops == (width - 1 <= SHORT)
-        text = kernel_module(kernel, f"workbench_short_{width}", masks=True)
-        assert ("predicate.enable" in text) == kernel.has_short_loops
-        assert "predicate.enable" not in kernel_module(kernel, f"workbench_plain_{width}")
-        found += machine_code.compile_assembly(text)[1].count("@llvm.masked.store")
-    return found
+def kernels_of(program, width):
+    jaxpr = wb.make_jaxpr(program)(np.ones((23, width)), np.ones((23, width)))
+    return plan_kernels(form_plan(jaxpr), ["C", "C"]).values()
 
 
 @pytest.mark.skipif(not machine_code.has_masks(), reason="this processor has no masks")
-def test_only_short_loops_are_masked():
-    assert masked_operations(6)
-    assert masked_operations(SHORT + 1)
-    assert not masked_operations(SHORT + 2)
+def test_one_kernel_has_masks_for_short_rows_and_none_for_long_ones():
+    texts = set()
+    for width in (6, SHORT + 1, SHORT + 2, 400):
+        for kernel in kernels_of(differences, width):
+            text = kernel_module(kernel, "workbench_short", masks=True)
+            assert text.count("predicate.enable") == 1 and f", {SHORT}" in text
+            assert "predicate.enable" not in kernel_module(kernel, "workbench_plain")
+            assert "@llvm.masked.store" in machine_code.compile_assembly(text)[1]
+            texts.add(text)
+    assert len(texts) == len(kernels_of(differences, 6)), "a length is written into a kernel"
+    assert not any(kernel.may_be_short for kernel in kernels_of(lambda x, y: x + y, 6))
 
 
 def test_memory_that_is_allocated_for_results_needs_no_test_for_overlap():

@@ -46,7 +46,7 @@ class Kernel:
     finish: the kernel that combines the partial results that this one leaves in its scratch arguments (they have the
     same names there), with an outer loop of its own; functions: the scalar functions that the source calls; takes:
     results that are written into the memory of an input, which must be passed as their "out" argument.
-    has_short_loops: whether its innermost loops have so few iterations that what is left over of a vector matters most.
+    may_be_short: whether its innermost loops may have so few iterations that what is left over of a vector matters.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
     """
 
@@ -65,7 +65,7 @@ class Kernel:
     functions: tuple[Any, ...] = ()
     geometry: Any = None  # of a launch on a device: `codegen.cuda.nests.Geometry`
     takes: Mapping[Var, Var] = field(default_factory=dict)
-    has_short_loops: bool = False
+    may_be_short: bool = False
 
     @property
     def results(self) -> tuple[KernelArg, ...]:

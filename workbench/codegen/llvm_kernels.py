@@ -33,6 +33,8 @@ _SHORT_BY_NAME = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.ite
 }  # fmt: skip
 # Where the memory of scratch arrays begins: at a line of the cache, which no vector crosses.
 ALIGNMENT = 64
+# Iterations of an innermost loop that are rather computed as part of a vector than one by one: two vectors of f64.
+SHORT = 16
 # In bytes: no array has one like it.
 LEAST_STRIDE = -(1 << 62)
 
@@ -42,7 +44,7 @@ def kernel_module(kernel: Kernel, symbol: str, *, masks: bool = False) -> str:
     whether the machine computes a part of a vector as fast as all of it; short loops then end with one."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
-    writer = _Writer(kernel, masks and kernel.has_short_loops)
+    writer = _Writer(kernel, masks and kernel.may_be_short)
     try:
         text = writer.function(tree, symbol)
     except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
@@ -239,6 +241,26 @@ class _Writer:
         )
         if any(b.short != "i64" for b in (first, last, step)) or not step.natural or step.constant == 0:
             raise UnsupportedSourceError(f"a range of {[b.short for b in bounds]}")
+        is_innermost = not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line))
+        if not self.masks or not is_innermost:
+            self._loop(name, first, last, step, body)
+            return
+        # Both forms, since which one is better depends on a length, which no kernel is compiled for.
+        code = self.code
+        n = code.op(f"sub nsw i64 {last.text}, {first.text}")
+        is_short = code.op(f"icmp sle i64 {n}, {SHORT}")
+        short, long, after = map(code.new_label, ("short", "long", "after"))
+        code.line(f"br i1 {is_short}, label %{short}, label %{long}")
+        for label in (short, long):
+            code.start(label)
+            self._loop(name, first, last, step, body, masked=label is short)
+            code.line(f"br label %{after}")
+        code.start(after)
+
+    def _loop(
+        self, name: str, first: Value, last: Value, step: Value, body: list[ast.stmt], *, masked: bool = False
+    ) -> None:  # fmt: skip
+        """masked: what is left over of a vector is done under a mask, not one by one."""
         code = self.code
         head, inside, latch, after = map(code.new_label, ("head", "body", "next", "after"))
         before, counter, following = code.label, code.fresh(), code.fresh()
@@ -252,11 +274,11 @@ class _Writer:
         self._nested(body, latch, after)
         code.start(latch)
         code.line(f"{following} = add nsw i64 {counter}, {step.text}")
-        masked = ""
-        if self.masks and not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line)):
+        wish = ""
+        if masked:
             predicate = self._fact('!{!"llvm.loop.vectorize.predicate.enable", i1 true}')
-            masked = f", !llvm.loop !{self._fact(f'distinct !{{self, !{predicate}}}')}"
-        code.line(f"br label %{head}{masked}")
+            wish = f", !llvm.loop !{self._fact(f'distinct !{{self, !{predicate}}}')}"
+        code.line(f"br label %{head}{wish}")
         code.start(after)
 
     def while_loop(self, test: ast.expr, body: list[ast.stmt]) -> None:

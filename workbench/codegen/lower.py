@@ -364,7 +364,7 @@ class _Writer:
         return Kernel(
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
             n_flops, moved, line_eqns, finish=finish,
-            functions=scalar_functions(source), takes=self.takes, has_short_loops=self.nest.has_short_loops,
+            functions=scalar_functions(source), takes=self.takes, may_be_short=self.nest.may_be_short,
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

@@ -39,9 +39,6 @@ SEARCHED = 256
 
 # The longest innermost loop that is written out.
 MOST_UNROLLED = 4
-# Iterations of an innermost loop that are rather computed as part of a vector than one by one: two vectors of f64.
-# Longer loops of dear functions lost by it (18 times exp: 15 %), shorter ones gained (11 divisions: 55 %).
-SHORT = 16
 # Moves whose elements come from here or from there.
 CHOOSING = frozenset(("concatenate", "pad", "update_slice", "dynamic_update_slice"))
 
@@ -85,10 +82,9 @@ class Nest:
         self.rounds = self._rounds()
 
     @property
-    def has_short_loops(self) -> bool:
-        """Whether the innermost loop of a map has few iterations."""
-        looped = self.shape_kind == "map" and not self.flat and not self.repeats and len(self.outer) > 1
-        return looped and self.space.shape[self.outer[-1]] <= SHORT
+    def may_be_short(self) -> bool:
+        """Whether the innermost loop may have few iterations at some sizes: the loops of a map in its outer ones."""
+        return self.shape_kind == "map" and not self.flat and not self.repeats and len(self.outer) > 1
 
     # ---- what is computed when ----
 

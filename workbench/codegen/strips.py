@@ -85,7 +85,7 @@ class StripMap(Nest):
     """A map in strips. columns: the loop axes that operands other than whole arrays vary along."""
 
     @property
-    def has_short_loops(self) -> bool:
+    def may_be_short(self) -> bool:
         return False
 
     def __init__(

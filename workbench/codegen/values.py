@@ -295,7 +295,18 @@ class KernelIndexContext(IndexMapContext):
     def load(self, operand: int, index: IndexTuple) -> Expr:
         self.values.irregular = True
         text = self.values.value(self.eqn.invars[operand], tuple(map(wrap, index)), self.block)
-        return Expr("loaded", (f"np.int64({text})", *index))
+        number = f"np.int64({text})"
+        return Expr("loaded", (self._named(number) if text.count("[") > 1 else number, *index))
+
+    def _named(self, number: str) -> str:
+        """A variable for an index that is read at an index that was read. Whoever uses it writes it several times, and
+        so would the next one with that: in a chain of gathers the text would grow without bound."""
+        key = ("loaded", number)
+        name = self.block.known(key)
+        if name is None:
+            name = self.block.memo[key] = self.values.namer.fresh("index")
+            self.block.value_line(f"{name} = {number}", (self.values.number[self.eqn],))
+        return name
 
     def value(self, index: Expr) -> str:
         self.values.irregular = True

@@ -7,7 +7,8 @@ the promise that every loop index and size is non-negative, so that equal reads 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -23,6 +24,13 @@ class Expr:
     op: str
     args: tuple
     axis: int | None = None
+    hash: int = field(init=False, compare=False, repr=False)  # kept: a chain has exponentially many ways through it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hash", hash((self.op, self.args, self.axis)))
+
+    def __hash__(self) -> int:
+        return self.hash
 
     def __add__(self, other: Expr | int) -> Expr:
         return add(self, wrap(other))
@@ -110,12 +118,23 @@ class Expr:
 
     def axes(self) -> frozenset[int]:
         """The loop indices that this expression depends on."""
-        if self.op == "sym":
-            return frozenset() if self.axis is None else frozenset((self.axis,))
-        return frozenset().union(*(a.axes() for a in self.args if isinstance(a, Expr)))
+        return frozenset(part.axis for part in self._parts() if part.op == "sym" and part.axis is not None)
 
     def loads(self) -> bool:
-        return self.op in ("load", "loaded") or any(isinstance(a, Expr) and a.loads() for a in self.args)
+        return any(part.op in ("load", "loaded") for part in self._parts())
+
+    def _parts(self) -> Iterator[Expr]:
+        """All expressions within, each once: one that chooses by an index holds that index several times, so that there
+        are exponentially many ways through a chain of them."""
+        seen = {id(self)}
+        pending: list[Expr] = [self]
+        while pending:
+            part = pending.pop()
+            yield part
+            for arg in part.args:
+                if isinstance(arg, Expr) and id(arg) not in seen:
+                    seen.add(id(arg))
+                    pending.append(arg)
 
 
 def _inside(expr: Expr, parent: str, *, right: bool) -> str:
