@@ -529,6 +529,29 @@ def test_what_a_cell_keeps_of_objects_is_the_very_object_of_this_run(shell, cell
             assert shell["holds"] is True
 
 
+@pytest.mark.parametrize(
+    ("definition", "use", "state"),
+    [
+        ("class Tally:\n    n = 0\n    def add(self):\n        Tally.n += 1", "Tally().add()", "Tally.n"),
+        ("class Plain:\n    n = 0", "Plain.n += 1", "Plain.n"),
+        ("def keep(v, seen=[]):\n    seen.append(v)\n    return len(seen)", "keep(1)", "keep(2)"),
+        ("def make():\n    n = 0\n    def inc():\n        nonlocal n\n        n += 1\n        return n\n    return inc\n"
+         "inc = make()", "inc()", "inc()"),
+    ],
+)  # fmt: skip
+def test_what_a_cell_defines_begins_anew_at_every_run(shell, definition, use, state):
+    shell("import numpy as np\nx = np.arange(3.0)")
+    found = {}
+    for prefix in ("", "%%jit\n"):
+        for _ in range(2):
+            shell(f"{prefix}{definition}\ny = x * 2")
+            shell(use)
+            shell(f"state = {state}")
+            assert shell.error is None
+            found.setdefault(prefix, []).append(shell["state"])
+    assert found[""] == found["%%jit\n"]
+
+
 def test_a_cell_may_define_enumerations(shell):
     shell("import numpy as np\nx = np.arange(3.0)")
     shell("%%jit\nfrom enum import Enum\nclass Mode(Enum):\n    FAST = 2\n    def twice(self): return 2 * self.value\n"

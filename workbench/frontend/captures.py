@@ -227,6 +227,10 @@ class Lifter:
             self.guard(type(original).__name__, read, original)
         return original
 
+    def must_be_made_anew(self, name: str) -> None:
+        """The code makes a class or function that has a state of its own: each run is to make another one."""
+        self.guard(name, lambda: True, False)
+
     # ---- changes to what is outside ----
 
     def _watched(self, name: str, lifted: Any) -> Any:

@@ -365,9 +365,12 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
     if isinstance(value, type):
         if id(value) in lifter.originals:
             return lifter.handed_out(value)
+        from .functions import copy_class, is_user_class
+
+        if is_user_class(value):
+            lifter.must_be_made_anew(value.__name__)
         if not any(isinstance(v, types.FunctionType) for v in vars(value).values()):
             return value
-        from .functions import copy_class
 
         return copy_class(
             value,
@@ -398,6 +401,9 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
         k: unlift_static(lifter, v) for k, v in value.__kwdefaults__.items()
     }  # fmt: skip
     new.__dict__.update({k: unlift_static(lifter, v) for k, v in value.__dict__.items()})
+    defaults = (*(new.__defaults__ or ()), *(new.__kwdefaults__ or {}).values())
+    if cells or new.__dict__ or not all(isinstance(v, CONSTANT_TYPES) for v in defaults):
+        lifter.must_be_made_anew(value.__name__)
     new.__qualname__, new.__module__, new.__doc__ = value.__qualname__, value.__module__, value.__doc__
     new.__annotations__ = value.__annotations__
     return new
