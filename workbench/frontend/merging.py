@@ -21,7 +21,7 @@ from .aliases import BranchAliases, add_codes, mark_branch
 from .captures import CONSTANT_TYPES, same_constant
 from .diagnostics import build
 from .regions import Region
-from .tracer import Tracer, emit, lift
+from .tracer import Tracer, emit, lay_out, lift
 
 NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
 
@@ -128,7 +128,7 @@ class Merged:
         for out, model in zip(outs, self.columns[0], strict=True):
             out.scalar = model.scalar
             if not out.scalar:
-                out._strides = out.buffer.strides = model._strides  # of all sides, see `_unified`
+                lay_out(out, model._strides)  # of all sides, see `_unified`
         for k, kinds in self.mixed.items():
             outs[k].buffer.mixed = kinds
         for region in self.regions:

@@ -174,7 +174,7 @@ def collect_outputs(
     if type(result) is Tracer:  # a lone array needs no tree
         leaves, tree = [result], None
     else:
-        _check_containers(result, lifter, set())
+        _check_each_once(result, lifter, set())
         # Containers from outside, which the code has not changed, are returned as the objects that they are.
         whole = partial(_is_outside, lifter)
         plain = optree.tree_map(unwrap, result, is_leaf=whole, none_is_leaf=True)
@@ -285,7 +285,7 @@ class _Places:
         return replace(leaf, base_outvar=self.bases[key], views=views)
 
 
-def _check_containers(value: Any, lifter: Lifter, seen: set[int]) -> None:
+def _check_each_once(value: Any, lifter: Lifter, seen: set[int]) -> None:
     """Lists and dicts that the code makes are built anew at every call: one in two places is left to NumPy."""
     if not isinstance(value, list | dict | tuple) or id(value) in lifter.originals:
         return
@@ -295,7 +295,7 @@ def _check_containers(value: Any, lifter: Lifter, seen: set[int]) -> None:
                               fixes=("return a copy of it",))  # fmt: skip
         seen.add(id(value))
     for item in value.values() if isinstance(value, dict) else value:
-        _check_containers(item, lifter, seen)
+        _check_each_once(item, lifter, seen)
 
 
 def _check_known(leaves: Sequence[Any]) -> None:

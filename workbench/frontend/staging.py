@@ -33,7 +33,7 @@ from .merging import (
     zero_like,
 )
 from .regions import emit_scan, emit_while
-from .tracer import Tracer, emit, lift, require_trace
+from .tracer import Tracer, emit, lay_out, lift, require_trace
 
 MAX_ATTEMPTS = 8  # traces of one body, until the types of what it carries settle
 MAX_SWAP_ORDER = 4  # iterations after which arrays that a loop exchanges must be in their places again
@@ -423,7 +423,7 @@ class Stage:
             inner = prepared.final[name][1][k]
             if out.scalar:
                 continue
-            out._strides = out.buffer.strides = prepared.first[key]._strides  # of each iteration, see `_grow`
+            lay_out(out, prepared.first[key]._strides)  # of each iteration, see `_grow`
             inner = prepared.region.leaf(inner)
             before = prepared.start[name][1][k]
             if inner.buffer.ambiguous or prepared.inputs[key].buffer.ambiguous or may_be_empty:

@@ -420,8 +420,14 @@ def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     result = from_atom(trace, outvars[0])
     if len(result.aval.shape) > 1 and (strided or primitive.name == "broadcast_in_dim"):
         inputs = [x for x in operands if type(x) is Tracer]
-        result._strides = result.buffer.strides = result_strides(primitive, inputs, result.aval, params)
+        lay_out(result, result_strides(primitive, inputs, result.aval, params))
     return result
+
+
+def lay_out(x: Tracer, strides: Strides | None) -> Tracer:
+    """A fresh array, with the strides that NumPy would give it (None: C order): its views depend on them."""
+    x._strides = x.buffer.strides = strides
+    return x
 
 
 def from_atom(trace: Trace, atom: Atom) -> Tracer:

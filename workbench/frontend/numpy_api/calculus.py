@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tracer as core
 from ..layouts import followed_strides
 from . import indexing, library, reductions, ufuncs
 from .operands import (
@@ -185,8 +186,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     if len(order) < 2:
         return as_array(table)
     result = bind("transpose", table, permutation=tuple(order))
-    result._strides = result.buffer.strides = followed_strides([tuple(table.strides[i] for i in order)], result.aval)
-    return result
+    return core.lay_out(result, followed_strides([tuple(table.strides[i] for i in order)], result.aval))
 
 
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tracer as core
 from .. import views
 from ..layouts import followed_strides
 from . import reductions, ufuncs
@@ -43,7 +44,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
             tuple(x.strides[labels.index(c)] if c in labels else 0 for c in result_labels)
             for x, labels in zip(arrays, terms, strict=True)
         ]
-        result._strides = result.buffer.strides = followed_strides(ranked, result.aval)
+        core.lay_out(result, followed_strides(ranked, result.aval))
     return result if target is None else ufuncs.store(result, target, True, casting, "einsum", result.shape)
 
 

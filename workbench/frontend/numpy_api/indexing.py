@@ -308,8 +308,7 @@ def getitem(x: Any, key: Any) -> Any:
     if _is_traced_element(key):
         return _element_view(view, plan)
     found = gather(view, plan.indices, plan.axes, plan.position)
-    found._strides = found.buffer.strides = indexed_strides(view, plan.axes, plan.position, found.aval)
-    return found
+    return core.lay_out(found, indexed_strides(view, plan.axes, plan.position, found.aval))
 
 
 def _needs_selection(key: Any) -> bool:

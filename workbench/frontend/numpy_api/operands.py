@@ -301,14 +301,12 @@ def full_like_operand(x: Any, value: np.generic) -> Any:
 
 def laid_out_like(x: Any, *models: Any) -> Any:
     """A fresh result, laid out in memory as NumPy lays out what it makes `like` the models: only views can tell."""
-    x._strides = x.buffer.strides = followed_strides([m.strides for m in models if m.ndim == x.ndim], x.aval)
-    return x
+    return core.lay_out(x, followed_strides([m.strides for m in models if m.ndim == x.ndim], x.aval))
 
 
 def in_c_order(x: Any) -> Any:
     """A fresh result that NumPy lays out in C order whatever its operands are."""
-    x._strides = x.buffer.strides = None
-    return x
+    return core.lay_out(x, None)
 
 
 def reshape_to(x: Any, shape: tuple[int, ...]) -> Any:

@@ -213,8 +213,7 @@ def histogram2d(
 
 def _inside_outliers(counts: Any) -> Any:
     """Counts as NumPy makes them: a view of a table that has a bin more at each end of each axis."""
-    counts._strides = counts.buffer.strides = contiguous_strides(tuple(n + 2 for n in counts.shape), counts.itemsize)
-    return counts
+    return core.lay_out(counts, contiguous_strides(tuple(n + 2 for n in counts.shape), counts.itemsize))
 
 
 _refused_histogram2d = library.refused(np.histogram2d, "weights cannot be compiled", code="WB120")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tracer as core
 from ..layouts import followed_strides
 from . import contractions, library, reductions, ufuncs
 from .operands import (
@@ -191,7 +192,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         result = bind("select_n", call(np.isnan, worst), result, nan)
     if axis is not None and not result.scalar and result.ndim > 1:
         kept = tuple(s for i, s in enumerate(a.strides) if i not in axes)
-        result._strides = result.buffer.strides = followed_strides([kept], result.aval)
+        core.lay_out(result, followed_strides([kept], result.aval))
     if keepdims is not NOVALUE and keepdims:
         result = keep_dims(result, shape, axes)
     return finish(result, out, "median")
