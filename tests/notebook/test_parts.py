@@ -94,6 +94,13 @@ def test_an_error_is_pythons_own_and_leaves_the_names(shell, x):
     assert "np.ones(7)" in shell.text
 
 
+def test_an_error_after_other_parts_is_shown_once(shell, x):
+    shell("%%jit\ny = x * 2\nprint(y.sum())\nz = undefined * y\n")
+    assert isinstance(shell.error, NameError)
+    assert shell.error.__context__ is None and shell.error.__cause__ is None
+    assert "y" not in shell
+
+
 def test_out_names_what_is_kept(shell, x):
     shell("%%jit --out b\na = x + 1\nprint('here')\nb = a * 2")
     assert "a" not in shell

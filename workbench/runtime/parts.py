@@ -118,6 +118,7 @@ class PartedRun:
         if refusal is not None:
             end = self._refused(refusal, begin, end)
         while begin < end:
+            failure: Exception | None = None
             try:
                 result = self._run_compiled(begin, end)
             except TracingError as error:
@@ -128,8 +129,11 @@ class PartedRun:
             except Exception as error:
                 if has_written(error):
                     raise
-                # The user's mistake, which NumPy reports best at its own statement, or ours.
-                self._in_numpy(begin, end, RoutineRaisedError.of(error))
+                failure = RoutineRaisedError.of(error)
+            if failure is not None:
+                # The user's mistake, which NumPy reports best at its own statement, or ours. Outside of the `except`
+                # clauses, so that an error of the user's own is not chained to ours.
+                self._in_numpy(begin, end, failure)
                 return end, reason
             if isinstance(result, CompilingCell):
                 try:
