@@ -125,13 +125,33 @@ def test_results_that_replace_one_another_alternate_between_two_blocks(pool):
 
 
 def test_more_results_than_a_shelf_holds_have_their_own_memory(pool):
-    kept = [buffers.allocate((N,), np.dtype(np.float64), BYTES) for _ in range(3 * buffers.SHELF_LENGTH)]
+    n_bytes = BYTES // 8
+    kept = [buffers.allocate((N // 8,), np.dtype(np.float64), n_bytes) for _ in range(3 * buffers.SHELF_LENGTH)]
     for i, x in enumerate(kept):
         x[:] = i
     assert len({address(x) for x in kept}) == len(kept)
     assert all(np.all(x == i) for i, x in enumerate(kept))
     del kept, x
-    assert pool.kept_bytes <= buffers.SHELF_LENGTH * BYTES
+    assert pool.kept_bytes <= buffers.SHELF_LENGTH * n_bytes
+
+
+def test_a_call_that_has_many_arrays_finds_the_blocks_of_the_last_one(pool):
+    n_bytes = BYTES // 8
+    rounds = []
+    for _ in range(4):
+        arrays = [buffers.allocate((N // 8,), np.dtype(np.float64), n_bytes) for _ in range(20)]
+        rounds.append({address(x) for x in arrays})
+        del arrays
+    assert len(rounds[0]) == 20 and all(later == rounds[0] for later in rounds)
+
+
+def test_blocks_begin_at_different_places_of_a_page(pool):
+    for n_bytes in (BYTES // 8, BYTES, 16 * BYTES):
+        arrays = [buffers.allocate((n_bytes,), np.dtype(np.uint8), n_bytes) for _ in range(3)]
+        for x in arrays:
+            x[-1] = 1
+        places = {address(x) % 4096 for x in arrays}
+        assert len(places) == len(arrays) and all(place % 64 == 0 for place in places)
 
 
 def test_shelves_take_their_share_of_the_pool_and_no_more(pool):

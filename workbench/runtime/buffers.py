@@ -29,10 +29,15 @@ LARGE_BYTES = 1 << 17
 PAGE = 1 << 21
 # Above this, the 3 us of a lease are nothing beside the kernel, and a block is too much to keep for nobody.
 SHELF_BYTES = 8 << 20
-# Blocks of one size on the shelf, or bytes, if that is more, and the share of the pool's limit that all may take.
-SHELF_LENGTH = 8
+# Blocks of one size on the shelf, or bytes, if that is more, and the share of the pool's limit that all may take. A
+# call that has more arrays of one size at once faults their pages in anew, every time: a kernel may have 40.
+SHELF_LENGTH = 48
 SHELF_LENGTH_BYTES = 4 << 20
 SHELF_SHARE = 0.25
+# A cache's sets are chosen by an address's place in its page: arrays that all begin a page fight for the same few in
+# every loop over them. So each begins elsewhere, 39 of 64 lines further (by the golden ratio: evenly spread, however
+# many there are).
+COLOUR = 39 * 64
 # The pool is emptied when no block has been taken or given for so long.
 IDLE_S = 20.0
 # A child must not write into its parent's arrays, and only private memory gets huge pages.
@@ -52,9 +57,9 @@ class Block:
 
     __slots__ = ("address", "memory")
 
-    def __init__(self, memory: mmap.mmap):
+    def __init__(self, memory: np.ndarray):
         self.memory = memory
-        self.address: int = np.frombuffer(memory, np.uint8, 1).__array_interface__["data"][0]
+        self.address: int = memory.__array_interface__["data"][0]
 
 
 class Pool:
@@ -65,6 +70,7 @@ class Pool:
         self.idle_s = idle_s
         self.n_uses = 0
         self._free_bytes = 0
+        self._n_mapped = 0
         self._watched = False
         self._free: dict[int, list[Block]] = {}
         self._shelves: dict[int, list[np.ndarray]] = {}
@@ -133,7 +139,7 @@ class Pool:
                 self._drop_unused()
             if self._shelf_bytes + n_bytes > limit:
                 return None
-        return np.frombuffer(self._map(n_bytes), np.uint8)
+        return self._map(n_bytes)
 
     def _drop_unused(self) -> None:
         for blocks in self._shelves.values():
@@ -142,18 +148,23 @@ class Pool:
 
     # ---- the system's memory ----
 
-    def _map(self, n_bytes: int) -> mmap.mmap:
+    def _map(self, n_bytes: int) -> np.ndarray:
+        """New memory, which begins at another place of its first page than the last one's did."""
+        length = n_bytes + mmap.PAGESIZE
         try:
-            memory = mmap.mmap(-1, n_bytes, **PRIVATE)
+            memory = mmap.mmap(-1, length, **PRIVATE)
         except OSError:  # what waits for its next use may be in the way
             self.clear()
             try:
-                memory = mmap.mmap(-1, n_bytes, **PRIVATE)
+                memory = mmap.mmap(-1, length, **PRIVATE)
             except OSError as error:
                 raise MemoryError(f"Unable to allocate {n_bytes / 2**20:.3g} MiB") from error
         if n_bytes >= PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
-        return memory
+        with self._lock:
+            self._n_mapped += 1
+            offset = self._n_mapped * COLOUR % mmap.PAGESIZE
+        return np.frombuffer(memory, np.uint8, n_bytes, offset)
 
     def _watch(self) -> None:
         """A thread that sleeps as long as blocks come and go. (`give` could not start one: finalisers call it.)"""
