@@ -163,3 +163,15 @@ def test_many_arrays_are_joined_in_little_time(n: int) -> None:
     assert_like(compiled(rows), (np.array(rows), np.concatenate(rows), np.stack(rows, axis=1)), 0.0, "joined")
     assert not compiled.fallbacks
     assert all(len(kernel.source) < 100_000 for c in compiled.compilations for kernel in c.kernels.values())
+
+
+def test_a_loop_goes_through_a_part_of_a_list_of_arrays() -> None:
+    def counted(x: Any) -> Any:
+        levels = [(x[:, k] > 0) for k in range(x.shape[1])]
+        total = levels[0].astype(np.int32)
+        for level in levels[1:]:
+            total = total + level
+        return total
+
+    x = np.random.default_rng(0).normal(size=(40, 6))
+    np.testing.assert_array_equal(wb.jit(counted)(x), counted(x))

@@ -63,7 +63,7 @@ def lower_cluster(
         return _Writer(cluster, layouts, counts, takes, updates, flat=True, repeats=repeats).kernel()
     if repeats is not None:
         return _Writer(cluster, layouts, counts, takes, updates, repeats=repeats).kernel()
-    columns = None if cluster.stores else writer.strip_columns()
+    columns = None if cluster.stores or cluster.stacks else writer.strip_columns()
     if columns is not None:
         try:  # strips don't read and write in step
             return _Writer(cluster, layouts, counts, columns=columns).kernel()
@@ -202,8 +202,8 @@ class _Writer:
         return sizes
 
     def _is_placed(self, var: Var) -> bool:
-        """Whether a result's array is larger than the loops: an array with some elements replaced."""
-        return var in self.cluster.stores and var not in self.updates
+        """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""
+        return var in self.cluster.stacks or (var in self.cluster.stores and var not in self.updates)
 
     def _bytes_moved(self) -> int:
         """Reads and writes of memory, once each: of an array that is read in part, that part."""

@@ -207,7 +207,7 @@ class Nest:
         """Whether the innermost loop takes its few elements from one array each: `np.stack` along the last axis."""
         joined = any(eqn.primitive.name == "concatenate" for eqn in self.cluster.eqns)
         in_place = not set(self.values.arrays.values()).isdisjoint(self.outputs.values())
-        if not joined or self.flat or in_place or self.cluster.stores or len(self.outer) < 2:
+        if not joined or self.flat or in_place or self.cluster.stores or self.cluster.stacks or len(self.outer) < 2:
             return False
         return 1 < self._length(self.outer[-1:]) <= MOST_UNROLLED
 
@@ -533,9 +533,10 @@ class Nest:
     def _store(self, outs: list[Var], body: Block, changed: str = "") -> None:
         """Compute all results, then store them: a store must not make a later load look changed, nor change it.
         changed: the name that counts the results that are not what was there before."""
-        texts = [(out, self.result(out, body)) for out in outs]
+        texts = [(out, self.result(out, body)) for out in outs if out not in self.cluster.stacks]
+        parts = [self._stacked(out, body) for out in outs if out in self.cluster.stacks]
         for k, (out, text) in enumerate(texts):
-            if len(texts) > 1 and "[" in text:
+            if len(outs) > 1 and "[" in text:
                 name = self.namer.for_var(out, "value")
                 body.value_line(f"{name} = {text}", self._numbers(self.values.producer[out]))
                 texts[k] = (out, name)
@@ -543,6 +544,21 @@ class Nest:
             body.line(f"{changed} |= {self._differs(text, self.target(out, body), out.aval.dtype)}")
         for out, text in texts:
             body.line(f"{self.target(out, body)} = {text}", self._numbers(self.values.producer[out]))
+        for line in (line for lines in parts for line in lines):
+            body.line(*line)
+
+    def _stacked(self, out: Var, body: Block) -> list[tuple[str, tuple[int, ...]]]:
+        """The lines that write the parts of a stack. Its memory is new: no load looks changed by them."""
+        eqn = self.values.producer[out]
+        index, axis = self.at(out), eqn.params["dimension"]
+        self.values.irregular = True
+        self.writes[out] = index
+        lines = []
+        for k, atom in enumerate(eqn.invars):
+            place = (*index[:axis], const(k), *index[axis + 1 :])
+            text = self.values.value(atom, index, body)
+            lines.append((f"{self.outputs[out]}[{', '.join(map(index_text, place))}] = {text}", self._numbers(eqn)))
+        return lines
 
     def _differs(self, new: str, old: str, dtype: np.dtype) -> str:
         """1 where `new` has not the bits of `old` (or is a NaN), else 0."""

@@ -46,6 +46,9 @@ class StripArrays(Protocol):
 
 # Where a kernel repeats its loops: the axis, beside theirs, of what changes from one repetition to the next.
 REPETITION = -1
+# Places in a program (starts, strides) that are run-time arguments, so that others find the kernel compiled. A text
+# with more of them, such as a march over levels, is only ever that of one shape: its places are constants.
+MOST_PLACES = 12
 
 
 class Values:
@@ -87,6 +90,7 @@ class Values:
         self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
         self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
         self._contexts: dict[Equation, KernelIndexContext] = {}
+        self.has_fixed_places = sum(eqn.primitive.name == "slice" for eqn in cluster.eqns) > MOST_PLACES
 
     def value(self, atom: Atom, index: IndexTuple, block: Block) -> str:
         """Source text of `atom`'s element at `index`, usable in `block`: a name, a literal or a load."""
@@ -281,7 +285,8 @@ class KernelIndexContext(IndexMapContext):
 
     def runtime(self, value: int) -> Expr:
         value = int(value)
-        return const(value) if 0 <= value <= 2 else self._argument(("value", value), value)
+        fixed = 0 <= value <= 2 or (value > 0 and self.values.has_fixed_places)
+        return const(value) if fixed else self._argument(("value", value), value)
 
     def _argument(self, key: tuple, value: int) -> Expr:
         found = self._asked.get(key)

@@ -19,6 +19,8 @@ from ..primitives.lowering import Choose, Compute, Element, IndexMap, Read, Redu
 AxisMap = tuple[int | None, ...]
 # Elements up to which an update in place (a kernel launch of its own) doesn't pay.
 SMALL_ARRAY = 64
+# Arrays that are joined: fewer are chosen from, element by element, where the result is read.
+LEAST_STACKED = 5
 
 
 class IndexMapContext:
@@ -103,6 +105,16 @@ def is_store(eqn: Equation) -> bool:
     return isinstance(base, Var) and base.aval.size > SMALL_ARRAY and update.aval.size > 0
 
 
+def is_stack(eqn: Equation) -> bool:
+    """Whether this joins many arrays of one element each along an axis (`np.stack`): a kernel that computes them may
+    write each to its place in the result."""
+    if eqn.primitive.name != "concatenate" or len(eqn.invars) < LEAST_STACKED:
+        return False
+    if eqn.outvars[0].aval.size <= SMALL_ARRAY:
+        return False
+    return all(atom.aval.shape[eqn.params["dimension"]] == 1 for atom in eqn.invars) and eqn.invars[0].aval.size > 1
+
+
 def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
     """How an index map's result at (i0, i1, ...) reads each operand."""
     context = IndexMapContext(eqn)
@@ -165,10 +177,13 @@ class Root(NamedTuple):
 class Reader:
     """Resolves what an equation reads, through the equations that are evaluated lazily inside their readers."""
 
-    def __init__(self, jaxpr: Jaxpr, lazy: set[Equation], stores: Collection[Equation] = ()):
+    def __init__(
+        self, jaxpr: Jaxpr, lazy: set[Equation], stores: Collection[Equation] = (), stacks: Collection[Equation] = ()
+    ):  # fmt: skip
         self.producer = {out: eqn for eqn in jaxpr.eqns for out in eqn.outvars}
         self.lazy = lazy
         self.stores = stores
+        self.stacks = stacks
         self._accesses: dict[Equation, tuple[Access, ...]] = {}
         self._roots: dict[Var, tuple[Root, ...]] = {}
         self._roots_of_eqn: dict[Equation, tuple[Root, ...]] = {}
@@ -177,7 +192,9 @@ class Reader:
         """Per operand; a pointwise or reducing equation reads ranked operands one to one, scalars at ()."""
         found = self._accesses.get(eqn)
         if found is None:
-            if eqn in self.stores:
+            if eqn in self.stacks:
+                found = tuple(Access(k, tuple(range(v.aval.ndim))) for k, v in enumerate(eqn.invars))
+            elif eqn in self.stores:
                 update = Access(1, tuple(range(eqn.invars[1].aval.ndim)))
                 found = (update, *(Access(k, None) for k in range(2, len(eqn.invars))))
             elif is_index_map(eqn):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Control, IndexMap, LibraryCall, Pointwise, Reduction
-from .access import index_map_accesses, is_fold, is_index_map, is_store
+from .access import index_map_accesses, is_fold, is_index_map, is_stack, is_store
 from .scopes import compiles
 
 # NumPy answers these with a view of the operand.
@@ -31,7 +31,7 @@ class Uncompiled:
 
 @dataclass(slots=True)
 class Classes:
-    """kernel, lazy and view overlap only in that a view may also be read lazily; stores are among the kernels'."""
+    """kernel, lazy and view overlap only in that a view may also be read lazily; stores and stacks are kernels' too."""
 
     kernel: set[Equation]
     lazy: set[Equation]
@@ -40,6 +40,7 @@ class Classes:
     numpy: dict[Equation, Uncompiled]
     control: set[Equation]
     stores: set[Equation] = field(default_factory=set)
+    stacks: set[Equation] = field(default_factory=set)
 
 
 def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
@@ -67,6 +68,8 @@ def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
             classes.kernel.add(eqn)
         else:
             classes.numpy[eqn] = Uncompiled("WB331", f"no kernel can be generated for {eqn.primitive.name}")
+    if in_place:
+        _find_stacks(jaxpr, classes)
     _bound_lazy_chains(jaxpr, classes)
     _materialise_what_memory_needs(jaxpr, classes)
     return classes
@@ -79,6 +82,27 @@ def _is_numpys(eqn: Equation) -> bool:
         return False
     ordered = lowering.kind in ("max", "min", "argmax", "argmin") and eqn.invars[0].aval.dtype.kind == "c"
     return lowering.kind.startswith("cum") or ordered
+
+
+def _find_stacks(jaxpr: Jaxpr, classes: Classes) -> None:
+    """Joined arrays most of which kernels compute: these write them to their places, instead of to arrays of their own
+    from which somebody gathers them. Arrays that are there already NumPy copies as fast as anyone."""
+    producer = {out: eqn for eqn in jaxpr.eqns for out in eqn.outvars}
+    for eqn in jaxpr.eqns:
+        if not (eqn in classes.lazy or eqn in classes.library) or not is_stack(eqn):
+            continue
+        n_computed = 0
+        for atom in eqn.invars:
+            source = producer.get(atom) if isinstance(atom, Var) else None
+            while source is not None and source in classes.lazy and len(source.invars) == 1:
+                (operand,) = source.invars
+                source = producer.get(operand) if isinstance(operand, Var) else None
+            n_computed += source in classes.kernel and not is_fold(source)  # type: ignore[arg-type]  # None is in no set
+        if 2 * n_computed > len(eqn.invars):
+            classes.stacks.add(eqn)
+            classes.kernel.add(eqn)
+            classes.lazy.discard(eqn)
+            classes.library.discard(eqn)
 
 
 def _bound_lazy_chains(jaxpr: Jaxpr, classes: Classes) -> None:

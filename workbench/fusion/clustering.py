@@ -86,7 +86,7 @@ class _Clustering:
         self.classes.lazy.update(repeated)
         self.classes.kernel.difference_update(repeated)
         self.order = {eqn: i for i, eqn in enumerate(jaxpr.eqns)}
-        self.reader = Reader(jaxpr, self.classes.lazy, self.classes.stores)
+        self.reader = Reader(jaxpr, self.classes.lazy, self.classes.stores, self.classes.stacks)
         self.producer = self.reader.producer
         self.kept = self._kept()
         self.needed = self._needed()
@@ -176,7 +176,10 @@ class _Clustering:
             if eqn not in self.classes.kernel:
                 continue
             reads = {root.var for root in self.reader.roots(eqn)}
-            self.group_of[eqn] = new_group(position, eqn, reads, separation(eqn), is_store=eqn in self.classes.stores)
+            self.group_of[eqn] = new_group(
+                position, eqn, reads, separation(eqn), is_store=eqn in self.classes.stores,
+                is_stack=eqn in self.classes.stacks,
+            )  # fmt: skip
             for producer in self._producers(self.group_of[eqn]):
                 down = self.group_of[eqn]
                 if producer is not down and self._is_current(producer):
@@ -340,7 +343,8 @@ class _Clustering:
         scopes = dict.fromkeys(s.name for e in eqns for s in e.origin.scopes[-1:])
         loops = {e: axes for e, axes in group.loops.items() if axes is not None}
         space = Space(group.shape, group.reduced, group.align, loops)
-        return Cluster(name, tuple(eqns), tuple(invars), outvars, space, ", ".join(scopes), stores)
+        stacks = frozenset(e.outvars[0] for e in group.eqns if e in self.classes.stacks)
+        return Cluster(name, tuple(eqns), tuple(invars), outvars, space, ", ".join(scopes), stores, stacks)
 
     def _decisions(self) -> Iterable[Decision]:
         """Every edge between two computing equations, merged or refused, with its reason."""

@@ -32,7 +32,7 @@ class Group:
     is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a
     reduction of this group; reads: what its equations read, each other's results included; inputs: those that others
     make; first, last: positions in the program; length: of a kernel's text; bases: arrays that it writes into, placed:
-    the results of that, which nobody in the group may read."""
+    the results of that and stacks, which nobody in the group may read."""
 
     eqns: list[Equation]
     shape: tuple[int, ...]
@@ -92,9 +92,11 @@ class Refusal:
     code: str
 
 
-def new_group(position: int, eqn: Equation, reads: set[Var], separation: str, *, is_store: bool = False) -> Group:
-    """A group of one equation that loops over its result, over its operand if it reduces, or over the elements that it
-    replaces."""
+def new_group(
+    position: int, eqn: Equation, reads: set[Var], separation: str, *, is_store: bool = False, is_stack: bool = False
+) -> Group:  # fmt: skip
+    """A group of one equation that loops over its result, over its operand if it reduces, over the elements that it
+    replaces, or over one part of a stack."""
     out = eqn.outvars[0]
     row: set[Var] = set()
     if is_fold(eqn):
@@ -103,15 +105,17 @@ def new_group(position: int, eqn: Equation, reads: set[Var], separation: str, *,
         align: dict[Var, AxisMap] = {out: tuple(axis for axis in range(len(shape)) if axis not in reduced)}
         row = {out}
     else:
-        shape = eqn.invars[1].aval.shape if is_store else out.aval.shape
+        shape = eqn.invars[is_store].aval.shape if is_store or is_stack else out.aval.shape
         reduced = frozenset()
         align = {out: tuple(range(len(shape)))}
     loops: dict[Equation, AxisMap | None] = {eqn: tuple(range(len(shape)))}
-    length = LINES_OF_A_CHOICE if is_index_map(eqn) else 1  # a choice between operands is an if-else
+    length = LINES_OF_A_CHOICE if is_index_map(eqn) and not is_stack else 1  # a choice between operands is an if-else
     group = Group(
         [eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, set(reads), length,
         separation,
     )  # fmt: skip
+    if is_stack:
+        group.placed.add(out)
     if is_store:
         group.bases.add(eqn.invars[0])  # type: ignore[arg-type]  # a variable: see `access.is_store`
         group.placed.add(out)
@@ -139,8 +143,11 @@ class Fitter:
         """Merge `down`, which reads results of `up` (or only shares inputs with it), into one group."""
         if up.separation != down.separation:
             return Refusal("WB321")
-        if up.bases & down.made or down.bases & up.made or up.placed & down.reads or down.placed & up.reads:
-            return Refusal("WB324")
+        placed = (up.placed & down.reads) | (down.placed & up.reads)
+        if up.bases & down.made or down.bases & up.made or placed:
+            return Refusal("WB325" if self._are_stacks(placed) else "WB324")
+        if (up.reduced or down.reduced) and self._are_stacks(up.placed | down.placed):
+            return Refusal("WB310")
         pairs: set[tuple[int, int]] = set()
         shifted: set[Var] = set()
         connected: dict[Var, float] = {}
@@ -180,6 +187,9 @@ class Fitter:
         if isinstance(fit, Refusal) and fit.code == "WB310" and connected:
             return self._inline(up, down, connected) or (Refusal("WB311") if shifted else fit)
         return fit
+
+    def _are_stacks(self, placed: set[Var]) -> bool:
+        return any(self.reader.producer[var] in self.reader.stacks for var in placed)
 
     def merge(self, fit: Fit) -> Group:
         """Carry a fit out; `fit.base` grows and is returned."""

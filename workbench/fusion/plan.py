@@ -31,7 +31,8 @@ class Space:
 class Cluster:
     """Equations that become one kernel. `eqns` are in program order; `invars` are read from memory, `outvars` are
     written to it, every other variable lives in registers. Index maps may appear in several clusters. stores: for each
-    result that is an array with some elements replaced, that array: the kernel writes the replaced elements alone."""
+    result that is an array with some elements replaced, that array: the kernel writes the replaced elements alone.
+    stacks: results whose parts are computed in step with the loops, and written each to its own place."""
 
     id: str  # "K0"
     eqns: tuple[Equation, ...]
@@ -40,6 +41,7 @@ class Cluster:
     space: Space
     scope: str = ""
     stores: Mapping[Var, Var] = field(default_factory=dict)
+    stacks: frozenset[Var] = frozenset()
 
     def producer(self, out: Var) -> Equation:
         """The equation that computes `out`."""

@@ -71,6 +71,8 @@ One pass can become enough where the formula allows: var = (x*x).mean() - x.mean
 What stands inside its body is fused.""",
     "WB324": """An assignment to a part of an array writes into the array's own memory, between what is computed before
 and what is computed after it. It costs the bytes of that part.""",
+    "WB325": """`np.stack` of levels that the kernel computes: it writes each to its place in the stack. What reads the
+stack as a whole comes after it, in a kernel of its own.""",
     "WB330": "`jit_scope(compile_ops=False)` asked for this operation to run uncompiled.",
     "WB331": "No kernel can be generated for this operation or dtype; NumPy runs it between the kernels.",
     "WB332": "The device is `numpy`, which runs every operation by itself: the reference for values and times.",

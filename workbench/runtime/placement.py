@@ -202,6 +202,8 @@ class _Placer:
         candidates: dict[Var, Var] = {}
         taken: set[Var] = set()
         for out in step.outvars:
+            if out in step.stacks:
+                continue  # its parts are written while others are still to be read
             base = step.stores.get(out) or self._argument_in(step, out)
             if base is None:
                 base = next((v for v in step.invars if self._is_spare(step, v, out, position, taken)), None)

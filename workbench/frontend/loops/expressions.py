@@ -402,7 +402,7 @@ class Scope(Arrays):
                 axis += rest
                 continue
             if isinstance(n, ast.Slice):
-                (low, high, step), length = self._slice(base, n, axis)
+                (low, high, step), length = self._slice_parts(base, n, axis)
                 texts.append(f"{low}:{high}:{step}" if step else f"{low}:{high}")
                 has_steps = has_steps or bool(step)
                 parts.append((low, high))
@@ -427,7 +427,7 @@ class Scope(Arrays):
         self.facts.rows = self.facts.rows or varies and bool(shape)
         return text, tuple(shape) or None, None if has_steps else tuple(parts)
 
-    def _slice(self, base: Value, node: ast.Slice, axis: int) -> tuple[list[str], int | None]:
+    def _slice_parts(self, base: Value, node: ast.Slice, axis: int) -> tuple[list[str], int | None]:
         assert isinstance(base.type, Array)
         parts: list[str] = []
         numbers: list[int | None] = []

@@ -233,7 +233,7 @@ class _Picker:
         return "", f"{self.base.text}.shape[{axis}]", kind.shape[axis]
 
     def _slice(self, node: ast.Slice, kind: Array, axis: int) -> tuple[str, str, int | None]:
-        (low, high, step), known = self.scope._slice(self.base, node, axis)
+        (low, high, step), known = self.scope._slice_parts(self.base, node, axis)
         if step:
             raise UntranslatableError("a slice with a step beside an array of indices")
         size = f"{self.base.text}.shape[{axis}]"
