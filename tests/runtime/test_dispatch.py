@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import traceback
 import types
 from collections import OrderedDict, namedtuple
 
@@ -519,3 +521,34 @@ def test_integer_powers_raise_where_an_exponent_is_negative():
     with pytest.raises(ValueError, match="negative integer powers"):
         power(a, -b)
     np.testing.assert_array_equal(power(a, b), a**b)
+
+
+def _frames_of(call):
+    with pytest.raises(Exception) as caught:  # noqa: PT011  (of any class)
+        call()
+    return [os.path.basename(frame.filename) for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+
+def test_tracebacks_have_the_users_frames_only():
+    @wb.jit
+    def pick(x, i):
+        return (x * 2)[i]
+
+    @wb.jit
+    def printing(x):
+        print(x.shape)
+        return x @ np.ones(7)
+
+    @wb.jit(strict=True)
+    def branching(x):
+        if x.sum() > 0:
+            return x
+        return x * 2
+
+    x = np.ones(4)
+    pick(x, np.int64(2))
+    calls = [lambda: pick(x, np.int64(9)), lambda: printing(x), lambda: branching(x)]
+    for call in calls * 2:
+        assert set(_frames_of(call)) == {os.path.basename(__file__)}
+    with wb.config(full_tracebacks=True):
+        assert all("dispatch.py" in _frames_of(call) for call in calls)

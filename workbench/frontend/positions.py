@@ -163,11 +163,12 @@ def caller_drops_result(depth: int) -> bool:
     return dropped
 
 
-def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
-    """`traceback` without the frames of the workbench and of NumPy."""
+def user_traceback(traceback: TracebackType | None, *, with_numpy: bool = False) -> TracebackType | None:
+    """`traceback` without the frames of the workbench and of NumPy. with_numpy: keep NumPy's."""
     kept = []
     while traceback is not None:
-        if code_kind(traceback.tb_frame.f_code.co_filename) != INTERNAL:
+        filename = traceback.tb_frame.f_code.co_filename
+        if code_kind(filename) != INTERNAL or (with_numpy and not os.path.abspath(filename).startswith(_PACKAGE)):
             kept.append(traceback)
         traceback = traceback.tb_next
     result: TracebackType | None = None

@@ -21,6 +21,7 @@ import optree
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
 from ..frontend.device_arrays import is_device_result
+from ..frontend.positions import user_traceback
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
@@ -109,11 +110,11 @@ class CompiledFunction:
         if not kwargs:
             try:
                 result = self._fast(*args)
-            except Exception:
-                if self.is_strict:
+            except Exception as error:
+                if self.is_strict or has_written(error):
                     raise
                 self._fast = missed
-                return self._call_slowly(args, kwargs)
+                result = MISS
             if result is not MISS:
                 return result
         if (device_choices or self._moves) and not self._settled and current_trace() is None:
@@ -154,9 +155,15 @@ class CompiledFunction:
                             if self.is_strict or has_written(error):
                                 raise
                     elif type(entry) is Fallback and entry.parts is None:
+                        __tracebackhide__ = True  # for IPython and pytest; to catch here would cost each call
                         with running_in_numpy():
                             return self.fn(*args)
-        return self._call_slowly(args, kwargs)
+        try:
+            return self._call_slowly(args, kwargs)
+        except BaseException as error:
+            if not config.full_tracebacks:
+                error.__traceback__ = user_traceback(error.__traceback__, with_numpy=True)
+            raise
 
     def _remember(self, entry: Specialisation, args: tuple) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
