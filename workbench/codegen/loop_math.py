@@ -123,6 +123,12 @@ def wrapped(i, n):
 
 
 @njit(error_model="numpy", forceinline=True)
+def turned(i, n):
+    """An index that is not below -n."""
+    return i + n if i < 0 else i
+
+
+@njit(error_model="numpy", forceinline=True)
 def first_of(i, n):
     """The first index of a slice `i:`."""
     if i < 0:

@@ -5,7 +5,7 @@ loop[program] operands -> the arrays that it writes into, as they are afterwards
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,9 @@ class LoopProgram:
     source: functions, of which `name` takes the arguments and returns the variables that the loop leaves; written: the
     operands that it writes into; results: avals of these operands, of the variables, and of an int32 for each of
     `places`; python: the same as a Python function; reason: why it is not traced; text: the user's own lines; places:
-    the variables, by number, that may be an argument itself, about which that int32 says which one (0: none).
+    the variables, by number, that may be an argument itself, about which that int32 says which one (0: none);
+    careful: the source with a check of each index, where `source` has none but raises a bare LookupError, before it
+    writes anything, for arguments with which it would need them; quiet: nothing else in `source` raises.
     """
 
     name: str
@@ -47,13 +49,18 @@ class LoopProgram:
     reason: str
     text: str
     places: tuple[int, ...] = ()
+    careful: str = ""
+    quiet: bool = False
 
     def __repr__(self) -> str:
         return f"<{self.text.partition(chr(10))[0].strip()}>"
 
-    def take(self, operands: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[Any]]:
-        """The operands, those that are written copied, and the arguments: arrays, NumPy's and Python's scalars."""
-        owned = [x.copy() if k in self.written else x for k, x in enumerate(operands)]
+    def take(
+        self, operands: Sequence[np.ndarray], given: Collection[int] = ()
+    ) -> tuple[list[np.ndarray], list[Any]]:
+        """The operands, those that are written copied unless `given` holds them, and the arguments: arrays, NumPy's
+        and Python's scalars."""
+        owned = [x.copy() if k in self.written and k not in given else x for k, x in enumerate(operands)]
         arguments: list[Any] = []
         for argument in self.arguments:
             value: Any = owned[argument.operand]

@@ -477,7 +477,8 @@ def _dtype(kind: Type) -> Any:
     return kind.dtype if isinstance(kind, Number) else kind
 
 
-_RESERVED = frozenset(("np", "abs", "range", "len", "min", "max", "complex", "dot", "within", "whole", "nonzero"))
+_RESERVED = frozenset(("np", "abs", "range", "len", "min", "max", "complex", "dot", "within", "whole", "nonzero", "at",
+                       "put", "unit", "turned", "wrapped"))  # fmt: skip
 
 
 def local(name: str) -> str:

@@ -27,6 +27,7 @@ from ..outputs import unlift_static
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import write
 from .expressions import local
+from .ranges import without_checks
 from .sharing import sharing_names
 from .statements import Translator
 from .types import (
@@ -259,6 +260,12 @@ class _Builder:
             raise UntranslatableError("nothing that is traced")
         outputs = self._outputs()
         text = self._text(outputs)
+        known = {
+            local(name): kind
+            for name, (_, kind) in self.parameters.items()
+            if not isinstance(kind, Number) or not self._is_converted(name)
+        }
+        ranged = without_checks(text, known)
         arguments, inputs, written = self._operands()
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
@@ -269,8 +276,8 @@ class _Builder:
         reason = self._reason()
         name = "loop"
         program = LoopProgram(
-            name, text, tuple(arguments), positions, results, self._python([n for n, _, _ in outputs]), reason,
-            ast.unparse(self.node), places,
+            name, ranged.text, tuple(arguments), positions, results, self._python([n for n, _, _ in outputs]), reason,
+            ast.unparse(self.node), places, text if ranged.text != text else "", ranged.quiet,
         )  # fmt: skip
         scalar_only = not facts.arrays and not facts.elements
         # Rows are read and written where they lie. What else is small runs natively in the plan (`runtime`), at once:
@@ -355,7 +362,7 @@ class _Builder:
         first: list[str] = []
         for name, (_, kind) in self.parameters.items():
             final = self.scope.types.get(name)
-            if isinstance(kind, Number) and isinstance(final, Number) and kind.dtype != final.dtype:
+            if isinstance(kind, Number) and isinstance(final, Number) and self._is_converted(name):
                 first.append(
                     f"    {local(name)} = {Translator.convert(Value(name_of_parameter(name), kind), final).text}"
                 )
@@ -367,6 +374,11 @@ class _Builder:
         lines = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
         functions = [function.text for function in self.module.functions.values()]
         return "\n\n\n".join([*functions, "\n".join(lines)]) + "\n"
+
+    def _is_converted(self, name: str) -> bool:
+        """Whether a number becomes a variable of another type."""
+        kind, final = self.parameters[name][1], self.scope.types.get(name)
+        return isinstance(kind, Number) and isinstance(final, Number) and kind.dtype != final.dtype
 
     def _operands(self) -> tuple[list[LoopArgument], list[Any], list[Tracer]]:
         """Arguments, operands of the equation, and those of them that are written."""
