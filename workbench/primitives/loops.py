@@ -55,9 +55,7 @@ class LoopProgram:
     def __repr__(self) -> str:
         return f"<{self.text.partition(chr(10))[0].strip()}>"
 
-    def take(
-        self, operands: Sequence[np.ndarray], given: Collection[int] = ()
-    ) -> tuple[list[np.ndarray], list[Any]]:
+    def take(self, operands: Sequence[np.ndarray], given: Collection[int] = ()) -> tuple[list[np.ndarray], list[Any]]:
         """The operands, those that are written copied unless `given` holds them, and the arguments: arrays, NumPy's
         and Python's scalars."""
         owned = [x.copy() if k in self.written and k not in given else x for k, x in enumerate(operands)]

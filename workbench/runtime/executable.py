@@ -38,7 +38,7 @@ from . import control
 from .buffers import LARGE_BYTES, allocator
 from .control import in_order
 from .kernels import Code, CompiledKernel, NotNativeError, compile_kernel
-from .loops import compile_loop
+from .loops import LoopAbortedError, compile_loop
 from .moves import copy_around
 from .placement import Placement, place
 from .products import matmul_on, product_text
@@ -47,7 +47,14 @@ from .timelines import Totals
 from .views import stays_view, view_of
 
 # Nothing raises here but what is out of our hands (memory, Ctrl-C). Who catches it must not run the code again.
-GUARD = ("except BaseException as error:", "    error.arguments_written = True", "    raise")
+# A loop that is given up has written nothing: see `placement`.
+GUARD = (
+    "except LoopAbortedError:",
+    "    raise",
+    "except BaseException as error:",
+    "    error.arguments_written = True",
+    "    raise",
+)
 
 
 def has_written(error: BaseException) -> bool:
@@ -93,7 +100,7 @@ def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
     """Compile the kernels of `plan` and tie them together."""
     compiled = {name: compile_kernel(kernel) for name, kernel in kernels.items()}
     finishers = {name: compile_kernel(k.finish) for name, k in kernels.items() if k.finish is not None}
-    scope: dict[str, Any] = {"np": np, "empty": np.empty, "launch": launch}
+    scope: dict[str, Any] = {"np": np, "empty": np.empty, "launch": launch, "LoopAbortedError": LoopAbortedError}
     scope["clock"] = time.perf_counter
     for name, kernel in compiled.items():
         scope[f"{name}_run"] = kernel.entry
@@ -311,7 +318,9 @@ class _Driver:
 
     def _write_loop(self, step: LibraryStep) -> None:
         eqn = step.eqn
-        call = self._bind(f"{step.id}_call", compile_loop(eqn.params["program"]))
+        program = eqn.params["program"]
+        given = [k for out, k in zip(eqn.outvars, program.written, strict=False) if out in self.placement.takes]
+        call = self._bind(f"{step.id}_call", compile_loop(program, frozenset(given)))
         results = "".join(f"{self._name(out)}, " for out in eqn.outvars)
         self.lines.append(f"{results}{'= ' if results else ''}{call}({', '.join(map(self._operand, eqn.invars))})")
 

@@ -27,6 +27,7 @@ from ..fusion import (
     sub_plans,
 )
 from ..ir import Equation, Var
+from ..primitives.loops import LoopProgram, loop_p
 from ..primitives.lowering import LibraryCall
 from ..transforms.dce import may_raise
 
@@ -131,7 +132,7 @@ class _Placer:
         """For each step, whether it or a later one may raise."""
         found, later = [], False
         for step in reversed(self.plan.steps):
-            later = later or isinstance(step, NumpyStep) or any(map(may_raise, step_eqns(step)))
+            later = later or isinstance(step, NumpyStep) or any(map(_may_raise, step_eqns(step)))
             later = later or any(isinstance(s, NumpyStep) for p in sub_plans(step) for s in p.all_steps)
             found.append(later)
         return found[::-1]
@@ -147,8 +148,9 @@ class _Placer:
         self.root[var] = root
         self.members.setdefault(root, {root}).add(var)
 
-    def _is_free(self, base: Var, position: int, out: Var) -> bool:
-        """Whether nobody reads the memory of `base` after step `position`, and the plan may write into it."""
+    def _is_free(self, base: Var, position: int, out: Var, *, quiet: bool = False) -> bool:
+        """Whether nobody reads the memory of `base` after step `position`, and the plan may write into it. quiet:
+        whatever the step raises, it raises before it writes."""
         root = self._root(base)
         if root in self.pinned or not self.in_place:
             return False
@@ -159,7 +161,8 @@ class _Placer:
             if self.inner:
                 return True
             # What raises is done again by NumPy, with the arguments as they were: from the first write on nothing may.
-            return not self.raises[position] and self.versions.get(out) is root
+            raises = self.raises[position + 1 :][:1] if quiet else self.raises[position : position + 1]
+            return not any(raises) and self.versions.get(out) is root
         return True
 
     def _versions(self, targets: Mapping[int, int]) -> dict[Var, Var]:
@@ -171,6 +174,12 @@ class _Placer:
             while isinstance(atom, Var) and atom not in versions and atom not in self.layouts:
                 versions[atom] = self.plan.jaxpr.invars[i]
                 eqn = producer[atom]
+                if eqn.primitive is loop_p:
+                    written = dict(zip(eqn.outvars, eqn.params["program"].written, strict=False))
+                    if atom not in written:
+                        break
+                    atom = eqn.invars[written[atom]]
+                    continue
                 if eqn.primitive.name not in UPDATES:
                     break
                 atom = eqn.invars[0]
@@ -284,8 +293,25 @@ class _Placer:
         if self.layouts[out] == "A":
             self.result.strided.add(out)
 
+    def _place_loop(self, position: int, eqn: Equation) -> None:
+        """A loop of the user's writes into memory that nobody else reads, or else into copies. If it raises, NumPy runs
+        everything again: arguments are given to loops alone that do not raise once they write."""
+        program: LoopProgram = eqn.params["program"]
+        quiet = program.quiet and not any(aval.shape for aval in program.results[len(program.written) :])
+        roots = [self._root(v) if isinstance(v, Var) else None for v in eqn.invars]
+        self.intermediate.update(eqn.outvars)
+        for out, k in zip(eqn.outvars, program.written, strict=False):
+            base = eqn.invars[k]
+            if not isinstance(base, Var) or roots.count(roots[k]) > 1 or not _alike(base, out):
+                continue
+            if self.layouts.get(base, "C") == "C" and self._is_free(base, position, out, quiet=quiet):
+                self._take(out, base, position)
+
     def _place_library(self, position: int, step: LibraryStep) -> None:
         eqn = step.eqn
+        if eqn.primitive is loop_p:
+            self._place_loop(position, eqn)
+            return
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
         if eqn.primitive.name in FRESH:
             self.intermediate.update(eqn.outvars)
@@ -400,6 +426,13 @@ def operand_positions(step: BranchStep | LoopStep) -> list[tuple[Plan, list[int 
 
 
 __all__ = ["Placement", "Step", "operand_positions", "place"]
+
+
+def _may_raise(eqn: Equation) -> bool:
+    if eqn.primitive is not loop_p:
+        return may_raise(eqn)
+    program: LoopProgram = eqn.params["program"]
+    return not program.quiet or bool(program.careful)
 
 
 def _alike(a: Var, b: Var) -> bool:

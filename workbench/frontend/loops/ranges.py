@@ -29,8 +29,8 @@ COUNTED, STEP = 2**61, 1024
 _PLAIN = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult}
 _PASSING = frozenset(("nonzero", "nonnegative", "length", "within"))  # they give what they are given, or raise
 # What never raises, beside the arithmetic of kernels on single numbers.
-_QUIET = frozenset(("larger", "smaller", "chosen", "around", "turned", "lost", "with_lost", "min", "max", "abs", "range",
-                    "close", "complex", "first_of", "count_between", "rolled"))  # fmt: skip
+_QUIET = frozenset(("larger", "smaller", "chosen", "around", "turned", "lost", "with_lost", "min", "max", "abs",
+                    "range", "close", "complex", "first_of", "count_between", "rolled"))  # fmt: skip
 _SUFFIXES = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for k in "iu" for n in (1, 2, 4, 8))))
 
 
@@ -366,8 +366,8 @@ class _Walker:
             either = known if len(known) == 2 else []
             sizes = [a.magnitude for a in either]
             magnitude = None if not sizes or None in sizes else max(sizes)  # type: ignore[type-var]  # no None
-            bounds = {"lower" if name == "larger" else "upper": known}
-            return of(Symbol(either=either, magnitude=magnitude, **bounds))
+            lower, upper = (known, []) if name == "larger" else ([], known)
+            return of(Symbol(lower=lower, upper=upper, either=either, magnitude=magnitude))
         if len(known) != len(args) or not known:
             return None
         if name in _PASSING:
@@ -431,10 +431,11 @@ class _Walker:
                     return ast.copy_location(ast.BinOp(self.rewrite(args[0]), op(), self.rewrite(args[1])), node)
         if not isinstance(node, ast.AST):
             return node
-        made = type(node)()
-        for key, old in ast.iter_fields(node):
-            setattr(made, key, [self.rewrite(x) for x in old] if isinstance(old, list) else self.rewrite(old))
-        return ast.copy_location(made, node)
+        fields = {
+            key: [self.rewrite(x) for x in old] if isinstance(old, list) else self.rewrite(old)
+            for key, old in ast.iter_fields(node)
+        }
+        return ast.copy_location(type(node)(**fields), node)
 
     def place(self, node: ast.Subscript) -> list[ast.expr] | None:
         """The indices of an element that is read or written without checks; None if all of them take one."""
@@ -537,7 +538,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
 
 
 def _call(name: str, *args: Any) -> ast.Call:
-    named = [ast.Name(a.id, ast.Load()) if isinstance(a, ast.Name) else a for a in args]
+    named: list[ast.expr] = [ast.Name(a.id, ast.Load()) if isinstance(a, ast.Name) else a for a in args]
     return ast.Call(ast.Name(name, ast.Load()), named, [])
 
 
