@@ -186,7 +186,7 @@ class _Writer:
                 unsafe = base in self.cluster.invars
             else:
                 in_step = self.nest.shape_kind == "map"
-                lengths, sizes = self.cluster.space.shape, self._known_sizes()
+                lengths, sizes = self.cluster.space.shape, self.values.known_sizes()
                 unsafe = any(
                     is_hazard(self.nest.writes[out], read, lengths, sizes, in_step=in_step) for read in reads
                 )  # fmt: skip
@@ -194,20 +194,13 @@ class _Writer:
                 found.append(out)
         return found
 
-    def _known_sizes(self) -> dict[str, int]:
-        """The values of the names that index expressions hold."""
-        sizes = dict(self.values.sizes)
-        for var, name in self.arrays.items():
-            sizes.update({f"{name}.shape[{axis}]": length for axis, length in enumerate(var.aval.shape)})
-        return sizes
-
     def _is_placed(self, var: Var) -> bool:
         """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""
         return var in self.cluster.stacks or (var in self.cluster.stores and var not in self.updates)
 
     def _bytes_moved(self) -> int:
         """Reads and writes of memory, once each: of an array that is read in part, that part."""
-        lengths, sizes = self.cluster.space.shape, self._known_sizes()
+        lengths, sizes = self.cluster.space.shape, self.values.known_sizes()
         n_loops = math.prod(lengths)
         total = 0
         for var in self.cluster.invars:

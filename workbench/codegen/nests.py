@@ -23,7 +23,7 @@ from .blocks import Block
 from .folds import BLOCK, Fold
 from .names import Namer
 from .scalars import call, literal
-from .segments import LEAST_LENGTH, Segments
+from .segments import Segments
 from .values import REPETITION, IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
@@ -197,11 +197,26 @@ class Nest:
             self._compute_in_step(self._demand(0, set()), block)
             self._store(self.rounds[0][1], block)
             if segments is not None and block.parent is not None:
-                self.values.segments = None
                 low, high = ("start", "stop") if len(self.outer) == 1 else ("0", self.bound(self.outer[-1]))
-                segments.wrap(block.parent, low, high, f"i{self.outer[-1]}")
+                middle = self._middle(segments, block.parent, low, high)
+                self.values.segments = None
+                segments.wrap(block.parent, low, high, f"i{self.outer[-1]}", middle)
         self.extent = self._length(self.outer) if self.flat else self._length(self.outer[:1])
         self.per_step = 1 if self.flat else self._length(self.outer[1:])
+
+    def _middle(self, segments: Segments, around: Block, low: str, high: str) -> Block | None:
+        """A map's innermost loop once more, for where all conditions are as in the middle. What it computes outside of
+        the loop stays under these conditions."""
+        if not segments.assumed:
+            return None
+        segments.in_middle = True
+        block = Block(around, around.axes, is_branch=True)
+        name = f"i{segments.axis}"
+        body = block.loop(f"for {name} in range({segments.span(low, high)}):", segments.axis)
+        body.line(f"assume_index({name})")
+        self._compute_in_step(self._demand(0, set()), body)
+        self._store(self.rounds[0][1], body)
+        return block
 
     def _joins_few(self) -> bool:
         """Whether the innermost loop takes its few elements from one array each: `np.stack` along the last axis."""
@@ -225,9 +240,9 @@ class Nest:
     def _segments(self) -> Segments | None:
         """The pieces of a map's innermost loop, where conditions on its index may be expected."""
         chooses = any(eqn.primitive.name in CHOOSING for eqn in self.cluster.eqns)
-        if not chooses or self.flat or not self.outer or self._length(self.outer[-1:]) < LEAST_LENGTH:
+        if not chooses or self.flat or not self.outer:
             return None
-        return Segments(self.outer[-1], self.namer)
+        return Segments(self.outer[-1], self.namer, self.space.shape)
 
     def _write_repeated_map(self) -> None:
         """All repetitions of one part of a map, which stays in the cache, then of the next part. Now and then a

@@ -16,9 +16,10 @@ import numpy as np
 from ..fusion.access import IndexMapContext, fold_free_index, is_fold, is_reduction
 from ..fusion.plan import Cluster
 from ..ir import Atom, Equation, Literal, Var
-from ..primitives.index import Expr, const, size, wrap
+from ..primitives.index import Expr, const, size, where, wrap
 from ..primitives.lowering import Choose, Compute, Element, IndexMap, Pointwise, Read
 from .blocks import Block
+from .conditions import chosen, settled
 from .names import Namer
 from .scalars import PointwiseContext, literal, settle
 from .segments import Segments
@@ -44,6 +45,8 @@ class StripArrays(Protocol):
         ...
 
 
+# Index maps that load no index: where they read is known from where they are read.
+MOVES = frozenset(("slice", "concatenate", "transpose", "squeeze", "rev", "broadcast_in_dim"))
 # Where a kernel repeats its loops: the axis, beside theirs, of what changes from one repetition to the next.
 REPETITION = -1
 # Places in a program (starts, strides) that are run-time arguments, so that others find the kernel compiled. A text
@@ -60,6 +63,8 @@ class Values:
     by argument name; counts: numbers that are likely numbers of elements; changing: values that are others in each
     repetition of the kernel.
     """
+
+    in_vectors = True  # whether what reads elements one beside the other computes several at once
 
     def __init__(
         self,
@@ -89,6 +94,7 @@ class Values:
         self.reads: dict[Var, set[IndexTuple]] = {}
         self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
         self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
+        self.asked: dict[tuple, Expr] = {}
         self._contexts: dict[Equation, KernelIndexContext] = {}
         self.has_fixed_places = sum(eqn.primitive.name == "slice" for eqn in cluster.eqns) > MOST_PLACES
 
@@ -199,6 +205,10 @@ class Values:
             case Compute(expr):
                 return expr
             case Choose():
+                moved = self._moved(eqn, element)
+                if moved is not None:
+                    self.irregular = True
+                    return self.value(*moved, block)
                 name = self.namer.for_var(eqn.outvars[0], eqn.origin.name or eqn.primitive.name)
                 self._choose(eqn, element, name, block)
                 return name
@@ -210,15 +220,74 @@ class Values:
             block.value_line(f"{name} = {self._element(eqn, element, block)}", (self.number[eqn],))
             return
         self.irregular = True
-        condition = element.condition
+        condition = self._settled(element.condition)
         if isinstance(condition, bool):
             self._choose(eqn, element.then if condition else element.otherwise, name, block)
             return
-        known = self.segments.name(condition) if self.segments is not None and isinstance(condition, Expr) else None
-        then, otherwise = block.choice(known or str(condition))
+        asked: bool | str = str(condition)
+        if self.segments is not None and isinstance(condition, Expr) and self.segments.axis in block.axes:
+            asked = self.segments.resolve(condition, self.known_sizes())
+            if isinstance(asked, bool):
+                self._choose(eqn, element.then if asked else element.otherwise, name, block)
+                return
+        then, otherwise = block.choice(asked)
         self._choose(eqn, element.then, name, then)
         self._choose(eqn, element.otherwise, name, otherwise)
         block.close_choice()
+
+    def _settled(self, condition: Any) -> Any:
+        """`condition`, or whether it holds, where that is the same everywhere."""
+        if not isinstance(condition, Expr):
+            return condition
+        return settled(condition, self.cluster.space.shape, self.known_sizes())
+
+    def known_sizes(self) -> dict[str, int]:
+        """The values of the names that index expressions hold."""
+        sizes = dict(self.sizes)
+        for var, name in self.arrays.items():
+            sizes.update({f"{name}.shape[{axis}]": length for axis, length in enumerate(var.aval.shape)})
+        return sizes
+
+    def _moved(self, eqn: Equation, element: Element) -> tuple[Var, IndexTuple] | None:
+        """The variable and the index of a choice that is one between places of the same array."""
+        if not isinstance(element, Choose):
+            if isinstance(element, Read):
+                return self._origin(eqn.invars[element.operand], expressions(element.index))
+            return None
+        condition = self._settled(element.condition)
+        if isinstance(condition, bool):
+            return self._moved(eqn, element.then if condition else element.otherwise)
+        if not isinstance(condition, Expr) or condition.loads():
+            return None
+        then, otherwise = self._moved(eqn, element.then), self._moved(eqn, element.otherwise)
+        if then is None or otherwise is None or then[0] is not otherwise[0]:
+            return None
+        differing = [d for d, (a, b) in enumerate(zip(then[1], otherwise[1], strict=True)) if a != b]
+        if len(differing) != 1:
+            return None
+        (d,) = differing
+        index = self._chosen(condition, then[1][d], otherwise[1][d])
+        return None if index is None else (then[0], (*then[1][:d], index, *then[1][d + 1 :]))
+
+    def _chosen(self, condition: Expr, then: Expr, otherwise: Expr) -> Expr | None:
+        """An index that is chosen; None where reads of neighbours would become single ones, which don't vectorise."""
+        innermost = max((axis for axis, n in enumerate(self.cluster.space.shape) if n != 1), default=-1)
+        if innermost not in condition.axes() or not self.in_vectors:
+            return where(condition, then, otherwise)
+        flag = self.segments.name(condition) if self.segments is not None else None
+        return None if flag is None else chosen(flag, innermost, then, otherwise)
+
+    def _origin(self, atom: Atom, index: IndexTuple) -> tuple[Var, IndexTuple] | None:
+        """What `atom` at `index` is an element of, seen through equations that only move elements."""
+        if isinstance(atom, Literal):
+            return None
+        eqn = self.producer.get(atom)
+        if eqn is None or atom in self.totals or atom in self.stored or eqn.primitive.name not in MOVES:
+            return atom, index
+        context = self._contexts.get(eqn)
+        if context is None:
+            context = self._contexts[eqn] = KernelIndexContext(eqn, self)
+        return self._moved(eqn, eqn.primitive.lowering.element(context, index))
 
     def has_shape(self, var: Var) -> bool:
         """Whether the kernel's text can ask an array argument for the shape of `var`."""
@@ -272,16 +341,15 @@ class KernelIndexContext(IndexMapContext):
     def __init__(self, eqn: Equation, values: Values):
         super().__init__(eqn)
         self.values = values
-        self._asked: dict[tuple, Expr] = {}
 
     def operand_size(self, operand: int, axis: int) -> Expr:
         atom = self.eqn.invars[operand]
         if isinstance(atom, Var) and self.values.has_shape(atom):
             return size(f"{self.values.arrays[atom]}.shape[{axis}]")
-        return self._argument(("in", operand, axis), atom.aval.shape[axis])
+        return self._argument(("axis", axis, atom.aval.shape[axis]), atom.aval.shape[axis])
 
     def result_size(self, axis: int) -> Expr:
-        return self._argument(("out", axis), self.out_aval.shape[axis])
+        return self._argument(("axis", axis, self.out_aval.shape[axis]), self.out_aval.shape[axis])
 
     def runtime(self, value: int) -> Expr:
         value = int(value)
@@ -289,11 +357,12 @@ class KernelIndexContext(IndexMapContext):
         return const(value) if fixed else self._argument(("value", value), value)
 
     def _argument(self, key: tuple, value: int) -> Expr:
-        found = self._asked.get(key)
+        """Equal lengths of the same axis are one argument, so that equal conditions are one condition."""
+        found = self.values.asked.get(key)
         if found is None:
             name = self.values.namer.fresh("size")
             self.values.sizes[name] = value
-            found = self._asked[key] = size(name)
+            found = self.values.asked[key] = size(name)
         self.values.irregular = True
         return found
 

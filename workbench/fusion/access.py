@@ -61,11 +61,13 @@ class IndexMapContext:
 
 
 class Access(NamedTuple):
-    """One operand as an equation reads it. axis_map: None for a shifted read; reads: how many different elements."""
+    """One operand as an equation reads it. axis_map: None for a shifted read; reads: how many different elements;
+    share: for which part of the results."""
 
     operand: int
     axis_map: AxisMap | None
     reads: int = 1
+    share: float = 1.0
 
 
 def is_index_map(eqn: Equation) -> bool:
@@ -115,6 +117,20 @@ def is_stack(eqn: Equation) -> bool:
     return all(atom.aval.shape[eqn.params["dimension"]] == 1 for atom in eqn.invars) and eqn.invars[0].aval.size > 1
 
 
+def is_rotation(eqn: Equation, producer: Mapping[Var, Equation]) -> bool:
+    """Whether this joins slices of one array: who reads it chooses an index, and reads one element. producer: what made
+    a variable."""
+    if eqn.primitive.name != "concatenate":
+        return False
+    sources = set()
+    for atom in eqn.invars:
+        part = producer.get(atom) if isinstance(atom, Var) else None
+        if part is None or part.primitive.name != "slice" or any(s != 1 for s in part.params.get("strides") or ()):
+            return False
+        sources.add(part.invars[0])
+    return len(sources) == 1
+
+
 def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
     """How an index map's result at (i0, i1, ...) reads each operand."""
     context = IndexMapContext(eqn)
@@ -134,7 +150,8 @@ def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
         axis_map = None
         if len(found) == 1 and not found[0][1]:
             axis_map = _axis_map(found[0][0], eqn.invars[operand].aval.shape, eqn.outvars[0].aval.shape)
-        accesses.append(Access(operand, axis_map, len({tuple(map(str, at)) for at, _ in found})))
+        n_reads = len({tuple(map(str, at)) for at, _ in found})
+        accesses.append(Access(operand, axis_map, n_reads))
     accesses.extend(Access(operand, None) for operand in sorted(loaded - set(reads)))
     return tuple(accesses)
 
@@ -167,11 +184,13 @@ def _axis_map(index: tuple[Expr | int, ...], operand_shape: tuple[int, ...], sha
 class Root(NamedTuple):
     """A variable that is read from memory or from another equation's registers, as seen through lazy equations.
 
-    axis_map: root axis -> axis of the reader's loop, None if any step on the way shifts it; reads counts elements."""
+    axis_map: root axis -> axis of the reader's loop, None if any step on the way shifts it; reads counts elements;
+    evaluations: the same for a mean element of the reader, which may be read in a part of them only."""
 
     var: Var
     axis_map: AxisMap | None
     reads: int = 1
+    evaluations: float = 1.0
 
 
 class Reader:
@@ -198,7 +217,7 @@ class Reader:
                 update = Access(1, tuple(range(eqn.invars[1].aval.ndim)))
                 found = (update, *(Access(k, None) for k in range(2, len(eqn.invars))))
             elif is_index_map(eqn):
-                found = index_map_accesses(eqn)
+                found = tuple(a._replace(share=self._share(eqn, a.operand)) for a in index_map_accesses(eqn))
             elif is_reduction(eqn) and not is_fold(eqn):
                 index = fold_free_index(eqn, tuple(map(loop_index, range(eqn.outvars[0].aval.ndim))))
                 found = (Access(0, tuple(expr.axis for expr in index)),)
@@ -206,6 +225,13 @@ class Reader:
                 found = tuple(Access(k, tuple(range(v.aval.ndim))) for k, v in enumerate(eqn.invars))
             self._accesses[eqn] = found
         return found
+
+    def _share(self, eqn: Equation, operand: int) -> float:
+        """For which part of its results an index map reads `operand`: known where that is one box of them. (What it
+        joins otherwise may depend on one another: each part of a solution on the next.)"""
+        if not (eqn.primitive.name == "update_slice" and operand == 1) and not is_rotation(eqn, self.producer):
+            return 1.0
+        return eqn.invars[operand].aval.size / max(eqn.outvars[0].aval.size, 1)
 
     def roots_of_var(self, var: Var) -> tuple[Root, ...]:
         """What reading `var` at its own index means in terms of non-lazy variables."""
@@ -227,16 +253,19 @@ class Reader:
         return found
 
     def _find_roots(self, eqn: Equation) -> tuple[Root, ...]:
-        merged: dict[tuple[Var, AxisMap | None], int] = {}
+        merged: dict[tuple[Var, AxisMap | None], tuple[int, float]] = {}
         for access in self.accesses(eqn):
             operand = eqn.invars[access.operand]
             if isinstance(operand, Literal):
                 continue
             for root in self.roots_of_var(operand):
                 axis_map = _compose(root.axis_map, access.axis_map)
-                key = (root.var, axis_map)
-                merged[key] = merged.get(key, 0) + root.reads * access.reads
-        return tuple(Root(var, axis_map, reads) for (var, axis_map), reads in merged.items())
+                reads, evaluations = merged.get((root.var, axis_map), (0, 0.0))
+                merged[root.var, axis_map] = (
+                    reads + root.reads * access.reads,
+                    evaluations + root.evaluations * access.reads * access.share,
+                )
+        return tuple(Root(var, axis_map, *counts) for (var, axis_map), counts in merged.items())
 
     def lazy_closure(self, eqns: list[Equation]) -> list[Equation]:
         """The lazy equations that `eqns` evaluate, transitively."""

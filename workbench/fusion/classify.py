@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Control, IndexMap, LibraryCall, Pointwise, Reduction
-from .access import index_map_accesses, is_fold, is_index_map, is_stack, is_store
+from .access import index_map_accesses, is_fold, is_index_map, is_rotation, is_stack, is_store
+from .cost import LEAST_PIECES
 from .scopes import compiles
 
 # NumPy answers these with a view of the operand.
@@ -21,6 +22,8 @@ MAX_LAZY_DEPTH = 6
 # Operands of one `concatenate` up to which a kernel chooses among them. Its text, and the time to compile it, grow with
 # their number; NumPy copies them one after another.
 MAX_JOINED = 32
+# Assignments to slices of one array up to which a kernel chooses among them.
+MOST_COMPOSED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Classes:
 def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
     """Sort the equations of an inlined program. in_place: whether kernels may write into arrays that hold something."""
     classes = Classes(set(), set(), set(), set(), {}, set())
+    composed = _composed(jaxpr)
     for eqn in jaxpr.eqns:
         lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
         if not compiles(eqn):
@@ -57,7 +61,7 @@ def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
         elif eqn.primitive.name == "reshape" and index_map_accesses(eqn)[0].axis_map is None:
             # In memory order this is a view; element by element it would be two divisions.
             classes.views.add(eqn)
-        elif in_place and is_store(eqn):
+        elif in_place and is_store(eqn) and eqn not in composed:
             classes.kernel.add(eqn)
             classes.stores.add(eqn)
         elif isinstance(lowering, Reduction) and not is_fold(eqn):
@@ -73,6 +77,31 @@ def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
     _bound_lazy_chains(jaxpr, classes)
     _materialise_what_memory_needs(jaxpr, classes)
     return classes
+
+
+def _composed(jaxpr: Jaxpr) -> set[Equation]:
+    """Assignments to slices of arrays that hold one value, as `np.zeros` gives them, and what few such assignments
+    make of them: one loop computes all elements, and its readers may be in it, too."""
+    chain_of: dict[Var, list[Equation]] = {}  # the assignments so far, of arrays that began with one value
+    chains: list[list[Equation]] = []
+    for eqn in jaxpr.eqns:
+        out = eqn.outvars[0] if eqn.outvars else None
+        if eqn.primitive.name == "broadcast_in_dim" and out is not None and not eqn.invars[0].aval.shape:
+            chain_of[out] = []
+        elif eqn.primitive.name == "update_slice" and out is not None and eqn.invars[0] in chain_of:
+            if not _has_long_pieces(eqn):
+                continue
+            base = chain_of[eqn.invars[0]]  # type: ignore[index]  # a variable
+            chain_of[out] = [*base, eqn][-MOST_COMPOSED - 1 :]
+            chains.append(chain_of[out])
+    found = {eqn for chain in chains for eqn in chain}
+    return found - {eqn for chain in chains if len(chain) > MOST_COMPOSED for eqn in chain}
+
+
+def _has_long_pieces(eqn: Equation) -> bool:
+    """Whether rows are replaced as a whole or not at all, or are so long that a loop can stop where that changes."""
+    shape, part = eqn.outvars[0].aval.shape, eqn.invars[1].aval.shape
+    return bool(shape) and (shape[-1] == part[-1] or shape[-1] >= LEAST_PIECES)
 
 
 def _is_numpys(eqn: Equation) -> bool:
@@ -113,6 +142,7 @@ def _bound_lazy_chains(jaxpr: Jaxpr, classes: Classes) -> None:
             if isinstance(atom, Var):
                 n_readers[atom] = n_readers.get(atom, 0) + 1
     depth: dict[Var, float] = {}
+    producer = {out: eqn for eqn in jaxpr.eqns for out in eqn.outvars}
     for eqn in jaxpr.eqns:
         if eqn not in classes.lazy:
             continue
@@ -120,7 +150,8 @@ def _bound_lazy_chains(jaxpr: Jaxpr, classes: Classes) -> None:
         below = max((depth.get(a, 0) for a in eqn.invars if isinstance(a, Var)), default=0)
         # Scalars that a loop carries on: each reader repeats all of their history, in a text of its own.
         own = below + (1 if choosy else 0.25 if is_index_map(eqn) else 0.75)
-        if own > MAX_LAZY_DEPTH or (choosy and n_readers.get(eqn.outvars[0], 0) > 1):
+        repeats = choosy and n_readers.get(eqn.outvars[0], 0) > 1 and not is_rotation(eqn, producer)
+        if own > MAX_LAZY_DEPTH or repeats:
             classes.lazy.discard(eqn)
             classes.kernel.add(eqn)
             own = 0

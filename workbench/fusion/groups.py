@@ -151,6 +151,7 @@ class Fitter:
         pairs: set[tuple[int, int]] = set()
         shifted: set[Var] = set()
         connected: dict[Var, float] = {}
+        n_reads: dict[Var, int] = {}
         in_step: dict[Var, int] = {}  # at so many places that its readers share
         aside: dict[Var, int] = {}  # at so many of their own
         flowing = down.inputs & up.made
@@ -159,7 +160,8 @@ class Fitter:
             for root in self.reader.roots(eqn):
                 if root.var not in flowing:
                     continue
-                connected[root.var] = connected.get(root.var, 0) + root.reads * work
+                connected[root.var] = connected.get(root.var, 0) + root.evaluations * work
+                n_reads[root.var] = n_reads.get(root.var, 0) + root.reads * work
                 source = up.align.get(root.var)
                 if root.axis_map is None or loop is None or source is None:
                     if root.var in up.row:
@@ -185,7 +187,7 @@ class Fitter:
             fit = replace(fit, repeated=up, places=places)
             fit = self._check_outputs(fit, up, down) or self._check_phases(fit, up, down) or fit
         if isinstance(fit, Refusal) and fit.code == "WB310" and connected:
-            return self._inline(up, down, connected) or (Refusal("WB311") if shifted else fit)
+            return self._inline(up, down, connected, n_reads) or (Refusal("WB311") if shifted else fit)
         return fit
 
     def _are_stacks(self, placed: set[Var]) -> bool:
@@ -389,13 +391,15 @@ class Fitter:
                     return Refusal("WB312")
         return None
 
-    def _inline(self, up: Group, down: Group, connected: dict[Var, float]) -> Fit | Refusal | None:
+    def _inline(
+        self, up: Group, down: Group, connected: dict[Var, float], n_reads: dict[Var, int]
+    ) -> Fit | Refusal | None:
         """Evaluate `up` wherever `down` reads it, when nothing else needs it."""
         if up.reduced or up.row:
             return None
         if any(self._is_needed_outside(out, up, down) for out in up.made):
             return None
-        places = int(max(connected.values()))
+        places = max(n_reads.values())
         refusal = self._recomputation(up, down, connected, set(connected)) or self._growth(up, down, places)
         if refusal is not None:
             return refusal

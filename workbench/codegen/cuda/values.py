@@ -21,6 +21,8 @@ class DeviceValues(Values):
     """layouts: "A" for arrays with any strides, which keep their axes; index: "int32" or "int64"; bound: names the
     length of a loop axis."""
 
+    in_vectors = False
+
     def __init__(
         self, cluster: Cluster, namer: Namer, arrays: Mapping[Var, str], canonical: IndexTuple,
         counts: frozenset[Literal], flat: bool, layouts: Mapping[Var, str], index: str,
