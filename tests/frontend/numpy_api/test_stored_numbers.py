@@ -56,3 +56,29 @@ def test_a_number_is_stored_or_refused_as_in_numpy(store):
                 if not isinstance(expected, Exception):
                     assert_same(result, expected, where=f"{number!r} in {dtype.__name__}")
                 assert_same(mine, left, where=f"the argument, {number!r} in {dtype.__name__}")
+
+
+WRITERS = (
+    "a[:2] = {v}", "a[[0, 1]] = {v}", "a[a > 1] = {v}", "a.fill({v})", "np.put(a, [0, 1], {v})", "np.copyto(a, {v})",
+    "np.putmask(a, a > 1, {v})", "np.place(a, a > 1, {v})", "np.put_along_axis(a, np.array([0, 1]), {v}, 0)",
+    "np.copyto(a, {v}, casting='unsafe')",
+)  # fmt: skip
+VALUES = (
+    "np.uint8(200)", "np.int64(300)", "np.float64(2.7)", "np.array(200, 'u1')", "np.array([200, 201], 'u1')",
+    "np.array([1.5 + 2j])",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_numpys_numbers_and_arrays_are_cast_or_refused_as_in_numpy(writer, value):
+    source = f"def writes(a):\n    {writer.format(v=value)}\n    return a\n"
+    plain = define(source, "writes", f"<{writer} {value}>")
+    compiled = wb.jit(plain)
+    expected, left, is_undefined = outcome(lambda a, _: plain(a), np.int8, 0)
+    if is_undefined:
+        pytest.skip("NumPy leaves this cast undefined")
+    result, mine, _ = outcome(lambda a, _: compiled(a), np.int8, 0)
+    assert type(result) is type(expected), (result, expected)
+    assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]
+    assert_same(mine, left)

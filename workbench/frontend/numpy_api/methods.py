@@ -26,7 +26,7 @@ from . import (
     ufuncs,
 )
 from .dispatch import apply_ufunc
-from .operands import array, bind, is_tracer, reshape_to, stored, unsupported
+from .operands import array, bind, dtype_of, is_tracer, ndim_of, reshape_to, shape_of, stored, unsupported
 from .promotion import as_dtype, check_cast, check_dtype
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -61,6 +61,8 @@ def resize(x: Any, *new_shape: Any, refcheck: bool = True) -> None:
 def fill(x: Any, value: Any) -> None:
     if x.scalar:  # NumPy's scalars take the call and stay what they are
         return
+    if ndim_of(value):  # NumPy's rule, by its own words
+        np.zeros(1, x.dtype).fill(np.zeros(shape_of(value), dtype_of(value)))
     indexing.setitem(x, Ellipsis, value)
 
 

@@ -126,10 +126,12 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     setitem(arr, _index_grid(arr, indices, normalize_axis_index(axis, arr.ndim)), values)
 
 
-def _as_values(values: Any, dtype: np.dtype) -> Any:
-    """The values to place, in one dimension. Arrays must cast safely; numbers in a list are converted."""
-    if isinstance(values, np.ndarray) or is_tracer(values) and not values.scalar:  # scalars are set, not cast
-        check_cast(values.dtype, dtype, "safe", "array data")
+def _as_values(values: Any, dtype: np.dtype, casting: str) -> Any:
+    """The values to place, in one dimension. casting: of arrays; numbers in a list are converted."""
+    if isinstance(values, np.ndarray) or is_tracer(values) and not values.scalar:
+        check_cast(values.dtype, dtype, casting, "array data" if values.ndim else "scalar")
+    elif isinstance(values, np.generic) and not is_tracer(values):  # cast as an array is, whatever it holds
+        values = np.asarray(values)
     found = array(stored(values, dtype))
     return reshape_to(found, (found.size,))
 
@@ -139,7 +141,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     a = target_array(a, "put()")
     index = array(ind if has_tracer(ind) or isinstance(ind, np.ndarray) else np.asarray(ind, dtype=INT64))
     index = cast(reshape_to(index, (index.size,)), INT64)
-    values = _as_values(v, a.dtype)
+    values = _as_values(v, a.dtype, "unsafe")
     n = index.shape[0]
     if n == 0 or values.size == 0:
         return
@@ -160,7 +162,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     mask = truth(array(mask))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
-    values = _as_values(values, a.dtype)
+    values = _as_values(values, a.dtype, "safe")
     if values.size == 0 or a.size == 0:
         return
     if values.size != a.size:
@@ -175,7 +177,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     mask = truth(array(mask))
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    values = _as_values(vals, arr.dtype)
+    values = _as_values(vals, arr.dtype, "safe")
     if arr.size == 0:
         return
     if values.size == 0:
