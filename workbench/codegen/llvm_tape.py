@@ -191,6 +191,100 @@ for _size in _ELEMENTS:
     _INSTRUCTIONS[f"copy_each{_size}"] = (_count, _copy.replace(_called, _moved))
 
 
+# Elements of these many bytes are numbers of LAPACK, whose matrices lie by columns.
+for _size in (8, 16):
+    # to, from, values: rows, columns, steps from row to row and from column to column
+    _INSTRUCTIONS[f"by_columns{_size}"] = (
+        6,
+        f"""\
+%.height = mul i64 $3, {_size}
+br label %.rows
+.rows:
+%.r = phi i64 [ 0, %.begin ], [ %.next_row, %.done ]
+%.more_rows = icmp slt i64 %.r, $3
+br i1 %.more_rows, label %.row, label %.after
+.row:
+%.next_row = add i64 %.r, 1
+%.source_by = mul i64 %.r, $5
+%.source_row = getelementptr i8, ptr &2, i64 %.source_by
+%.target_by = mul i64 %.r, {_size}
+%.target_row = getelementptr i8, ptr &1, i64 %.target_by
+br label %.columns
+.columns:
+%.c = phi i64 [ 0, %.row ], [ %.next_column, %.column ]
+%.more = icmp slt i64 %.c, $4
+br i1 %.more, label %.column, label %.done
+.column:
+%.next_column = add i64 %.c, 1
+%.from_by = mul i64 %.c, $6
+%.source = getelementptr i8, ptr %.source_row, i64 %.from_by
+%.to_by = mul i64 %.c, %.height
+%.target = getelementptr i8, ptr %.target_row, i64 %.to_by
+%.value = load i{8 * _size}, ptr %.source, align 1
+store i{8 * _size} %.value, ptr %.target, align 1
+br label %.columns
+.done:
+br label %.rows
+.after:""",
+    )
+# function, words: order of the matrix, number of right-hand sides; matrix, pivots, right-hand sides; word: whether it
+# is singular, which is left to Python
+_INSTRUCTIONS["gesv"] = (
+    7,
+    """\
+call void &1(ptr @2, ptr @3, ptr &4, ptr @2, ptr &5, ptr &6, ptr @2, ptr @7)
+%.info = load i64, ptr @7
+%.fine = icmp eq i64 %.info, 0
+br i1 %.fine, label %.on, label %left
+.on:""",
+)
+# function, word: order of the matrix; matrix, pivots; word: whether it is singular
+_INSTRUCTIONS["getrf"] = (5, "call void &1(ptr @2, ptr @2, ptr &3, ptr @2, ptr &4, ptr @5)")
+# result, factors, pivots, word: whether the matrix is singular, value: its order, functions: exp and log. The product
+# of the diagonal goes through logarithms, as in NumPy (`numpy/linalg/umath_linalg.cpp`).
+_INSTRUCTIONS["ddet"] = (
+    7,
+    """\
+%.info = load i64, ptr @4
+%.regular = icmp eq i64 %.info, 0
+%.step = add i64 $5, 1
+br i1 %.regular, label %.head, label %.singular
+.head:
+%.k = phi i64 [ 0, %.begin ], [ %.next, %.body ]
+%.sign = phi double [ 1.0, %.begin ], [ %.signed, %.body ]
+%.total = phi double [ 0.0, %.begin ], [ %.sum, %.body ]
+%.more = icmp slt i64 %.k, $5
+br i1 %.more, label %.body, label %.end
+.body:
+%.next = add i64 %.k, 1
+%.at_pivot = getelementptr i64, ptr &3, i64 %.k
+%.pivot = load i64, ptr %.at_pivot
+%.stays = icmp eq i64 %.pivot, %.next
+%.other = fneg double %.sign
+%.exchanged = select i1 %.stays, double %.sign, double %.other
+%.by = mul i64 %.k, %.step
+%.at = getelementptr double, ptr &2, i64 %.by
+%.element = load double, ptr %.at
+%.is_minus = fcmp olt double %.element, 0.0
+%.opposite = fneg double %.element
+%.size = select i1 %.is_minus, double %.opposite, double %.element
+%.turned = fneg double %.exchanged
+%.signed = select i1 %.is_minus, double %.turned, double %.exchanged
+%.log = call double &7(double %.size)
+%.sum = fadd double %.total, %.log
+br label %.head
+.end:
+%.exp = call double &6(double %.total)
+%.det = fmul double %.sign, %.exp
+store double %.det, ptr &1
+br label %.after
+.singular:
+store double 0.0, ptr &1
+br label %.after
+.after:""",
+)
+
+
 def copy_each(n_bytes: int) -> str:
     """The name of the instruction that copies pieces of so many bytes."""
     return f"copy_each{n_bytes}" if n_bytes in _ELEMENTS else "copy_each"

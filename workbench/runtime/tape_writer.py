@@ -25,6 +25,7 @@ from .kernels import Code, CompiledKernel, NotNativeError
 from .moves import pieces_of, regions_around
 from .placement import Placement
 from .products import SMALL
+from .tape_lapack import ROUTINES, write_lapack
 from .tapes import Block, Place, Tape, outline
 from .views import stays_view, view_of
 
@@ -213,6 +214,9 @@ class _PlanWriter:
                 self.write_part(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive is check_p:
                 self.check(eqn)
+            case LibraryStep(eqn=eqn) if eqn.primitive in ROUTINES:
+                operands = [self.place(atom) for atom in eqn.invars]
+                write_lapack(self.tape, eqn, operands, self.new(eqn.outvars[0]))
             case BranchStep():
                 self.branch(step)
             case LoopStep():
