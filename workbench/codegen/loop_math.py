@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 from numba.core.cgutils import get_item_pointer2, unpack_tuple
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numba.np.arrayobj import load_item, store_item
 
@@ -230,8 +231,25 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, unit: b
     )  # fmt: skip
 
 
+@intrinsic
+def loose(typing_context, array):  # noqa: ANN001, ANN201  # as numba calls it
+    """The array as one of no particular order, so that a function is compiled once for all orders."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+
+    return array.copy(layout="A")(array), generate
+
+
 MAX_AXES = 8
-at_1, unit_1, unit_2, put_1 = _reader(1), _reader(1, True), _reader(2, True), _writer(1)
+at_1, unit_1, at_2, unit_2, put_1, put_2 = (
+    _reader(1),
+    _reader(1, True),
+    _reader(2),
+    _reader(2, True),
+    _writer(1),
+    _writer(2),
+)
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -398,11 +416,25 @@ def _dot(a, b):
     return total
 
 
+@njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def _dot_backwards(a, b):
+    """The product of `a` in order with `b` from its end, both of which lie in order."""
+    total = a.dtype.type(0)
+    last = a.size - 1
+    for i in range(a.size):
+        total += unit_1(a, i) * unit_1(b, last - i)
+    return total
+
+
 @njit(error_model="numpy")
 def dot(a, b):
     if a.size != b.size:
         raise ValueError
-    return _dot(a, b)
+    if a.strides[0] == a.itemsize and b.strides[0] == -b.itemsize:
+        return _dot_backwards(loose(a), loose(b[::-1]))
+    if a.strides[0] == -a.itemsize and b.strides[0] == b.itemsize:
+        return _dot_backwards(loose(b), loose(a[::-1]))
+    return _dot(loose(a), loose(b))
 
 
 @njit(error_model="numpy", fastmath={"contract"})
@@ -421,11 +453,37 @@ def _add_rows(out, x, b):
             put_1(out, j, at_1(out, j) + x0 * unit_2(b, k, j))
 
 
+@njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def _put_dots(out, a, x):
+    """`out = a @ x`, whose rows lie in order, four of them at a time."""
+    n = x.size
+    whole = a.shape[0] // 4 * 4
+    for i in range(0, whole, 4):
+        t0 = t1 = t2 = t3 = x.dtype.type(0)
+        for k in range(n):
+            y = unit_1(x, k)
+            t0 += unit_2(a, i, k) * y
+            t1 += unit_2(a, i + 1, k) * y
+            t2 += unit_2(a, i + 2, k) * y
+            t3 += unit_2(a, i + 3, k) * y
+        put_1(out, i, t0)
+        put_1(out, i + 1, t1)
+        put_1(out, i + 2, t2)
+        put_1(out, i + 3, t3)
+    for i in range(whole, a.shape[0]):
+        t0 = x.dtype.type(0)
+        for k in range(n):
+            t0 += unit_2(a, i, k) * unit_1(x, k)
+        put_1(out, i, t0)
+
+
 @njit(error_model="numpy")
 def _times(x, b, out):
     """`out += x @ b`, reading `b` along its rows if these lie in order, else along its columns."""
     if b.strides[1] == b.itemsize:
         _add_rows(out, x, b)
+    elif b.strides[0] == b.itemsize and x.strides[0] == x.itemsize:
+        _put_dots(out, b.T, x)
     else:
         for j in range(b.shape[1]):
             out[j] += _dot(x, b[:, j])
@@ -436,7 +494,7 @@ def dot_12(a, b):
     if a.size != b.shape[0]:
         raise ValueError
     out = np.zeros(b.shape[1], a.dtype)
-    _times(a, b, out)
+    _times(loose(a), loose(b), loose(out))
     return out
 
 
@@ -445,16 +503,40 @@ def dot_21(a, b):
     return dot_12(b, a.T)
 
 
+@njit(error_model="numpy", fastmath={"contract"})
+def _add_products(out, a, b):
+    """`out += a @ b`, along the rows of `b`, which lie in order."""
+    n, depth = b.shape[1], b.shape[0]
+    whole = depth // 4 * 4
+    for i in range(a.shape[0]):
+        for k in range(0, whole, 4):
+            x0, x1, x2, x3 = at_2(a, i, k), at_2(a, i, k + 1), at_2(a, i, k + 2), at_2(a, i, k + 3)
+            for j in range(n):
+                more = x0 * unit_2(b, k, j) + x1 * unit_2(b, k + 1, j)
+                more += x2 * unit_2(b, k + 2, j) + x3 * unit_2(b, k + 3, j)
+                put_2(out, i, j, unit_2(out, i, j) + more)
+        for k in range(whole, depth):
+            x0 = at_2(a, i, k)
+            for j in range(n):
+                put_2(out, i, j, unit_2(out, i, j) + x0 * unit_2(b, k, j))
+
+
+@njit(error_model="numpy")
+def _times_2(out, a, b):
+    """`out += a @ b`."""
+    _add_products(out, a, b if b.strides[1] == b.itemsize else loose(b.copy()))
+
+
 @njit(error_model="numpy")
 def dot_22(a, b):
     if a.shape[1] != b.shape[0]:
         raise ValueError
     out = np.zeros((a.shape[0], b.shape[1]), a.dtype)
-    for i in range(a.shape[0]):
-        _times(a[i], b, out[i])
+    _times_2(loose(out), loose(a), loose(b))
     return out
 
 
 FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}
+FUNCTIONS["loose"] = loose
 FUNCTIONS |= {f"at_{n}": _reader(n) for n in range(1, MAX_AXES + 1)}
 FUNCTIONS |= {f"put_{n}": _writer(n) for n in range(1, MAX_AXES + 1)}

@@ -237,7 +237,7 @@ class Scope(Arrays):
         if x.ndim == y.ndim == 1:
             return Value(f"dot({left}, {right})", Number(dtype))
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
-        return Value(f"dot_{x.ndim}{y.ndim}({left}, {right})", Array(dtype, shape))
+        return Value(f"dot_{x.ndim}{y.ndim}(loose({left}), loose({right}))", Array(dtype, shape))
 
     def _unaryop(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
