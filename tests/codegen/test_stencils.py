@@ -166,3 +166,48 @@ def test_the_middle_of_an_array_has_a_loop_without_conditions():
     (kernel,) = kernels_of(framed, np.ones((90, 100)))
     middle = kernel.source.split("if inside")[1].split("else:")[0]
     assert "for i1 in" in middle and "if " not in middle
+
+
+def test_stencils_that_read_the_same_arrays_share_a_kernel():
+    def both(h, u, v):
+        a, b = u.copy(), v.copy()
+        a[1:-1, 1:-1] += h[2:, 1:-1] * u[:-2, 1:-1] - h[1:-1, 1:-1]
+        b[1:-1, 1:-1] += h[1:-1, 2:] * u[1:-1, :-2] - h[1:-1, 1:-1]
+        return a, b
+
+    arrays = fields((20, 90), np.float64)
+    assert len(kernels_of(both, *arrays)) == 1
+    for shape in SHAPES:
+        assert_as_numpy(both, fields(shape, np.float64))
+
+
+def test_stencils_do_not_share_a_kernel_with_what_they_wait_for():
+    def chain(h, u, v):
+        a = np.sqrt(abs(h[1:] * u[:-1] + h[:-1] * u[1:])) / (1 + v[1:] * v[1:])
+        b = h[1:] - u[:-1] + np.cumsum(a, axis=0)
+        return a[1:] - a[:-1], b[1:] * a[:-1], h[1:] * u[:-1] + v[1:]
+
+    with np.errstate(all="ignore"):
+        arrays = fields((30, 90), np.float64)
+        for found, right in zip(wb.jit(chain)(*arrays), chain(*arrays), strict=True):
+            np.testing.assert_allclose(found, right, rtol=1e-14)
+
+
+@pytest.mark.parametrize("width", [2, 4, 7, 9, 10, 16, 17])
+def test_short_rows_that_are_read_and_written(width):
+    def accumulate(x, y, z):
+        for k in range(3):
+            x[1:, 1:] += y[:-1, :-1]
+            x[:-1, :-1] -= z[1:, 1:] * k
+        return x * 1
+
+    arrays = fields((40, width), np.float64)
+    assert_as_numpy(accumulate, arrays)
+    x = arrays[0].copy()
+    wb.jit(accumulate)(x, *arrays[1:])
+    right = arrays[0].copy()
+    with np.errstate(all="ignore"):
+        accumulate(right, *arrays[1:])
+    np.testing.assert_array_equal(x, right)
+    in_place = [kernel for kernel in kernels_of(accumulate, *arrays) if kernel.takes]
+    assert in_place and not any(kernel.may_be_short for kernel in in_place)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from ..fusion.access import is_fold, is_index_map, reduced_axes
-from ..fusion.cost import flops
+from ..fusion.cost import flops, flops_per_element
 from ..fusion.plan import Cluster
 from ..ir import Jaxpr, Literal, Var
 from .blocks import Block
@@ -30,6 +30,9 @@ from .values import NotStrungError, Values
 GRAIN_NS = 70_000.0
 NS_PER_BYTE = 0.016
 NS_PER_FLOP = 0.04
+# Operations an element from which on computing a row's last elements one by one takes longer than a store that a load
+# waits for: some 20 cycles.
+MASKED_FLOPS = 10.0
 # A literal up to here may equal the length of some axis by chance.
 LARGEST_COINCIDENCE = 16
 # The shapes of nests that leave partial results to a finishing kernel.
@@ -194,6 +197,14 @@ class _Writer:
                 found.append(out)
         return found
 
+    def _wants_masks(self) -> bool:
+        """Whether what is left over of a vector should be computed under a mask. Not where little is computed with an
+        array that is written, too: a row's read would wait for the masked end of the row before, which lies across its
+        beginning, to reach memory."""
+        reads_back = any(self.values.reads.get(base) for base in self.takes.values())
+        n_flops = sum(map(flops_per_element, self.cluster.eqns))
+        return self.nest.may_be_short and not (reads_back and n_flops < MASKED_FLOPS)
+
     def _is_placed(self, var: Var) -> bool:
         """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""
         return var in self.cluster.stacks or (var in self.cluster.stores and var not in self.updates)
@@ -357,7 +368,7 @@ class _Writer:
         return Kernel(
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
             n_flops, moved, line_eqns, finish=finish,
-            functions=scalar_functions(source), takes=self.takes, may_be_short=self.nest.may_be_short,
+            functions=scalar_functions(source), takes=self.takes, may_be_short=self._wants_masks(),
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

@@ -26,6 +26,8 @@ Node = Group | Equation
 CHEAP_FLOPS = 2.0
 # How often a plan is made anew because results of its kernels could as well be computed where they are read.
 MOST_REPETITIONS = 3
+# Arrays that one loop reads at shifted places: more rows than these crowd each other out of the nearest cache.
+MOST_STENCIL_ARRAYS = 12
 
 
 def form_plan(
@@ -226,6 +228,36 @@ class _Clustering:
                     if not self._merge(up, down):
                         refused.add(attempt)
 
+    def _merge_stencils(self) -> None:
+        """Groups with the same loops that read the same arrays at shifted places: where that is most of what the one or
+        the other reads, both need not."""
+        readers: dict[Var, dict[Equation, None]] = {}
+        for eqn in self.jaxpr.eqns:
+            if eqn in self.group_of:
+                for root in self.reader.roots(eqn):
+                    if root.var.aval.ndim > 1:
+                        readers.setdefault(root.var, {})[self.group_of[eqn].eqns[0]] = None
+        for var in sorted(readers, key=lambda v: -v.aval.nbytes):
+            first = None
+            for eqn in readers[var]:
+                group = self.group_of[eqn]
+                if first is None or first.shape != group.shape or first.reduced or group.reduced:
+                    first = group
+                    continue
+                first = self.group_of[first.eqns[0]]
+                if group is not first and self._share_most(first, group):
+                    self._merge(first, group)
+
+    def _share_most(self, a: Group, b: Group) -> bool:
+        """Whether two groups, neither of which reads the other's results, read the same for the greater part."""
+        if a.inputs & b.made or b.inputs & a.made:
+            return False
+        ours, theirs = a.reads - a.made, b.reads - b.made
+        if len(ours | theirs) > MOST_STENCIL_ARRAYS:
+            return False
+        least = min(sum(v.aval.nbytes for v in each) for each in (ours, theirs))
+        return 2 * sum(v.aval.nbytes for v in ours & theirs) >= least
+
     def cheaper_to_repeat(self) -> set[Equation]:
         """After `plan`: equations whose results one kernel stores for others, though these would read no more if they
         computed them from what is in memory anyway (`x - mean`, for a variance and for what follows it)."""
@@ -253,6 +285,7 @@ class _Clustering:
         self._merge_with_producers()
         self._merge_late()
         self._merge_siblings()
+        self._merge_stencils()
         groups = [group for group in self._groups() if self.fitter.outputs(group)]
         nodes: list[Node] = [*groups, *self._single_steps()]
         return Plan(self.jaxpr, tuple(self._steps(self._sorted(nodes))), tuple(self._decisions()))
