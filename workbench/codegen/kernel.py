@@ -46,6 +46,8 @@ class Kernel:
     finish: the kernel that combines the partial results that this one leaves in its scratch arguments (they have the
     same names there), with an outer loop of its own; functions: the scalar functions that the source calls; takes:
     results that are written into the memory of an input, which must be passed as their "out" argument.
+    apart: arrays of which a part of the range touches only the same part, in memory order: what other kernels write to
+    them for some rows this one may read for the same rows; steps: of the outer loop that keep together.
     may_be_short: whether its innermost loops may have so few iterations that what is left over of a vector matters.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
     """
@@ -66,6 +68,8 @@ class Kernel:
     geometry: Any = None  # of a launch on a device: `codegen.cuda.nests.Geometry`
     takes: Mapping[Var, Var] = field(default_factory=dict)
     may_be_short: bool = False
+    apart: frozenset[Var] = frozenset()
+    steps: int = 1
 
     @property
     def results(self) -> tuple[KernelArg, ...]:

@@ -205,6 +205,28 @@ class _Writer:
         n_flops = sum(map(flops_per_element, self.cluster.eqns))
         return self.nest.may_be_short and not (reads_back and n_flops < MASKED_FLOPS)
 
+    def _apart(self) -> frozenset[Var]:
+        """The arrays of which each step of the outer loop touches the same part, one step after another in memory."""
+        nest, shape, reads = self.nest, self.cluster.space.shape, self.values.reads
+        if nest.shape_kind not in ("map", "rows") or self.repeats is not None or self.updates or not nest.outer:
+            return frozenset()
+        axis, in_order = nest.outer[0], self.flat or isinstance(nest, StripMap)
+
+        def keeps_apart(var: Var) -> bool:
+            written = [nest.writes.get(out, self.values.canonical) for out in self.outputs if out is var]
+            taken = [nest.writes.get(out, self.values.canonical) for out, base in self.takes.items() if base is var]
+            indices = [*reads.get(var, ()), *written, *taken]
+            if in_order:
+                return var.aval.shape == shape and all(index == self.values.canonical for index in indices)
+            d = next((d for d, length in enumerate(var.aval.shape) if length != 1), None)
+            if d is None or var.aval.shape[d] != shape[axis]:
+                return False
+            return all(index[d].is_axis and index[d].axis == axis for index in indices)
+
+        layouts = self.layouts
+        touched = (*self.cluster.invars, *self.outputs, *self.takes.values())
+        return frozenset(v for v in touched if layouts.get(v, "C") == "C" and keeps_apart(v))
+
     def _is_placed(self, var: Var) -> bool:
         """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""
         return var in self.cluster.stacks or (var in self.cluster.stores and var not in self.updates)
@@ -369,6 +391,7 @@ class _Writer:
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
             n_flops, moved, line_eqns, finish=finish,
             functions=scalar_functions(source), takes=self.takes, may_be_short=self._wants_masks(),
+            apart=self._apart(),
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

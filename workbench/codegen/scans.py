@@ -84,4 +84,5 @@ def scan_kernel(eqn: Equation, step: str) -> Kernel | None:
     return Kernel(
         step, name, source, args, extent, grain, aval.size, float(aval.size), 2 * aval.nbytes,
         ((),) * source.count("\n"), functions=scalar_functions(source),
+        apart=frozenset((*eqn.invars, *eqn.outvars)), steps=blocks,  # type: ignore[arg-type]  # no literals
     )  # fmt: skip

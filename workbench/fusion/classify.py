@@ -7,6 +7,7 @@ only when memory must hold the result, as an input of a library call or as a res
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..ir import Equation, Jaxpr, Var
@@ -24,6 +25,10 @@ MAX_LAZY_DEPTH = 6
 MAX_JOINED = 32
 # Assignments to slices of one array up to which a kernel chooses among them.
 MOST_COMPOSED = 4
+
+
+# How many times larger an array must be than the part of it that is kept, for the part to be copied by a kernel.
+LEAST_REST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,7 @@ def is_choosy(eqn: Equation) -> bool:
 
 def _materialise_what_memory_needs(jaxpr: Jaxpr, classes: Classes) -> None:
     needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    made = {out: eqn for eqn in jaxpr.eqns for out in eqn.outvars if out not in needed}
     for eqn in reversed(jaxpr.eqns):
         if eqn in classes.stores:
             needed.update(v for v in eqn.invars[:1] if isinstance(v, Var))
@@ -175,9 +181,22 @@ def _materialise_what_memory_needs(jaxpr: Jaxpr, classes: Classes) -> None:
             needed.update(v for v in eqn.invars if isinstance(v, Var))
         elif eqn in classes.lazy and eqn.outvars[0] in needed:
             operand = eqn.invars[0] if eqn.invars else None
-            if eqn.primitive.name in VIEWS and isinstance(operand, Var):
+            if eqn.primitive.name in VIEWS and isinstance(operand, Var) and not _is_small_part(eqn, classes, made):
                 classes.views.add(eqn)
                 needed.add(operand)
             else:
                 classes.lazy.discard(eqn)
                 classes.kernel.add(eqn)
+
+
+def _is_small_part(eqn: Equation, classes: Classes, made: Mapping[Var, Equation]) -> bool:
+    """Whether a view is a small part of what a kernel computes (the flux at the top): a kernel that copies it leaves
+    the rest to the caches."""
+    size, source = eqn.outvars[0].aval.size, eqn
+    while source in classes.lazy and source.primitive.name in ("slice", "squeeze"):
+        operand = source.invars[0]
+        found = made.get(operand) if isinstance(operand, Var) else None
+        if found is None:
+            return False
+        source = found
+    return source in classes.kernel and 0 < size * LEAST_REST <= source.outvars[0].aval.size

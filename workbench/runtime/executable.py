@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..codegen.kernel import Kernel, KernelArg
+from ..codegen.llvm_chain import N_OWN, chain_program
+from ..codegen.llvm_entry import n_words
 from ..codegen.lower import lower_cluster
 from ..codegen.scans import scan_kernel
 from ..fusion import (
@@ -36,8 +38,9 @@ from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
 from . import control
 from .buffers import LARGE_BYTES, allocator
+from .chains import Chain, Member, find_chains
 from .control import in_order
-from .kernels import Code, CompiledKernel, NotNativeError, compile_kernel
+from .kernels import Code, CompiledKernel, NotNativeError, chain_function, compile_kernel
 from .loops import LoopAbortedError, compile_loop
 from .moves import copy_around
 from .placement import Placement, place
@@ -67,7 +70,7 @@ class Executable:
     """`run(*arrays) -> tuple` computes the plan's results. `profile(timeline, *arrays)` does the same and appends
     (step id, start, duration) for each step; in front of a loop or branch, for those in it, with their number of runs.
     Both are safe to call from several threads at once. native: for each loop that Python does not run from within
-    another one, why it is left to Python, or "" if it runs without."""
+    another one, why it is left to Python, or "" if it runs without; chains: the steps that run together."""
 
     plan: Plan
     kernels: Placement
@@ -77,6 +80,7 @@ class Executable:
     source: str
     run: Callable[..., tuple[np.ndarray, ...]]
     native: dict[str, str]
+    chains: list[list[str]]
     _scope: dict[str, Any] = field(repr=False)
     _profile: Callable[..., tuple[np.ndarray, ...]] | None = None
 
@@ -108,7 +112,7 @@ def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
         scope[f"{name}_finish"] = kernel.entry
     driver = _Driver(plan, kernels, Code(compiled, finishers, n_threads, timed=False), scope)
     run, source = driver.function()
-    return Executable(plan, kernels, compiled, finishers, n_threads, source, run, driver.native, scope)
+    return Executable(plan, kernels, compiled, finishers, n_threads, source, run, driver.native, driver.chains, scope)
 
 
 class _Driver:
@@ -133,13 +137,26 @@ class _Driver:
             self.bound[f"c{i}"] = value
         last_use = self._last_uses()
         self.guarded_from: int | None = None
-        for position, step in enumerate(plan.steps):
+        # Times are those of each kernel by itself, and loops follow tapes instead.
+        chains = find_chains(plan, placement, code.compiled) if name == "run" and not code.timed else {}
+        self.chains = [[plan.steps[p].id for p in chain.positions] for chain in chains.values()]
+        position = 0
+        while position < len(plan.steps):
             if position == placement.first_write:
                 self.guarded_from = len(self.lines)
-            self._write_step(step)
-            dead = [self.names[v] for v in last_use.get(position, ())]
+            chain = chains.get(position)
+            following = position + 1
+            if chain is None:
+                self._write_step(plan.steps[position])
+            else:
+                self._write_chain(chain)
+                for p in chain.later:
+                    self._write_step(plan.steps[p])
+                following = chain.positions[-1] + 1
+            dead = [self.names[v] for p in range(position, following) for v in last_use.get(p, ())]
             if dead:
                 self.lines.append(f"del {', '.join(dead)}")
+            position = following
         self._write_return()
 
     def _last_uses(self) -> dict[int, list[Var]]:
@@ -228,6 +245,53 @@ class _Driver:
                 starts = [self._operand(a) for a in step.producer(arg.var).invars[2:]]
                 self.lines.append(f"{write}({', '.join([self.names[arg.var], f'{arg.name}_{name}', *starts])})")
                 self.lines.append(f"del {arg.name}_{name}")
+
+    def _write_chain(self, chain: Chain) -> None:
+        """Kernels that run together, as one launch over the rows."""
+        own = KernelArg("program", "in", None, "int64", 1)
+        args, texts, moves, kernels = [own], [""], [], []
+        word = N_OWN
+        for member in chain.members:
+            kernels.append((member.address, member.kernel.extent // chain.n, word))
+            for arg, text, var in zip(
+                member.kernel.args, self._chained_args(chain, member), member.args, strict=True
+            ):  # fmt: skip
+                place = None if var is None else chain.hidden.get(chain.roots.get(var, var))
+                if place is not None and var is not None:
+                    moves.append((word, var.aval.nbytes // chain.n, place))
+                args.append(arg)
+                texts.append(text)
+                word += n_words(arg)
+        program = np.array(chain_program(chain.block, chain.n_bytes, moves, kernels), np.int64)
+        texts[0] = self._bind("chain", program)
+        run = self._bind("chain_run", chain_function(args))
+        if chain.n >= 2 * chain.grain and self.n_threads > 1:
+            self.lines.append(f"launch({run}, {chain.n}, {chain.grain}, {self.n_threads}, ({', '.join(texts)},))")
+        else:
+            self.lines.append(f"{run}(0, {chain.n}, {', '.join(texts)})")
+
+    def _chained_args(self, chain: Chain, member: Member) -> list[str]:
+        """The arguments of a kernel in a chain; its results get names, and memory unless only the chain sees them."""
+        step, kernel = member.step, member.kernel
+        for out in step_outputs(step):
+            if out in chain.hidden:
+                # An array without memory: its lengths are all that is asked of it.
+                none = np.lib.stride_tricks.as_strided(
+                    np.empty(1, out.aval.dtype), out.aval.shape, (0,) * out.aval.ndim
+                )
+                self.lines.append(f"{self._name(out)} = {self._bind('hidden', none)}")
+            elif not isinstance(step, Cluster):
+                self.lines.append(f"{self._name(out)} = {self._allocation(out.aval)}")
+            else:
+                arg = next(arg for arg in kernel.results if arg.var is out)
+                self._write_result(step, arg, out)
+        texts = [
+            self._argument(a, step.id) if v is None else self.names[v]
+            for a, v in zip(kernel.args, member.args, strict=True)
+        ]
+        if not isinstance(step, Cluster) and member.args[0] not in chain.made:
+            texts[0] = f"{self._bind('ordered', in_order)}({texts[0]})"
+        return texts
 
     def _write_result(self, step: Cluster, arg: KernelArg, var: Var) -> None:
         """The array that a kernel writes a result to: one of its own, or the memory of another that it takes over."""

@@ -202,6 +202,21 @@ def _own_code(text: str) -> bytes:
     return code
 
 
+@functools.cache
+def _chain_machine() -> int:
+    """The address of the one machine that runs kernels together."""
+    from ..codegen.llvm_chain import MACHINE, SYMBOL
+    from . import machine_code
+
+    with _guard:
+        return machine_code.address(_own_code(MACHINE), SYMBOL)
+
+
+def chain_function(args: Sequence[KernelArg]) -> Callable[..., None]:
+    """The machine of `codegen.llvm_chain` as a function that takes `args`, as kernels do."""
+    return _entry().function(args, _chain_machine())
+
+
 def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:
     """The machine of `codegen.llvm_tape` as a function that takes `args`, as kernels do. RuntimeError where machine
     code cannot be called."""

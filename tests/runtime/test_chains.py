@@ -1,0 +1,180 @@
+"""Kernels that run together, some rows at a time: the same bits as one after another, in less memory."""
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.runtime import chains
+
+
+def weights(rho, dz):
+    """A prefix sum along the rows between two formulas, and a reader of neighbours in the row."""
+    pressure = 9.81 * np.cumsum(rho * dz, axis=-1)
+    return pressure, pressure[..., 1:] - pressure[..., :-1]
+
+
+def two_prefixes(x, y):
+    """Scans that share their operand, and one of a scan."""
+    z = x * y + 1
+    a = np.cumsum(z, axis=1)
+    b = np.cumprod(z * 0.5, axis=1)
+    return np.cumsum(a - b, axis=1) * 2, a
+
+
+def inner_prefix(x, y):
+    """Along the middle axis: blocks of columns."""
+    return np.exp(np.cumsum(x - y, axis=1) * 1e-3) + y
+
+
+def outer_prefix(x, y):
+    """Along the first axis, which threads share: the scan is a kernel for itself."""
+    return np.cumsum(x + y, axis=0) - x
+
+
+def backwards(x, y):
+    """A suffix sum is a view of a prefix sum of a view."""
+    return np.cumsum((x * y)[:, ::-1], axis=1)[:, ::-1] + x
+
+
+def exclusive(x, y):
+    sums = np.cumsum(x * y, axis=1)
+    return sums - x * y, sums[:, -1]
+
+
+def shifted_rows(x, y):
+    """The next row of what another kernel makes: not in step."""
+    a = np.cumsum(x * y, axis=1)
+    return a[1:] - a[:-1], np.cumsum(a * 2, axis=1)
+
+
+def levels(x, y):
+    through, source = np.exp(-np.abs(x)), x * y
+    down, up = [np.zeros_like(x[:, 0])], [y[:, -1]]
+    for k in range(12):
+        down.append(down[-1] * through[:, k] + source[:, k])
+        up.append(up[-1] * through[:, -k] + source[:, -k])
+    net = np.stack(up, 1) - np.stack(down, 1)
+    return net[:, 0], net[:, 1:] - net[:, :-1]
+
+
+def parts(x, y):
+    """Parts that are replaced, in the memory of what was there and aside."""
+    a = np.zeros_like(x)
+    a[:, 1:-1] = x[:, 2:] - x[:, :-2]
+    b = np.cumsum(a, axis=1)
+    b[:, 0] = y[:, 0]
+    c = b * y
+    c[:, ::2] += np.cumsum(b, axis=1)[:, ::2]
+    return c, b[:, 3]
+
+
+def softmaxes(x, y):
+    """Reductions of rows between scans."""
+    z = np.cumsum(x - y, axis=1)
+    z = z - z.max(axis=1, keepdims=True)
+    return np.cumsum(z / (1 + np.abs(z)).max(axis=1, keepdims=True), axis=1), z.min(axis=1)
+
+
+def argument_is_written(x, y):
+    a = np.cumsum(x * y, axis=1)
+    x[:, 1:] = a[:, :-1] - x[:, 1:]
+    return np.cumsum(a + x, axis=1)
+
+
+PROGRAMS = [
+    weights, two_prefixes, inner_prefix, outer_prefix, backwards, exclusive, shifted_rows, levels, parts, softmaxes,
+    argument_is_written,
+]  # fmt: skip
+SHAPES = [(125, 32), (4000, 17), (1, 1200), (64, 33, 14), (1, 90, 20), (3, 1, 700), (31, 40, 1), (700, 14), (0, 20)]
+
+
+def arrays(shape, dtype):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, shape), rng.uniform(-1, 1, shape)
+    for a in (x, y):
+        if a.size > 100:
+            a.reshape(-1)[[3, 40, 77]] = -0.0, np.nan, np.inf
+    return x.astype(dtype), y.astype(dtype)
+
+
+def with_results(function, *inputs):
+    with np.errstate(all="ignore"):
+        results = function(*inputs)
+    return [*(results if isinstance(results, tuple) else (results,)), *inputs]
+
+
+def assert_bits(found, expected):
+    for a, b in zip(found, expected, strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(np.signbit(a[~np.isnan(a)]), np.signbit(b[~np.isnan(b)]))
+
+
+def apart(program, *inputs, monkeypatch):
+    """What the same kernels give one after another."""
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.runtime.executable.find_chains", lambda *_: {})
+        return with_results(wb.jit(program), *inputs)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_chains_give_the_bits_of_their_kernels(program, shape, monkeypatch):
+    if len(shape) > 2 and program in (levels, parts, argument_is_written) or shape[-1] < 14 and program is levels:
+        shape = (shape[0], 700 // shape[0] + 14)
+    for dtype in ("float64", "float32"):
+        x, y = arrays(shape, dtype)
+        expected = apart(program, x.copy(), y.copy(), monkeypatch=monkeypatch)
+        for block in (1 << 11, chains.BLOCK_BYTES):
+            monkeypatch.setattr(chains, "BLOCK_BYTES", block)
+            for n_threads in (1, 2):
+                with wb.config(threads=n_threads):
+                    assert_bits(with_results(wb.jit(program), x.copy(), y.copy()), expected)
+        exact = program not in (inner_prefix, levels)  # which have an `exp`
+        numpys = with_results(program, x.copy(), y.copy())
+        if exact:
+            assert_bits(expected, numpys)
+        else:
+            for a, b in zip(expected, numpys, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-6)
+
+
+def test_strided_and_overlapping_arguments():
+    x, y = arrays((90, 64), "float64")
+    for a, b in ((x.T, y.T), (x[::2], y[::-2]), (x[:, ::2], y[:, 1::2]), (x[1:], x[:-1]), (x, x)):
+        for program in (weights, two_prefixes, exclusive, softmaxes, parts):
+            assert_bits(with_results(wb.jit(program), a, b), with_results(program, a.copy(), b.copy()))
+
+    def update(a, b):
+        c = np.cumsum(a * b, axis=1)
+        a[:] = c * 2
+        return np.cumsum(b + c, axis=1)
+
+    mine, theirs = x.copy(), x.copy()
+    found, expected = with_results(wb.jit(update), mine[1:], mine[:-1]), with_results(update, theirs[1:], theirs[:-1])
+    assert_bits([found[0], mine], [expected[0], theirs])
+
+
+def steps_of_chains(program, *inputs):
+    f = wb.jit(program)
+    f(*inputs)
+    executable = f.compilations[-1].executable
+    return executable.chains, executable.source
+
+
+def test_a_scan_runs_with_what_stands_around_it():
+    x = np.ones((400, 60))
+    found, source = steps_of_chains(weights, x, np.ones(60))
+    assert [len(chain) for chain in found] == [4]
+    assert source.count("hidden") == 2  # neither the product nor its prefix sum is ever an array
+    assert not steps_of_chains(outer_prefix, x, x)[0]
+
+
+def test_results_are_not_shared_with_later_calls():
+    x, y = arrays((500, 40), "float64")
+    f = wb.jit(exclusive)
+    first = f(x, y)
+    kept = [a.copy() for a in first]
+    f(y, x)
+    for a, b in zip(first, kept, strict=True):
+        np.testing.assert_array_equal(a, b)

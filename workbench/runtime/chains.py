@@ -1,0 +1,216 @@
+"""Chains: kernels of a plan that run together, some rows of all of them and then the next rows.
+
+Kernels that hand each other arrays row by row (a fused formula, a prefix sum along the rows, what follows from both)
+need not each go through all of memory: while the rows at hand are in the cache, every kernel does its part of them.
+What nobody else reads then never becomes an array, and threads meet once instead of once a kernel. Each kernel is what
+it would be alone, so that the results have the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..codegen.kernel import Kernel
+from ..codegen.scans import scan_kernel
+from ..fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, step_outputs
+from ..ir import Var
+from .kernels import CompiledKernel, compile_kernel
+from .placement import Placement
+
+# What the rows at hand may take: half of the second-level cache of small cores.
+BLOCK_BYTES = 1 << 18
+# And at most, where a row alone takes more.
+MOST_BYTES = 1 << 19
+ALIGNMENT = 64
+
+
+@dataclass(eq=False, slots=True)
+class Member:
+    """A kernel of a chain. args: the variable of each of its arguments, None for sizes."""
+
+    position: int
+    step: Step
+    kernel: Kernel
+    address: int
+    args: tuple[Var | None, ...]
+
+    @property
+    def arrays(self) -> set[Var]:
+        return {*(var for var in self.args if var is not None), *self.kernel.takes.values()}
+
+
+@dataclass(eq=False, slots=True)
+class Chain:
+    """n: rows; block: of them at a time; hidden: results that only the chain sees, by the variable that holds their
+    memory, with the place in the block where it begins; roots: whose memory variables lie in, if not their own; later:
+    the views in between, which are made afterwards."""
+
+    members: list[Member]
+    n: int
+    later: list[int]
+    block: int = 1
+    grain: int = 1
+    n_bytes: int = 0
+    hidden: dict[Var, int] = field(default_factory=dict)
+    roots: dict[Var, Var] = field(default_factory=dict)
+
+    @property
+    def made(self) -> set[Var]:
+        return {out for member in self.members for out in step_outputs(member.step)}
+
+    @property
+    def positions(self) -> list[int]:
+        return [member.position for member in self.members]
+
+
+def find_chains(plan: Plan, placement: Placement, compiled: Mapping[str, CompiledKernel]) -> dict[int, Chain]:
+    """The chains of a plan, by the position of their first step."""
+    finder = _Finder(plan, placement, compiled)
+    return {chain.positions[0]: chain for chain in finder.chains()}
+
+
+class _Finder:
+    def __init__(self, plan: Plan, placement: Placement, compiled: Mapping[str, CompiledKernel]):
+        self.plan = plan
+        self.placement = placement
+        self.compiled = compiled
+        self.results = {v for v in plan.outvars if isinstance(v, Var)}
+        self.root: dict[Var, Var] = {}
+        self.readers: dict[Var, set[int]] = {}
+        for position, step in enumerate(plan.steps):
+            for out in step_outputs(step):
+                base = placement.takes.get(out)
+                if base is None and isinstance(step, ViewStep) and isinstance(step.eqn.invars[0], Var):
+                    base = step.eqn.invars[0]
+                self.root[out] = out if base is None else self._root(base)
+            for var in step_inputs(step):
+                self.readers.setdefault(self._root(var), set()).add(position)
+            for out in step_outputs(step):
+                self.readers.setdefault(self._root(out), set()).add(position)
+        self.result_roots = {self._root(v) for v in self.results}
+
+    def _root(self, var: Var) -> Var:
+        """The variable whose memory `var` lies in."""
+        return self.root.get(var, var)
+
+    def chains(self) -> list[Chain]:
+        found: list[Chain] = []
+        chain: Chain | None = None
+        waiting: list[int] = []  # views since the last kernel
+        for position, step in enumerate(self.plan.steps):
+            if isinstance(step, ViewStep):
+                waiting.append(position)
+                continue
+            member = self._member(position, step)
+            n = None if chain is None or member is None else self._joined(chain, member, [*chain.later, *waiting])
+            if n is not None:
+                assert chain is not None
+                assert member is not None
+                chain.members.append(member)
+                chain.n = n
+                chain.later += waiting
+            else:
+                chain = None if member is None else Chain([member], member.kernel.extent // member.kernel.steps, [])
+                if chain is not None:
+                    found.append(chain)
+            waiting = []
+        found = [chain for chain in found if len(chain.members) > 1]
+        for chain in found:
+            self._settle(chain)
+        return found
+
+    def _member(self, position: int, step: Step) -> Member | None:
+        """The kernel of a step, if it can be one of a chain."""
+        args: tuple[Var | None, ...]
+        if isinstance(step, Cluster):
+            compiled = self.compiled.get(step.id)
+            kernel = self.placement[step.id]
+            args = tuple(arg.var if arg.kind in ("in", "out") else None for arg in kernel.args)
+            if kernel.finish is not None or any(arg.kind in ("scratch", "update") for arg in kernel.args):
+                return None
+        elif isinstance(step, LibraryStep) and (scan := scan_kernel(step.eqn, step.id)) is not None:
+            kernel, compiled = scan, compile_kernel(scan)
+            operand = step.eqn.invars[0]
+            if not isinstance(operand, Var):
+                return None
+            args = (operand, step.eqn.outvars[0], *(None for _ in kernel.args[2:]))
+        else:
+            return None
+        if compiled is None or not compiled.address or not kernel.extent or kernel.extent % kernel.steps:
+            return None
+        given = {*self.plan.jaxpr.invars, *self.plan.jaxpr.constvars}
+        if any(self._root(out) in given for out in step_outputs(step)):
+            return None  # a caller's array, of which others may be views
+        return Member(position, step, kernel, compiled.address, args)
+
+    def _joined(self, chain: Chain, member: Member, later: list[int]) -> int | None:
+        """The rows of `chain` if `member` joins it, None if it cannot. later: views that would be made afterwards."""
+        kernel = member.kernel
+        n = math.gcd(chain.n, kernel.extent // kernel.steps)
+        reads, writes = self._touched(member)
+        for position in later:
+            view = self.plan.steps[position]
+            if not reads.isdisjoint(step_outputs(view)) or {self._root(v) for v in step_inputs(view)} & writes:
+                return None
+        together = {self._root(v) for v in member.arrays}
+        shares = False
+        for other in chain.members:
+            other_reads, other_writes = self._touched(other)
+            common = {self._root(v) for v in other.arrays} & together
+            shares = shares or bool(common)
+            for root in common & (writes | other_writes):
+                for one in (member, other):
+                    if any(self._root(v) is root and v not in one.kernel.apart for v in one.arrays):
+                        return None
+            # Elements around a part that is replaced are copied from there before anything runs.
+            for one, made in ((member, other_writes), (other, writes)):
+                if {self._root(base) for base in self._copied(one)} & made:
+                    return None
+        n_bytes = self._bytes_of_row([*chain.members, member], n)
+        return n if shares and n_bytes is not None and n_bytes <= MOST_BYTES else None
+
+    def _touched(self, member: Member) -> tuple[set[Var], set[Var]]:
+        """What a kernel reads, and the memory that it writes to."""
+        return set(step_inputs(member.step)), {self._root(out) for out in step_outputs(member.step)}
+
+    def _copied(self, member: Member) -> list[Var]:
+        """The arrays of which it gets copies, to replace a part in them."""
+        step = member.step
+        if not isinstance(step, Cluster):
+            return []
+        return [base for out, base in step.stores.items() if out not in self.placement.takes]
+
+    def _bytes_of_row(self, members: list[Member], n: int) -> int | None:
+        """What all kernels touch for one row; None if rows have no whole number of elements."""
+        apart = {self._root(v): v for m in members for v in m.arrays if v in m.kernel.apart}
+        if any(v.aval.size % n for v in apart.values()):
+            return None
+        return sum(v.aval.nbytes // n for v in apart.values())
+
+    def _settle(self, chain: Chain) -> None:
+        """How many rows at a time, and what only the chain sees."""
+        n_bytes = self._bytes_of_row(chain.members, chain.n) or 1
+        chain.block = min(max(1, BLOCK_BYTES // n_bytes), chain.n)
+        steps = sum(m.kernel.extent / chain.n / m.kernel.grain for m in chain.members)
+        chain.grain = max(1, math.ceil(1 / steps))
+        positions = set(chain.positions)
+        chain.roots = self.root
+        kept = {self._root(out) for member in chain.members for out in self._stored(member)}
+        kept |= {self._root(v) for member in chain.members for v in member.arrays - member.kernel.apart}
+        for member in chain.members:
+            for out in step_outputs(member.step):
+                root = self._root(out)
+                if root is not out or root in self.result_roots or root in kept or not self.readers[root] <= positions:
+                    continue
+                chain.hidden[root] = chain.n_bytes
+                size = out.aval.nbytes // chain.n * chain.block
+                chain.n_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+
+    def _stored(self, member: Member) -> list[Var]:
+        """The results that begin as copies of other arrays."""
+        step = member.step
+        if not isinstance(step, Cluster):
+            return []
+        return [out for out in step.stores if out not in self.placement.takes]
