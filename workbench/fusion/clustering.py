@@ -28,6 +28,8 @@ CHEAP_FLOPS = 2.0
 MOST_REPETITIONS = 3
 # Arrays that one loop reads at shifted places: more rows than these crowd each other out of the nearest cache.
 MOST_STENCIL_ARRAYS = 12
+# Operations an element from which on computing takes longer than reading these arrays again.
+MOST_STENCIL_FLOPS = 40.0
 
 
 def form_plan(
@@ -253,7 +255,8 @@ class _Clustering:
         if a.inputs & b.made or b.inputs & a.made:
             return False
         ours, theirs = a.reads - a.made, b.reads - b.made
-        if len(ours | theirs) > MOST_STENCIL_ARRAYS:
+        n_flops = sum(flops_per_element(eqn) * group.work[eqn] for group in (a, b) for eqn in group.eqns)
+        if len(ours | theirs) > MOST_STENCIL_ARRAYS or n_flops > MOST_STENCIL_FLOPS:
             return False
         least = min(sum(v.aval.nbytes for v in each) for each in (ours, theirs))
         return 2 * sum(v.aval.nbytes for v in ours & theirs) >= least
