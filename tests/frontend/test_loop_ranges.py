@@ -33,15 +33,16 @@ class _Writer:
         return self.random.choice(choices)
 
     def number(self) -> str:
-        base = self.pick("n", "m", "a.shape[0]", "b.shape[0]", "t.shape[0]", "t.shape[1]", *self.names * 3)
+        held = f"b[{self.pick('0', '1', 'n', *self.names)}]"
+        base = self.pick("n", "m", "a.shape[0]", "b.shape[0]", "t.shape[0]", "t.shape[1]", held, *self.names * 3)
         return self.pick(base, base, f"({base} + {self.pick(1, 2)})", f"({base} - {self.pick(1, 2, 3)})", "0", "1",
                          f"({base} // {self.pick(2, 3)})", f"({base} % {self.pick('3', 'n', 't.shape[0]')})",
                          f"larger({base}, {self.pick('0', '1', 'm')})", f"smaller({base}, {self.pick('n', 'm')})",
                          f"(2 * {base})", f"checked_add({base}, {self.pick('1', 'm')})",
                          f"({base} - {self.pick('n', 'm', *self.names)})")  # fmt: skip
 
-    def element(self) -> str:
-        name = self.pick(*ARRAYS)
+    def element(self, *names: str) -> str:
+        name = self.pick(*(names or ARRAYS))
         return f"{name}[{', '.join(self.number() for _ in range(ARRAYS[name]))}]"
 
     def test(self, more: int = 2) -> str:
@@ -62,7 +63,7 @@ class _Writer:
         kind = self.pick("store", "store", "set", "count", *(["for", "for", "for", "while", "if"] * (depth > 0)))
         self.n += 1
         if kind == "store":
-            return [f"{indent}{self.element()} = ({self.element()} + 1)"]
+            return [f"{indent}{self.element('a', 't')} = ({self.element()} + 1)"]
         if kind in ("set", "count") and (kind == "set" or not self.names):
             text = f"{indent}x{self.n} = {self.number()}"
             self.names.append(f"x{self.n}")
@@ -126,6 +127,7 @@ def _scope(n_turns: int = 0) -> dict[str, Any]:
         return i % n
 
     scope: dict[str, Any] = {"np": np, "turns": turns, "wrapped": wrapped, "larger": max, "smaller": min}
+    scope |= {"least_of": lambda x: x.min(initial=9), "most_of": lambda x: x.max(initial=-9)}
     scope |= {"turned": lambda i, n: i + n if i < 0 else i}
     scope |= {"checked_add": lambda a, b: a + b, "checked_sub": lambda a, b: a - b}
     for axes in (1, 2):
@@ -135,10 +137,12 @@ def _scope(n_turns: int = 0) -> dict[str, Any]:
 
 def _run(text: str, n: int, m: int, shapes: tuple) -> tuple[Any, dict[str, np.ndarray]]:
     arrays = {k: np.arange(np.prod(s, dtype=int)).reshape(s) for k, s in zip(ARRAYS, shapes, strict=True)}
+    arrays["b"] -= n % 3
     scope = _scope()
     exec(text, scope)
     try:
-        return scope["loop"](n, m, **arrays), arrays
+        with np.errstate(all="ignore"):
+            return scope["loop"](n, m, **arrays), arrays
     except (IndexError, ZeroDivisionError, LookupError, TimeoutError) as error:
         return type(error), arrays
 
@@ -151,7 +155,7 @@ def unchecked_agrees(seed: int) -> bool:
     number = weak_int(-(2**40), 2**40)
     known: dict[str, Any] = {"n": number, "m": Number(I64)}
     known |= {name: Array(I64, (None,) * axes, frozenset((name,))) for name, axes in ARRAYS.items()}
-    found = without_checks(text, known)
+    found = without_checks(text, known, lambda kind: "b" not in kind.origins)
     ran = False
     for _ in range(6):
         n, m = (writer.random.randint(-1, 6) for _ in range(2))
@@ -170,7 +174,7 @@ def unchecked_agrees(seed: int) -> bool:
 
 
 def test_what_is_not_checked_lies_inside() -> None:
-    assert sum(unchecked_agrees(seed) for seed in range(300)) > 100
+    assert sum(unchecked_agrees(seed) for seed in range(300)) > 60
 
 
 # ---- the loops as people write them: beside NumPy, at the edges ----
@@ -430,3 +434,50 @@ def test_a_loop_that_cannot_raise_writes_where_its_argument_lies() -> None:
     assert loop.eqn.params["program"].quiet
     placement = compiled.compilations[0].executable.kernels
     assert placement.written and placement.takes
+
+
+def sparse_product(indptr, indices, data, x):
+    y = np.zeros(len(indptr) - 1)
+    for i in range(len(indptr) - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            y[i] += data[k] * x[indices[k]]
+    return y
+
+
+def chained(a, order, pairs):
+    for k in range(len(order)):
+        a[order[k]] = a[order[k] - 1] + k
+    for k in range(len(pairs)):
+        i, j = pairs[k]
+        a[i], a[j] = a[j], a[i]
+    k = 0
+    k, j = pairs[k]
+    return a[k] + j
+
+
+def renumbered(order, n):
+    for k in range(n):
+        order[k] = order[order[k]]
+
+
+def test_indices_that_arrays_hold() -> None:
+    indptr, indices = np.array([0, 2, 2, 5]), np.array([0, 3, 1, 2, 3])
+    compiled = assert_same(sparse_product, indptr, indices, np.arange(5.0), np.arange(4.0))
+    (loop,) = [s for s in compiled.compilations[0].plan.all_steps if _is_loop(s)]
+    assert loop.eqn.params["program"].quiet
+    for change in (np.array([0, 3, 1, 2, 4]), np.array([0, -4, -1, 2, 3]), np.array([0, -5, 1, 2, 3])):
+        assert_same(sparse_product, indptr, change, np.arange(5.0), np.arange(4.0))
+    assert_same(sparse_product, np.array([0, 2, 9]), indices, np.arange(5.0), np.arange(4.0))
+    assert_same(sparse_product, np.zeros(1, np.int64), indices[:0], np.zeros(0), np.zeros(0))
+    pairs = np.array([[0, 4], [3, 2], [1, 1]])
+    for order in ([0, 1, 4], [-1, -5, 2], [5, 0], [-6, 0], []):
+        assert_same(chained, np.arange(5.0), np.array(order, np.int64), pairs)
+    for wrong in (np.array([[0, 5]]), np.array([[0, -1, 2]]), np.array([[0], [1]]), np.zeros((0, 2), np.int64)):
+        assert_same(chained, np.arange(5.0), np.array([1]), wrong)
+    assert_same(renumbered, np.array([3, 0, 1, 2]), 4)
+    assert_same(renumbered, np.array([3, 0, 9, 2]), 4)
+    memory = np.array([1, 2, 0, 3, 1])
+    expected, found = memory.copy(), memory.copy()
+    chained(expected, expected[1:4], pairs[:, ::-1])  # the indices change while they are read
+    wb.jit(chained)(found, found[1:4], pairs[:, ::-1])
+    np.testing.assert_array_equal(found, expected)

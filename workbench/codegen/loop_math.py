@@ -129,6 +129,25 @@ def turned(i, n):
     return i + n if i < 0 else i
 
 
+@njit(error_model="numpy")
+def least_of(a):
+    """The least of some integers, 0 without any."""
+    flat = a.ravel()
+    least = at_1(flat, 0) if a.size else a.dtype.type(0)
+    for i in range(flat.size):
+        least = min(least, at_1(flat, i))
+    return least
+
+
+@njit(error_model="numpy")
+def most_of(a):
+    flat = a.ravel()
+    most = at_1(flat, 0) if a.size else a.dtype.type(0)
+    for i in range(flat.size):
+        most = max(most, at_1(flat, i))
+    return most
+
+
 @njit(error_model="numpy", forceinline=True)
 def first_of(i, n):
     """The first index of a slice `i:`."""
@@ -231,8 +250,7 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, unit: b
     )  # fmt: skip
 
 
-@intrinsic
-def loose(typing_context, array):  # noqa: ANN001, ANN201  # as numba calls it
+def _loose(typing_context: Any, array: Any) -> Any:
     """The array as one of no particular order, so that a function is compiled once for all orders."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -240,6 +258,8 @@ def loose(typing_context, array):  # noqa: ANN001, ANN201  # as numba calls it
 
     return array.copy(layout="A")(array), generate
 
+
+loose: Any = intrinsic(_loose)
 
 MAX_AXES = 8
 at_1, unit_1, at_2, unit_2, put_1, put_2 = (
@@ -536,7 +556,7 @@ def dot_22(a, b):
     return out
 
 
-FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}
+FUNCTIONS: dict[str, Any] = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}
 FUNCTIONS["loose"] = loose
 FUNCTIONS |= {f"at_{n}": _reader(n) for n in range(1, MAX_AXES + 1)}
 FUNCTIONS |= {f"put_{n}": _writer(n) for n in range(1, MAX_AXES + 1)}

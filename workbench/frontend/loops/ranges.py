@@ -10,6 +10,9 @@ their ranges allow it. The method is that of `affine`.
 from __future__ import annotations
 
 import ast
+import itertools
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,20 +21,32 @@ from typing import Any
 import numpy as np
 
 from .affine import Affine, Guards, Proof, Symbol, constant, of, simplified, text_of
+from .syntax import (
+    bound,
+    call,
+    is_item,
+    is_name,
+    is_quiet,
+    is_shape,
+    item,
+    leaves,
+    length,
+    n_indices,
+    steps,
+    stores,
+)
 from .types import I64, SMALL, Array, Number, Type
 
 MOST_AXES = 8  # of arrays whose elements are read without checks (`at_8`)
 MOST_GUARDS = 32
 MOST_WORDS = 2**63 - 1
 # What counts by at most STEP at a time stays below this: it would take 2**51 steps, which Python takes centuries for.
-COUNTED, STEP = 2**61, 1024
+COUNTED = 2**61
 
+TEMPORARY = re.compile(r"t\d+_")  # the names of the translator's own variables
+_before = itertools.count(1)
 _PLAIN = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult}
 _PASSING = frozenset(("nonzero", "nonnegative", "length", "within"))  # they give what they are given, or raise
-# What never raises, beside the arithmetic of kernels on single numbers.
-_QUIET = frozenset(("larger", "smaller", "chosen", "around", "turned", "lost", "with_lost", "min", "max", "abs",
-                    "range", "close", "complex", "first_of", "count_between", "rolled"))  # fmt: skip
-_SUFFIXES = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for k in "iu" for n in (1, 2, 4, 8))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,52 +57,22 @@ class Ranged:
     quiet: bool
 
 
-def without_checks(text: str, parameters: Mapping[str, Type]) -> Ranged:
+def without_checks(text: str, parameters: Mapping[str, Type], written: Callable[[Array], bool]) -> Ranged:
     """text: of the functions, of which the last one is the loop's; parameters: what is known of those of its
-    parameters that it takes as they come."""
+    parameters that it takes as they come; written: whether the loop may write into the memory of one of these
+    arrays."""
     module = ast.parse(text)
     functions = [f for f in module.body if isinstance(f, ast.FunctionDef)]
     quiet: set[str] = set()
     for function in functions[:-1]:
-        if _is_quiet(function.body, quiet):
+        if is_quiet(function.body, quiet):
             quiet.add(function.name)
-    walker = _Walker(functions[-1], parameters)
+    walker = _Walker(functions[-1], parameters, written)
     loop = walker.rewritten()
     if walker.changed:
         parts = [ast.unparse(ast.fix_missing_locations(f)) for f in (*functions[:-1], loop)]
         text = "\n\n\n".join(parts) + "\n"
-    return Ranged(text, _is_quiet(loop.body[walker.n_guards :], quiet))
-
-
-def _is_quiet(body: list[ast.stmt], functions: set[str]) -> bool:
-    """Whether these statements raise nothing: no checked subscripts, no calls but of plain arithmetic."""
-    for node in (n for stmt in body for n in ast.walk(stmt)):
-        if isinstance(node, ast.Raise | ast.Assert):
-            return False
-        if isinstance(node, ast.Subscript) and not _is_shape(node) and not _is_item(node):
-            return False
-        if isinstance(node, ast.Call) and not _is_quiet_call(node.func, functions):
-            return False
-    return True
-
-
-def _is_quiet_call(function: ast.expr, functions: set[str]) -> bool:
-    if isinstance(function, ast.Attribute):  # of a type, as `np.int64(x)`
-        known = getattr(np, function.attr, None) if isinstance(function.value, ast.Name) else None
-        return isinstance(known, type) and issubclass(known, np.generic)
-    if not isinstance(function, ast.Name):
-        return False
-    name, _, end = function.id.rpartition("_")
-    return (
-        function.id in _QUIET
-        or function.id in functions
-        or (name in ("at", "put") and end.isdigit())
-        or (bool(name) and end in _SUFFIXES)
-    )
-
-
-def _is_shape(node: ast.Subscript) -> bool:
-    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and isinstance(node.slice, ast.Constant)
+    return Ranged(text, is_quiet(loop.body[walker.n_guards :], quiet))
 
 
 Held = Affine | tuple | None  # an integer, a tuple of them, or something else
@@ -105,15 +90,18 @@ class _State:
 
 
 class _Walker:
-    def __init__(self, function: ast.FunctionDef, parameters: Mapping[str, Type]):
+    def __init__(
+        self, function: ast.FunctionDef, parameters: Mapping[str, Type], written: Callable[[Array], bool]
+    ):  # fmt: skip
         self.function = function
+        self.written = written
         self.changed = False
         self.n_guards = 0
         self.guards: list[list[Guards]] = []
         self.sizes: dict[tuple[str, int], Symbol] = {}
         self.unsure: dict[Symbol, None] = {}  # parameters that may be too large to compute with
-        bound = _bound(function.body)
-        self.arrays = {n: t for n, t in parameters.items() if isinstance(t, Array) and n not in bound}
+        changed = bound(function.body)
+        self.arrays = {n: t for n, t in parameters.items() if isinstance(t, Array) and n not in changed}
         self.state = _State()
         for name in sorted(self.arrays):
             for axis in range(self.arrays[name].ndim):
@@ -127,24 +115,39 @@ class _Walker:
                     self.unsure[symbol] = None
                 self.state.held[name] = of(symbol)
         self.assumed: set[Symbol] = set()
+        self.n_stores = Counter(stores(function.body))
+        self.seen: set[str] = set()  # variables that were set in the text so far
+        self.rows: dict[
+            str, tuple[str, list[ast.expr]]
+        ] = {}  # a variable -> the array and the indices of the row it is
+        self.data: dict[str, tuple[Symbol, Symbol]] = {}  # arrays of integers that stay -> bounds of their elements
 
     def rewritten(self) -> ast.FunctionDef:
         body = self.block(self.function.body)
         texts = [_text(ways) for ways in simplified(self.guards)]
         texts += [f"-{SMALL} <= {s.text} <= {SMALL}" for s in self.unsure if s in self.assumed]
         checks = [f"if not ({text}):\n    raise LookupError()" for text in texts]
-        head = [stmt for check in checks for stmt in ast.parse(check).body]
+        bounds = [
+            f"{symbol.text} = {function}({name})"
+            for name, pair in self.data.items()
+            for symbol, function in zip(pair, ("least_of", "most_of"), strict=True)
+            if symbol in self.assumed
+        ]
+        head = [stmt for line in (*bounds, *checks) for stmt in ast.parse(line).body]
         self.n_guards = len(head)
         made = ast.FunctionDef(self.function.name, self.function.args, [*head, *body], [], None, None)
         return ast.copy_location(made, self.function)
 
     # ---- proofs ----
 
-    def prove(self, *wanted: Affine) -> bool:
-        """Whether all are not negative; what that asks of the parameters is noted."""
+    def prove(self, *wanted: Affine, boldly: bool = True) -> bool:
+        """Whether all are not negative; what that asks of the parameters is noted. boldly: also where it asks of the
+        numbers in an array that all are above one that is greater than 0."""
         ways: list[list[Guards]] = []
         for x in wanted:
             found = Proof(self.state.facts).alternatives(x)
+            if not boldly:
+                found = [way for way in found if not any(self.is_bold(x) for x in way)]
             if not found:
                 return False
             if frozenset() not in found:
@@ -155,6 +158,10 @@ class _Walker:
         for found in ways:
             self.assumed |= {s for guards in found for x in guards for s, _ in x.terms}
         return True
+
+    def is_bold(self, x: Affine) -> bool:
+        least = {bounds[0] for bounds in self.data.values()}
+        return x.constant < 0 and any(symbol in least and factor > 0 for symbol, factor in x.terms)
 
     def fits(self, x: Affine) -> bool:
         """Whether it is sure not to leave 64 bits."""
@@ -174,12 +181,18 @@ class _Walker:
     # ---- statements ----
 
     def block(self, stmts: list[ast.stmt]) -> list[ast.stmt]:
-        made = [self.statement(stmt) for stmt in stmts]
-        return [stmt for stmt in made if stmt is not None]
+        made: list[ast.stmt] = []
+        for stmt in stmts:
+            new = self.statement(stmt)
+            made += [] if new is None else [new]
+            self.seen.update(stores([stmt]))
+        return made or [ast.Pass()]
 
-    def statement(self, stmt: ast.stmt) -> ast.stmt:
+    def statement(self, stmt: ast.stmt) -> ast.stmt | None:
         match stmt:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                if self.n_stores[name] == 1 and self.is_array(name, value):
+                    return None if name in self.rows else stmt
                 held = self.held(value)
                 new = ast.Assign([stmt.targets[0]], self.rewrite(value))
                 self.state.held[name] = held
@@ -196,9 +209,48 @@ class _Walker:
                 return ast.copy_location(ast.Expr(self.rewrite(value)), stmt)
             case ast.Return(value=value) if value is not None:
                 return ast.copy_location(ast.Return(self.rewrite(value)), stmt)
-        for name in _bound([stmt]):
+        for name in bound([stmt]):
             self.state.held[name] = None
         return stmt
+
+    def is_array(self, name: str, value: ast.expr) -> bool:
+        """Whether a variable is another name of an array, or a row of one of which single elements alone are read and
+        written, which are then those of the array."""
+        if isinstance(value, ast.Name) and value.id in self.arrays and value.id not in self.rows:
+            self.arrays[name] = self.arrays[value.id]
+            self.sizes |= {(name, k): self.sizes[value.id, k] for k in range(self.arrays[name].ndim)}
+            return True
+        if not isinstance(value, ast.Subscript) or not isinstance(value.value, ast.Name):
+            return False
+        base = value.value.id
+        if base not in self.arrays or base in self.rows or not TEMPORARY.fullmatch(name):
+            return False
+        kind, nodes = self.arrays[base], value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+        rest = kind.ndim - len(nodes)
+        if rest < 1 or kind.ndim > MOST_AXES or not all(map(self.stays, nodes)):
+            return False
+        uses = [n for n in ast.walk(self.function) if isinstance(n, ast.Subscript) and is_name(n.value, name)]
+        n_loads = sum(is_name(n, name) and isinstance(n.ctx, ast.Load) for n in ast.walk(self.function))  # type: ignore[attr-defined]  # names
+        if n_loads != len(uses) or not all(n_indices(n) == rest for n in uses):
+            return False
+        held = [self.held(n) for n in nodes]
+        sizes = [of(self.sizes[base, k]) for k in range(len(nodes))]
+        if not all(isinstance(x, Affine) and self.inside(x, n) == "" for x, n in zip(held, sizes, strict=True)):
+            return False
+        self.arrays[name] = Array(kind.dtype, (None,) * rest, kind.origins)
+        self.sizes |= {(name, k): self.sizes[base, len(nodes) + k] for k in range(rest)}
+        self.rows[name] = (base, [self.rewrite(n) for n in nodes])
+        self.changed = True
+        return True
+
+    def stays(self, node: ast.expr) -> bool:
+        """Whether an index is the same where the row is used that it picks (which is in the next few lines: the row is
+        a temporary): a number, or a variable that is set once, further up."""
+        if isinstance(node, ast.Constant):
+            return type(node.value) is int
+        if not isinstance(node, ast.Name):
+            return False
+        return not self.n_stores[node.id] or self.n_stores[node.id] == 1 and node.id in self.seen
 
     def store(self, stmt: ast.stmt, target: ast.Subscript, value: ast.expr) -> ast.stmt:
         new = self.rewrite(value)
@@ -206,7 +258,7 @@ class _Walker:
         if place is None:
             index = ast.Subscript(target.value, self.rewrite(target.slice), ast.Store())
             return ast.copy_location(ast.Assign([index], new), stmt)
-        return ast.copy_location(ast.Expr(_call(f"put_{len(place)}", target.value, *place, new)), stmt)
+        return ast.copy_location(ast.Expr(call(f"put_{len(place[1])}", place[0], *place[1], new)), stmt)
 
     def branch(self, stmt: ast.If) -> ast.stmt:
         test = self.rewrite(stmt.test)
@@ -216,8 +268,8 @@ class _Walker:
         for body, truth in ((stmt.body, True), (stmt.orelse, False)):
             self.state = before.copy()
             self.state.facts += self.facts(stmt.test, truth)
-            bodies.append(self.block(body))
-            if not _leaves(body):
+            bodies.append(self.block(body) if body else [])
+            if not leaves(body):
                 ends.append(self.state)
         if len(ends) == 1:
             self.state = _State(ends[0].held, ends[0].facts)
@@ -236,8 +288,9 @@ class _Walker:
     def for_loop(self, stmt: ast.For) -> ast.stmt:
         counter = self.counter(stmt.iter)
         items = self.rewrite(stmt.iter)
+        self.seen.update(stores([ast.Assign([stmt.target], ast.Constant(0))]))
         after = self.enter([*stmt.body, ast.Assign([stmt.target], ast.Constant(0))])
-        for name in _bound([ast.Assign([stmt.target], ast.Constant(0))]):
+        for name in bound([ast.Assign([stmt.target], ast.Constant(0))]):
             self.state.held[name] = None
         if counter is not None and isinstance(stmt.target, ast.Name):
             self.state.held[stmt.target.id] = of(counter)
@@ -248,20 +301,20 @@ class _Walker:
     def enter(self, body: list[ast.stmt]) -> _State:
         """The state after a loop; `self.state` becomes that at the begin of any of its iterations."""
         before = self.state.copy()
-        for name in _bound(body):
+        for name in bound(body):
             held = self.state.held.get(name)
             self.state.held[name] = self.carried(name, held, body) if isinstance(held, Affine) else None
         return _State(dict(self.state.held), before.facts)
 
     def carried(self, name: str, first: Affine, body: list[ast.stmt]) -> Held:
         """A variable that a loop changes: one that only counts stays on one side of where it was."""
-        steps = _steps(name, body)
-        if steps is None:
+        by = steps(name, body)
+        if by is None:
             return None
         symbol = Symbol(sources=[first])
-        if all(step >= 0 for step in steps):
+        if all(step >= 0 for step in by):
             symbol.lower.append(first)
-        if all(step <= 0 for step in steps):
+        if all(step <= 0 for step in by):
             symbol.upper.append(first)
         if first.magnitude is not None and first.magnitude <= COUNTED + SMALL:  # it may have counted before
             symbol.magnitude = COUNTED
@@ -314,31 +367,37 @@ class _Walker:
         return None
 
     def held_element(self, node: ast.Subscript) -> Held:
-        if _is_shape(node):
+        if is_shape(node):
             base = node.value.value  # type: ignore[attr-defined]  # of a.shape
             axis = node.slice.value  # type: ignore[attr-defined]  # a number
             symbol = self.sizes.get((base.id, axis)) if isinstance(base, ast.Name) else None
             return of(symbol) if symbol is not None else None
         if isinstance(node.value, ast.Name) and node.value.id in self.arrays:
-            return self.element_of(self.arrays[node.value.id], node.slice)
+            return self.element_of(node.value.id, node)
         held = self.held(node.value)
-        if isinstance(held, tuple) and isinstance(node.slice, ast.Constant) and node.slice.value in range(len(held)):
-            return held[node.slice.value]
-        return None
+        k = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return held[k] if isinstance(held, tuple) and isinstance(k, int) and 0 <= k < len(held) else None
 
-    @staticmethod
-    def element_of(kind: Array, index: ast.expr) -> Held:
-        """An element of an array of integers, of which the type is known."""
-        n = len(index.elts) if isinstance(index, ast.Tuple) else 1
-        if kind.dtype.kind not in "iu" or kind.dtype == np.uint64 or n != kind.ndim:
+    def element_of(self, name: str, node: ast.Subscript) -> Held:
+        """An element of an array of integers."""
+        kind = self.arrays[name]
+        if kind.dtype.kind not in "iu" or kind.dtype == np.uint64 or n_indices(node) != kind.ndim:
             return None
-        if any(isinstance(part, ast.Slice) for part in ast.walk(index)):
-            return None
-        if kind.dtype.itemsize == 8:
+        if kind.dtype.itemsize < 8:
+            info = np.iinfo(kind.dtype)
+            least, most = constant(int(info.min)), constant(int(info.max))
+            return of(Symbol(lower=[least], upper=[most], magnitude=max(-int(info.min), int(info.max))))
+        name = self.rows[name][0] if name in self.rows else name
+        if self.written(kind):
             return of(Symbol())
-        info = np.iinfo(kind.dtype)
-        least, most = int(info.min), int(info.max)
-        return of(Symbol(lower=[constant(least)], upper=[constant(most)], magnitude=max(-least, most)))
+        if name not in self.data:
+            # They come before all symbols of the loop, which their elements' bounds are made of.
+            k = len(self.data)
+            low, high = (Symbol(f"{f}{k}_", magnitude=SMALL, order=-next(_before)) for f in ("least", "most"))
+            self.data[name] = low, high
+            self.unsure |= dict.fromkeys(self.data[name])
+        least, most = map(of, self.data[name])
+        return of(Symbol(lower=[least], upper=[most], magnitude=SMALL, sources=[least, most]))
 
     def computed(self, op: type, a: Held, b: Held) -> Held:
         if not isinstance(a, Affine) or not isinstance(b, Affine):
@@ -401,10 +460,10 @@ class _Walker:
 
     def rewrite(self, node: Any) -> Any:
         match node:
-            case ast.Subscript() if not _is_shape(node):
+            case ast.Subscript() if not is_shape(node):
                 place = self.place(node)
                 if place is not None:
-                    return ast.copy_location(_call(f"at_{len(place)}", node.value, *place), node)
+                    return ast.copy_location(call(f"at_{len(place[1])}", place[0], *place[1]), node)
             case ast.BoolOp(op=op, values=values):
                 before = self.state
                 self.state = before.copy()
@@ -435,10 +494,12 @@ class _Walker:
             key: [self.rewrite(x) for x in old] if isinstance(old, list) else self.rewrite(old)
             for key, old in ast.iter_fields(node)
         }
-        return ast.copy_location(type(node)(**fields), node)
+        kind: Any = type(node)
+        return ast.copy_location(kind(**fields), node)
 
-    def place(self, node: ast.Subscript) -> list[ast.expr] | None:
-        """The indices of an element that is read or written without checks; None if all of them take one."""
+    def place(self, node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]] | None:
+        """The array and the indices of an element that is read or written without checks; None if all of them take
+        one."""
         if not isinstance(node.value, ast.Name) or node.value.id not in self.arrays:
             return None
         name, kind = node.value.id, self.arrays[node.value.id]
@@ -446,7 +507,7 @@ class _Walker:
         held = [self.held(n) for n in nodes]
         if len(nodes) == 1 and isinstance(held[0], tuple) and isinstance(node.slice, ast.Name):
             held = list(held[0])
-            nodes = [_item(node.slice.id, k) for k in range(len(held))]
+            nodes = [item(node.slice.id, k) for k in range(len(held))]
         if len(nodes) != kind.ndim or kind.ndim > MOST_AXES:
             return None
         if any(isinstance(n, ast.Slice | ast.Starred | ast.Attribute) for n in nodes):
@@ -457,16 +518,17 @@ class _Walker:
                 return None
             text = self.inside(each, of(self.sizes[name, axis])) if each is not None else "wrapped"
             proved = proved or text != "wrapped"
-            new = index if _is_item(index) else self.rewrite(index)
-            found.append(_call(text, new, _length(name, axis)) if text else new)
-        if not proved:
+            new = index if is_item(index) else self.rewrite(index)
+            found.append(call(text, new, length(name, axis)) if text else new)
+        base, first = self.rows.get(name, (name, []))
+        if not proved and not first:
             return None
         self.changed = True
-        return found
+        return ast.Name(base, ast.Load()), [*first, *found]
 
     def inside(self, index: Affine, size: Affine) -> str:
         """The function that an index takes: none where it lies in the array."""
-        if self.prove(index, size - index - 1):
+        if self.prove(index, boldly=False) and self.prove(size - index - 1):
             return ""
         if self.prove(index + size, size - index - 1):
             return "turned"
@@ -504,54 +566,3 @@ def _either(a: Held, b: Held) -> Held:
 
 def _joined(a: dict[str, Held], b: dict[str, Held]) -> dict[str, Held]:
     return {name: _either(a.get(name), b.get(name)) for name in {**a, **b}}
-
-
-def _bound(body: list[ast.stmt]) -> list[str]:
-    """The names that statements set, in order."""
-    names = (n.id for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    return list(dict.fromkeys(names))
-
-
-def _steps(name: str, body: list[ast.stmt]) -> list[int] | None:
-    """By what a variable is changed in a loop, if it only counts."""
-    found: list[int] = []
-    sets = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and n.id == name]
-    n_stores = sum(isinstance(n.ctx, ast.Store) for n in sets)
-    for stmt in (n for each in body for n in ast.walk(each) if isinstance(n, ast.Assign)):
-        if len(stmt.targets) != 1 or not isinstance(stmt.targets[0], ast.Name) or stmt.targets[0].id != name:
-            continue
-        match stmt.value:
-            case ast.BinOp(left=ast.Name(id=left), op=ast.Add() | ast.Sub() as op, right=right) if left == name:
-                sign = 1 if isinstance(op, ast.Add) else -1
-            case ast.Call(func=ast.Name(id=function), args=[ast.Name(id=left), right]) if left == name:
-                sign = {"checked_add": 1, "checked_sub": -1}.get(function, 0)
-            case _:
-                return None
-        if not sign or not isinstance(right, ast.Constant) or type(right.value) is not int or right.value > STEP:
-            return None
-        found.append(sign * right.value)
-    return found if len(found) == n_stores else None
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], ast.Break | ast.Continue | ast.Return | ast.Raise)
-
-
-def _call(name: str, *args: Any) -> ast.Call:
-    named: list[ast.expr] = [ast.Name(a.id, ast.Load()) if isinstance(a, ast.Name) else a for a in args]
-    return ast.Call(ast.Name(name, ast.Load()), named, [])
-
-
-def _item(name: str, k: int) -> ast.expr:
-    """A part of a tuple, which is there."""
-    made: Any = ast.Subscript(ast.Name(name, ast.Load()), ast.Constant(k), ast.Load())
-    made.of_tuple = True
-    return made
-
-
-def _is_item(node: ast.AST) -> bool:
-    return getattr(node, "of_tuple", False)
-
-
-def _length(name: str, axis: int) -> ast.expr:
-    return ast.Subscript(ast.Attribute(ast.Name(name, ast.Load()), "shape", ast.Load()), ast.Constant(axis), ast.Load())

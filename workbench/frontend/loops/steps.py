@@ -265,7 +265,8 @@ class _Builder:
             for name, (_, kind) in self.parameters.items()
             if not isinstance(kind, Number) or not self._is_converted(name)
         }
-        ranged = without_checks(text, known)
+        written_to = self.module.written
+        ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, frozenset(written_to)))
         arguments, inputs, written = self._operands()
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
