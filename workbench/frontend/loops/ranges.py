@@ -353,6 +353,8 @@ class _Walker:
                 return tuple(self.held(e) for e in elts)
             case ast.Subscript():
                 return self.held_element(node)
+            case ast.Attribute(value=ast.Name(id=name), attr="size") if (name, 0) in self.sizes:
+                return of(self.sizes[name, 0]) if (name, 1) not in self.sizes else None
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 held = self.held(operand)
                 return -held if isinstance(held, Affine) else None
@@ -431,6 +433,9 @@ class _Walker:
             return None
         if name in _PASSING:
             return known[0]
+        if name == "wrapped":
+            magnitude = known[1].magnitude
+            return of(Symbol(lower=[constant(0)], upper=[known[1] - 1], magnitude=magnitude, sources=[known[1]]))
         kind, _, end = name.rpartition("_")
         operation = name.removeprefix("checked_") if kind == "checked" else kind if end == "i64" else ""
         if operation in ("mod", "floor_divide") and len(known) == 2:
@@ -482,6 +487,13 @@ class _Walker:
                     parts.append(self.rewrite(each))
                 self.state = before
                 return ast.copy_location(ast.IfExp(self.rewrite(test), *parts), node)
+            case ast.Call(func=ast.Name(id="wrapped"), args=[index, size]):
+                i, n = self.held(index), self.held(size)
+                text = self.inside(i, n) if isinstance(i, Affine) and isinstance(n, Affine) else "wrapped"
+                if text != "wrapped":
+                    self.changed = True
+                    new = self.rewrite(index)
+                    return ast.copy_location(call(text, new, size) if text else new, node)
             case ast.Call(func=ast.Name(id=name), args=args) if name.startswith("checked_"):
                 op = _PLAIN.get(name.removeprefix("checked_"))
                 held = self.held(node)
