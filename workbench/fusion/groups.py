@@ -175,6 +175,8 @@ class Fitter:
                     other = None if target is None else loop[target]
                     if length != 1 and axis is not None and other is not None:
                         pairs.add((axis, other))
+        if not connected and self._are_stacks(up.placed) and self._are_stacks(down.placed):
+            return Refusal("WB317")  # two marches at once do not fit into registers: 1.5 times as slow as two kernels
         if not connected:
             pairs |= self._shared_pairs(up, down)
         places = max((in_step.get(v, 0) + aside.get(v, 0) for v in connected), default=1)
