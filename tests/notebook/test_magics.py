@@ -471,6 +471,20 @@ def test_code_that_catches_a_singular_matrix_is_no_bug_of_ours(shell, matrix):
     assert "WB903" not in shell.text
 
 
+def test_what_a_cell_imports_is_the_object_itself(shell):
+    shell(
+        "%%jit\nimport json\nfrom typing import NamedTuple\nfrom dataclasses import dataclass\n"
+        "from collections import Counter, namedtuple\nfrom json import dumps\nx = np.arange(5.0) * 2\n"
+    )
+    assert shell.error is None and shell.report.kernels
+    shell("import typing, dataclasses, collections\nassert NamedTuple is typing.NamedTuple and dumps is json.dumps")
+    assert shell.error is None
+    shell("assert dataclass is dataclasses.dataclass and namedtuple is collections.namedtuple")
+    assert shell.error is None
+    shell("assert Counter is collections.Counter\nclass Point(NamedTuple):\n    x: float = 0.0\nPoint(1.0)")
+    assert shell.error is None
+
+
 def test_names_of_numpy_can_be_imported_in_a_cell(shell):
     shell("x = np.arange(20.0)")
     shell("%%jit\nfrom numpy.lib.stride_tricks import sliding_window_view\nfrom numpy import convolve as c\n"

@@ -174,3 +174,12 @@ def test_statements_are_whole_lines(source, lines):
 def test_a_future_import_keeps_a_cell_whole():
     assert not can_be_split(ast.parse("from __future__ import annotations\na = 1"))
     assert can_be_split(ast.parse("import math\na = 1"))
+
+
+def test_parts_leave_no_names_of_their_own(shell, x):
+    shell(
+        "%%jit\nprint(1)\nw, big = x * 0, 0\nfor i in range(0, 3000):\n    w[i % 30] += x[i % 30] * i\n"
+        "    if w[0, 0] > 5:\n        big += 1\nprint(2)\n"
+    )
+    assert shell.error is None and shell.report.kernels
+    assert not [name for name in shell.ip.user_ns if name.startswith(("_wb", "__workbench"))]

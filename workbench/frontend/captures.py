@@ -22,7 +22,7 @@ import pathlib
 import re
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,12 +92,14 @@ _MISSING = object()
 class Lifter:
     """Gives the traced code its view of values from outside, each at most once.
 
-    trace_floats: read floats as inputs instead of constants (cells, whose parameters change from run to run).
+    trace_floats: read floats as inputs instead of constants (cells, whose parameters change from run to run);
+    trace_integers: names whose integers are inputs, too.
     """
 
-    def __init__(self, trace: Trace, *, trace_floats: bool = False):
+    def __init__(self, trace: Trace, *, trace_floats: bool = False, trace_integers: Collection[str] = ()):
         self.trace = trace
         self.trace_floats = trace_floats
+        self.trace_integers = trace_integers
         self.parent: Lifter | None = None
         self.guards: list[Guard] = []
         self.overlays: dict[int, Overlay] = {}
@@ -128,6 +130,8 @@ class Lifter:
         if kind is Tracer or isinstance(kind, type) and issubclass(kind, _Lifted):
             return value
         if self.trace_floats and kind in (float, complex) or self.trace_floats and isinstance(value, np.inexact):
+            return self._scalar(value, name, read)
+        if name in self.trace_integers and (kind is int and value.bit_length() < 64 or isinstance(value, np.integer)):
             return self._scalar(value, name, read)
         if isinstance(value, CONSTANT_TYPES):
             self.guard(name, read, value, same_constant)

@@ -89,7 +89,7 @@ class TracedCell:
 def trace_cell(
     source: str | ast.Module, namespace: MutableMapping[str, Any], *, filename: str, out: Collection[str] | None = None,
     strict: bool = False, name: str = "cell", flags: int = 0, temporaries: bool = False,
-    on_gpu: bool = False,
+    on_gpu: bool = False, numbers: Collection[str] = (),
 ) -> TracedCell:  # fmt: skip
     """Trace a cell's source (without magics), or its syntax, in `namespace`, which is not changed.
 
@@ -99,6 +99,7 @@ def trace_cell(
     flags : of `compile`, for `__future__` statements of earlier cells.
     temporaries : keep the names that begin with `_` too, as for a part of a cell.
     on_gpu : as for `trace`.
+    numbers : names whose integers are inputs, as floats are, instead of constants.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def trace_cell(
         converted = converted_module(tree)
         code = code if converted is tree else compile_cell(converted, code, filename, flags)
     record = Trace(name, strict=strict, on_gpu=on_gpu)
-    lifter = record.lifter = Lifter(record, trace_floats=True)
+    lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers)
     with recording(record):
         from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)
 
@@ -159,7 +160,7 @@ def _name_last_expression(tree: ast.Module) -> bool:
 
 
 def _kept(overlay: Overlay, out: Collection[str] | None, temporaries: bool) -> tuple[str, ...]:
-    written = overlay.written()
+    written = [name for name in overlay.written() if not name.startswith("_wb_")]  # of converted control flow
     if out is None:
         return tuple(name for name in written if temporaries or not name.startswith("_"))
     missing = [name for name in out if name not in written]

@@ -362,6 +362,8 @@ def _is_imported(value: Any) -> bool:
 
 def unlift_function(lifter: Lifter, value: Any) -> Any:
     """A function or class that was made while tracing, over the real globals. TracingError if it holds a tracer."""
+    if _is_imported(value):
+        return value
     if isinstance(value, type):
         if id(value) in lifter.originals:
             return lifter.handed_out(value)

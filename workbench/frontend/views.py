@@ -287,8 +287,14 @@ def same_memory(a: Tracer, b: Tracer) -> bool:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
-    """Whether two values are views of one buffer."""
-    return type(a) is Tracer and type(b) is Tracer and a.buffer is b.buffer and not a.scalar
+    """Whether two values are views of one buffer. Of two inputs only a call can tell."""
+    if type(a) is not Tracer or type(b) is not Tracer or a.scalar or b.scalar:
+        return False
+    if a.buffer is not b.buffer and a.buffer.var_in is not None and b.buffer.var_in is not None:
+        from .diagnostics import unsupported
+
+        raise unsupported("np.shares_memory", why="of two arrays from outside, each call decides", code="WB120")
+    return a.buffer is b.buffer
 
 
 # ---- views that NumPy programs take ----

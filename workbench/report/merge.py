@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..runtime.driven_loops import Repeated
 from ..runtime.parts import NumpyPart, Statement
 from .build import SpanMap, build_report, compare_with_numpy, fallback_row, numpy_report
 from .layout import lay_out_graph
@@ -51,7 +52,17 @@ class NumpyStatements:
     time_ms: float
 
 
-ReportPart = CompileReport | NumpyStatements
+@dataclass(frozen=True, slots=True)
+class CompiledStatements:
+    """Compiled statements. runs: how often a loop that Python runs has run them; total_ms: the time of all runs, None
+    of a single one."""
+
+    report: CompileReport
+    runs: int = 1
+    total_ms: float | None = None
+
+
+ReportPart = CompiledStatements | NumpyStatements
 
 
 def parts_report(parts: Sequence[Any], whole: Any, kept: Callable[[str], bool]) -> CompileReport:
@@ -61,9 +72,13 @@ def parts_report(parts: Sequence[Any], whole: Any, kept: Callable[[str], bool]) 
     for part in parts:
         if isinstance(part, NumpyPart):
             rows.append(_numpy_statements(part, whole))
+        elif isinstance(part, Repeated):
+            if part.result.compilation.plan.steps:
+                report = build_report(part.result.compilation)
+                rows.append(CompiledStatements(report, part.runs, part.total_ms))
         elif part.compilation.plan.steps:
-            rows.append(build_report(part.compilation))
-    if any(isinstance(row, CompileReport) for row in rows):
+            rows.append(CompiledStatements(build_report(part.compilation)))
+    if any(isinstance(row, CompiledStatements) for row in rows):
         return _Merge(rows, Cell(whole.label, whole.text, whole.filename), kept).report()
     in_numpy = [part for part in parts if isinstance(part, NumpyPart)]
     return numpy_report(whole, in_numpy[0].reason, [sum(part.time_ms for part in in_numpy)])
@@ -101,12 +116,13 @@ class _Merge:
         self.drawn_ms = 0.0  # the timeline: runs whose steps were timed, one after the other
         self.next_number: dict[str, int] = {}
         self.compiled: list[CompileReport] = []
+        self.runs: list[int] = []  # of each
         self.statements: list[tuple[str, NumpyStatements]] = []
         for part in parts:
             if isinstance(part, NumpyStatements):
                 self._add_statements(part)
             else:
-                self._add_compiled(_renumbered(part, self.next_number))
+                self._add_compiled(replace(part, report=_renumbered(part.report, self.next_number)))
         self._add_results()
 
     # ---- graph and timeline ----
@@ -139,7 +155,8 @@ class _Merge:
         found = (value for value in (maker.outputs if maker else ()) if value.name == name)
         return next(found, None)
 
-    def _add_compiled(self, report: CompileReport) -> None:
+    def _add_compiled(self, part: CompiledStatements) -> None:
+        report = part.report
         results: dict[str, str] = {}
         for edge in report.graph.edges:
             source, target = edge.source, edge.target
@@ -159,11 +176,23 @@ class _Merge:
                 self.made_by[name] = source
                 self._name_output(name, source, report)
         bars = report.timings.timeline
-        self.timeline.extend(replace(bar, start_ms=bar.start_ms + self.drawn_ms) for bar in bars)
         whole = max((b.start_ms + b.time_ms for b in bars), default=0.0)
-        self.drawn_ms += whole
-        self.elapsed_ms += report.summary.time_ms or whole
+        elapsed = part.total_ms if part.total_ms is not None else report.summary.time_ms or whole
+        scale = elapsed / whole if part.total_ms is not None and whole else 1.0  # one bar stands for all runs of a step
+        times = f" x{part.runs}" if part.runs > 1 else ""
+        self.timeline.extend(
+            replace(
+                bar,
+                name=bar.name + times,
+                start_ms=self.drawn_ms + bar.start_ms * scale,
+                time_ms=bar.time_ms * scale,
+            )
+            for bar in bars
+        )
+        self.drawn_ms += whole * scale
+        self.elapsed_ms += elapsed
         self.compiled.append(report)
+        self.runs.append(part.runs)
 
     def _name_output(self, name: str, source: str, report: CompileReport) -> None:
         """Let the step know its result by the user's name: later parts ask for it by that."""
@@ -213,9 +242,12 @@ class _Merge:
         )
 
     def _kernels(self) -> list[KernelRow]:
-        rows = [row for report in self.compiled for row in report.kernels]
-        for row in rows:
-            row.share = row.median_ms / self.elapsed_ms if row.median_ms is not None and self.elapsed_ms else None
+        rows: list[KernelRow] = []
+        for report, runs in zip(self.compiled, self.runs, strict=True):
+            for row in report.kernels:
+                has_share = row.median_ms is not None and self.elapsed_ms
+                row.share = row.median_ms * runs / self.elapsed_ms if has_share else None
+            rows.extend(report.kernels)
         return rows
 
     def _summary(self) -> Summary:

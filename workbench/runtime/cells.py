@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import threading
 import time
-from collections.abc import Collection, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,12 +43,14 @@ class Options(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CellPart:
-    """Statements of a larger cell or function, all of whose names are kept: the rest may read them. whole: its source;
-    timed: whether every step is timed, for a report."""
+    """Statements of a larger cell or function, all of whose names are kept: the rest may read them. tree: makes their
+    syntax, which tracing rewrites; whole: its source; timed: whether every step is timed, for a report; numbers: names
+    whose integers are inputs."""
 
-    tree: ast.Module
+    tree: Callable[[], ast.Module]
     whole: Source
     timed: bool = True
+    numbers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +245,9 @@ def _trace(
     _, _, out, *_, device = key
     begin = time.perf_counter()
     cell = trace_cell(
-        source if part is None else part.tree, namespace, filename=filename, out=out, strict=options.strict, name=label,
-        flags=flags, temporaries=part is not None, on_gpu=device.startswith("cuda"),
+        source if part is None else part.tree(), namespace, filename=filename, out=out, strict=options.strict,
+        name=label, flags=flags, temporaries=part is not None, on_gpu=device.startswith("cuda"),
+        numbers=frozenset() if part is None else part.numbers,
     )  # fmt: skip
     trace_ms = (time.perf_counter() - begin) * 1e3
     inputs = [capture.read() for capture in cell.captures]

@@ -22,7 +22,7 @@ from ..errors import TracingError
 from ..frontend.convert import syntax_of
 from ..frontend.scopes import running_in_numpy
 from .compilation import Source
-from .parts import Part, PartedRun, Statement, statements_of
+from .parts import Known, Part, PartedRun, Statement, statements_of
 
 WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between parts
 WARM_UP_CALLS = 2  # the first ones compile
@@ -44,15 +44,14 @@ class _Options:
 
 @dataclass(eq=False, slots=True)
 class FunctionParts:
-    """One function in parts. statements: of its body, the last of which leaves the result; refused: those that cannot
-    be compiled, and why."""
+    """One function in parts. statements: of its body, the last of which leaves the result."""
 
     fn: FunctionType
     source: Source
     statements: list[Statement]
     signature: inspect.Signature
     reason: TracingError
-    refused: dict[int, Exception] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
     numpy_ms: list[float] = field(default_factory=list)
     parts_ms: list[float] = field(default_factory=list)
     _spare: list[dict[str, Any]] = field(default_factory=list)
@@ -127,9 +126,7 @@ class FunctionParts:
             namespace.update((k, v) for k, v in function.__globals__.items() if k not in locals_)
             namespace.update(_closure(function))
             namespace.update(bound.arguments)
-            run = PartedRun(
-                self.statements, self.source, namespace, options=_Options(), timed=timed, refused=self.refused
-            )
+            run = PartedRun(self.statements, self.source, namespace, options=_Options(), timed=timed, known=self.known)
             try:
                 run.run(self.reason)
             except NameError as error:

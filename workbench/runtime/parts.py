@@ -10,7 +10,7 @@ import ast
 import copy
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..frontend.scopes import running_in_numpy
 from ..ir import Aval
 from .cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run_cell
 from .compilation import Source
+from .driven_loops import DrivenLoop, Piece, Repeated
 from .executable import has_written
 
 STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
@@ -49,7 +50,19 @@ class NumpyPart:
     writes: dict[str, Aval | None]
 
 
-Part = CellResult | NumpyPart
+Part = CellResult | NumpyPart | Repeated
+
+
+@dataclass(eq=False, slots=True)
+class Known:
+    """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; loops: those of them
+    that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
+    ones apart from others."""
+
+    refused: dict[int, Exception] = field(default_factory=dict)
+    loops: dict[int, DrivenLoop] = field(default_factory=dict)
+    codes: dict[tuple[int, int], tuple[CodeType, CodeType | None]] = field(default_factory=dict)
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -66,21 +79,23 @@ def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
 
 
 def can_be_split(tree: ast.Module) -> bool:
-    """A `__future__` import holds for all that follows it, and nothing is gained by splitting a single statement."""
+    """A `__future__` import holds for all that follows it, and of single statements only loops have parts."""
     futures = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
-    return not futures and len(statements_of(tree.body)) > 1
+    is_loop = len(tree.body) == 1 and isinstance(tree.body[0], ast.For | ast.While)
+    return not futures and (is_loop or len(statements_of(tree.body)) > 1)
 
 
 class PartedRun:
     """Runs statements in parts, in `namespace`, which then holds all names that they assigned.
 
-    whole: the cell or function that they are of; timed: whether every step is timed; refused: the statements that
-    cannot be compiled, as far as that is known from earlier runs, and why. parts: what ran, in order.
+    whole: the cell or function that they are of; timed: whether every step is timed; place, numbers: of a loop's body,
+    what tells it apart, and the names whose integers its iterations may change. parts: what ran, in order.
     """
 
     def __init__(
         self, statements: Sequence[Statement], whole: Source, namespace: dict[str, Any], *,
-        options: Options, flags: int = 0, timed: bool = True, refused: dict[int, Exception] | None = None,
+        options: Options, flags: int = 0, timed: bool = True, known: Known | None = None, place: str = "",
+        numbers: frozenset[str] = frozenset(),
     ):  # fmt: skip
         self.statements = statements
         self.whole = whole
@@ -88,13 +103,15 @@ class PartedRun:
         self.options = options
         self.flags = flags
         self.timed = timed
-        self.refused = {} if refused is None else refused
-        self.lines = whole.text.split("\n")
+        self.known = Known() if known is None else known
+        self.refused = self.known.refused
+        self.place = place
+        self.numbers = numbers
         self.parts: list[Part] = []
         self.last_value: Any = None
 
-    def run(self, refusal: TracingError) -> None:
-        """Run all statements. refusal: why they cannot be compiled as one.
+    def run(self, refusal: TracingError | None) -> None:
+        """Run all statements. refusal: why they cannot be compiled as one, if that is known.
 
         Raises what a statement raises; earlier statements have happened then.
         """
@@ -151,8 +168,11 @@ class PartedRun:
 
     def _run_compiled(self, begin: int, end: int) -> CellResult | CompilingCell:
         whole = self.whole
-        text = f"{begin}-{end} of {whole.filename}:{whole.first_line}\n{whole.text}"
-        part = CellPart(self._tree(begin, end), whole, self.timed)
+        text = self.known.texts.get((begin, end))
+        if text is None:  # one object, whose hash is computed once
+            text = f"{self.place}{begin}-{end} of {whole.filename}:{whole.first_line}\n{whole.text}"
+            self.known.texts[begin, end] = text
+        part = CellPart(lambda: self._tree(begin, end), whole, self.timed, self.numbers)
         how = {"label": whole.label, "filename": whole.filename, "options": self.options, "flags": self.flags}
         if self.options.has_tiers:
             compiling = begin_cell(text, self.namespace, part=part, **how)
@@ -167,8 +187,9 @@ class PartedRun:
     def _can_be_traced(self, begin: int, end: int) -> bool:
         try:
             trace_cell(
-                self._tree(begin, end), self.namespace, filename=self.whole.filename, flags=self.flags, temporaries=True
-            )
+                self._tree(begin, end), self.namespace, filename=self.whole.filename, flags=self.flags,
+                temporaries=True, numbers=self.numbers,
+            )  # fmt: skip
         except TracingError:
             return False
         except Exception:  # the user's mistake: what comes before it can be traced
@@ -196,19 +217,61 @@ class PartedRun:
 
     def _in_numpy(self, begin: int, end: int, reason: Exception) -> None:
         statements = tuple(self.statements[begin:end])
-        nodes = [node for statement in statements for node in statement.nodes]
-        last = nodes.pop() if end == len(self.statements) and isinstance(nodes[-1], ast.Expr) else None
-        time_ms = 0.0
+        loop = statements[0].nodes[0] if end == begin + 1 and len(statements[0].nodes) == 1 else None
+        if isinstance(loop, ast.For | ast.While):
+            self._driven(begin, loop, reason)
+            return
+        code, last = self.known.codes.get((begin, end)) or self._codes(begin, end)
         with running_in_numpy():
             start = time.perf_counter()
-            exec(self._code(ast.Module(nodes, []), "exec"), self.namespace)
-            if isinstance(last, ast.Expr):
-                self.last_value = eval(self._code(ast.Expression(last.value), "eval"), self.namespace)
+            exec(code, self.namespace)
+            if last is not None:
+                self.last_value = eval(last, self.namespace)
             time_ms = (time.perf_counter() - start) * 1e3
-        text = self.lines[statements[0].first - self.whole.first_line].strip()
+        if not self.place:  # the loop tells of all that is Python's in it
+            self.parts.append(self._numpy_part(statements, statements, reason, time_ms))
+
+    def _driven(self, index: int, node: ast.For | ast.While, reason: Exception) -> None:
+        """Run a loop that cannot be compiled."""
+        statement = self.statements[index]
+        loop = self.known.loops.get(index)
+        if loop is None:
+            loop = self.known.loops[index] = DrivenLoop.of(node, lambda tree: self._code(tree, "exec"))
+        start = time.perf_counter()
+        repeated = loop.run(self)
+        time_ms = (time.perf_counter() - start) * 1e3
+        if not self.place:
+            time_ms = max(time_ms - sum(each.total_ms for each in repeated), 0.0)
+            shown = loop.left if repeated else (statement,)
+            self.parts.append(self._numpy_part((statement,), shown, reason, time_ms))
+        self.parts.extend(repeated)
+
+    def inside(self, piece: Piece, place: str, numbers: frozenset[str], *, timed: bool) -> list[Part]:
+        """Run statements of a loop's body in parts, in this namespace. Returns what ran."""
+        run = PartedRun(
+            piece.statements, self.whole, self.namespace, options=self.options, flags=self.flags,
+            timed=timed and self.timed, known=piece.known, place=f"{self.place}{place}: ", numbers=numbers,
+        )  # fmt: skip
+        run.run(None)
+        return run.parts
+
+    def _numpy_part(
+        self, statements: Sequence[Statement], shown: Sequence[Statement], reason: Exception, time_ms: float
+    ) -> NumpyPart:
+        """shown: those whose lines run in NumPy."""
+        text = self.whole.text.split("\n")[statements[0].first - self.whole.first_line].strip() if self.timed else ""
         writes = {name: _aval_of(self.namespace.get(name)) for name in sorted(_names(statements, ast.Store))}
         reads = _names(statements, ast.Load)
-        self.parts.append(NumpyPart(statements, text, reason.with_traceback(None), time_ms, reads, writes))
+        return NumpyPart(tuple(shown), text, reason.with_traceback(None), time_ms, reads, writes)
+
+    def _codes(self, begin: int, end: int) -> tuple[CodeType, CodeType | None]:
+        """Statements as code, and the last one apart where its value is shown."""
+        nodes = [node for statement in self.statements[begin:end] for node in statement.nodes]
+        is_shown = end == len(self.statements) and isinstance(nodes[-1], ast.Expr) and not self.place
+        last = nodes.pop() if is_shown else None
+        value = self._code(ast.Expression(last.value), "eval") if isinstance(last, ast.Expr) else None
+        codes = self.known.codes[begin, end] = self._code(ast.Module(nodes, []), "exec"), value
+        return codes
 
     def _code(self, tree: ast.AST, mode: str) -> CodeType:
         return compile(tree, self.whole.filename, mode, self.flags, dont_inherit=True)  # type: ignore[call-overload]

@@ -113,7 +113,7 @@ FUNCTIONS: dict[str, str] = {
     "isrealobj": "np.isrealobj(x)", "result_type": "np.result_type(x, 1)",
     "can_cast": "np.can_cast(x.dtype, np.float32)", "common_type": "np.common_type(x, v)",
     "min_scalar_type": "np.min_scalar_type(x)", "may_share_memory": "np.may_share_memory(x, x.T)",
-    "shares_memory": "np.shares_memory(x, y)", "isfortran": "np.isfortran(x)", "promote_types":
+    "shares_memory": "np.shares_memory(x, x[1:])", "isfortran": "np.isfortran(x)", "promote_types":
         "np.promote_types(x.dtype, i.dtype)", "broadcast_shapes": "np.broadcast_shapes(x.shape, (4,))",
     "issubdtype": "np.issubdtype(x.dtype, np.floating)", "isdtype": "np.isdtype(x.dtype, 'real floating')",
     "isscalar": "np.isscalar(x)", "iterable": "np.iterable(x)", "mintypecode": "np.mintypecode('fd')",

@@ -1,0 +1,277 @@
+"""Loops that cannot be compiled: Python runs them, and statements of their bodies run in parts where that is faster.
+
+Statements that may leave the loop (`break`, `continue`), or that hold others which may, stay as they are. Each run of
+statements between them is a piece. The first iteration runs in NumPy; a piece that took long is then compiled as far as
+it can be (`parts`), and stays so if that turns out to be faster.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..frontend.scopes import running_in_numpy
+
+if TYPE_CHECKING:
+    from .cells import CellResult
+    from .parts import Known, Part, PartedRun, Statement
+
+WORTH_S = 3e-4  # a piece that NumPy ends sooner is not worth the work around kernels
+WARM_UP_RUNS = 2  # the first one compiles, the second one faults pages in
+TRIED_RUNS = 3
+MOST_CHANGES = 1  # what has been compiled more often than this depends on something that every iteration changes
+COUNTS_BELOW = 1 << 20  # Python's integers are exact: counters are traced, whose cubes still fit 64 bits
+
+_BLOCKS = ("body", "orelse", "finalbody")
+_HOLDERS = (ast.If, ast.With, ast.Try, ast.For, ast.While)
+_STAYS = (
+    ast.Break, ast.Continue, ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Return,
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.With, ast.Try, ast.Match,
+)  # fmt: skip
+_LEAVES = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Compiled statements of a loop that Python runs. result: of one run; total_ms: of all of them."""
+
+    result: CellResult
+    runs: int
+    total_ms: float
+
+
+@dataclass(eq=False, slots=True)
+class Piece:
+    """Statements that follow one another in a loop's body. known: what earlier iterations have shown."""
+
+    statements: list[Statement]
+    code: CodeType
+    known: Known
+    in_numpy: bool = False
+    numpy_s: float | None = None
+    parts_s: list[float] = field(default_factory=list)
+    _compilations: list[Any] = field(default_factory=list)
+    _n_changes: int = 0
+
+    def settle(self, elapsed_s: float, parts: Sequence[Part]) -> None:
+        """Take note of a run in parts, and leave the piece to NumPy where that is faster."""
+        if len(self.parts_s) >= WARM_UP_RUNS + TRIED_RUNS:
+            return
+        compilations = [each.compilation for each in _results(parts)]
+        if self._compilations and [id(c) for c in compilations] != [id(c) for c in self._compilations]:
+            self._n_changes += 1
+        self._compilations = compilations
+        self.parts_s.append(elapsed_s)
+        warm = self.parts_s[WARM_UP_RUNS:]
+        is_slower = len(warm) == TRIED_RUNS and float(np.median(warm)) >= (self.numpy_s or 0.0)
+        if not compilations or self._n_changes > MOST_CHANGES or is_slower:
+            self.in_numpy = True
+
+
+@dataclass(eq=False, slots=True)
+class DrivenLoop:
+    """code: of the loop, in which calls of the function `name` stand for the pieces; left: what stays Python's."""
+
+    code: CodeType
+    name: str
+    pieces: tuple[Piece, ...]
+    left: tuple[Statement, ...]
+    numbers: frozenset[str]
+
+    @classmethod
+    def of(cls, loop: ast.For | ast.While, compiled: Callable[[ast.Module], CodeType]) -> DrivenLoop:
+        """compiled: makes code of the syntax, in the file that the loop is in."""
+        from .parts import Known, statements_of
+
+        name = f"__workbench_loop_{loop.lineno}_{loop.col_offset}__"
+        splitter = _Splitter(name)
+        tree = ast.Module([splitter.held(loop)], [])
+        pieces = tuple(
+            Piece(statements_of(nodes), compiled(ast.Module(nodes, [])), Known()) for nodes in splitter.pieces
+        )
+        bound = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        return cls(
+            compiled(tree), name, pieces, tuple(statements_of(splitter.left)), frozenset(n.id for n in bound)
+        )  # fmt: skip
+
+    def run(self, around: PartedRun) -> list[Repeated]:
+        """Run the loop in the namespace of `around`. Returns what ran compiled.
+
+        Raises what its statements raise.
+        """
+        namespace = around.namespace
+        ran: dict[int, _Tally] = {}
+
+        def run_piece(number: int) -> None:
+            piece = self.pieces[number]
+            if piece.in_numpy or piece.numpy_s is None or not self._counts_are_small(namespace):
+                begin = time.perf_counter()
+                exec(piece.code, namespace)
+                if piece.numpy_s is None:
+                    piece.numpy_s = time.perf_counter() - begin
+                    piece.in_numpy = piece.numpy_s < WORTH_S
+                return
+            tally = ran.setdefault(number, _Tally())
+            if not piece.known.refused:
+                piece.known.refused.update(_on_pythons_numbers(piece.statements, namespace))
+            begin = time.perf_counter()
+            parts = around.inside(piece, f"{self.name} {number}", self.numbers, timed=tally.runs <= WARM_UP_RUNS)
+            elapsed_s = time.perf_counter() - begin
+            tally.add(parts, elapsed_s)
+            piece.settle(elapsed_s, parts)
+
+        namespace[self.name] = run_piece
+        try:
+            with running_in_numpy():
+                exec(self.code, namespace)
+        except BaseException as error:
+            error.__traceback__ = self._at_the_statement(error.__traceback__)
+            raise
+        finally:
+            namespace.pop(self.name, None)
+        return [each for tally in ran.values() for each in tally.repeated()]
+
+    def _counts_are_small(self, namespace: dict[str, Any]) -> bool:
+        values = (namespace.get(name) for name in self.numbers)
+        return all(type(value) is not int or -COUNTS_BELOW < value < COUNTS_BELOW for value in values)
+
+    def _at_the_statement(self, traceback: TracebackType | None) -> TracebackType | None:
+        """Without the loop's own frame where one of a statement in it follows: both are of one place to the user."""
+        frames = []
+        while traceback is not None:
+            frames.append(traceback)
+            traceback = traceback.tb_next
+        filename = self.code.co_filename
+        has_inner = any(
+            t.tb_frame.f_code is not self.code
+            and t.tb_frame.f_code.co_filename == filename
+            and t.tb_frame.f_code.co_name == "<module>"
+            for t in frames
+        )
+        result: TracebackType | None = None
+        for entry in reversed(frames):
+            if not (has_inner and entry.tb_frame.f_code is self.code):
+                result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        return result
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The runs of one piece in one run of its loop. parts: of the latest run."""
+
+    runs: int = 0
+    total_s: float = 0.0
+    parts: Sequence[Part] = ()
+    latest_s: float = 0.0
+
+    def add(self, parts: Sequence[Part], elapsed_s: float) -> None:
+        self.runs += 1
+        self.total_s += elapsed_s
+        self.parts, self.latest_s = parts, elapsed_s
+
+    def repeated(self) -> list[Repeated]:
+        """What of the piece ran compiled; the latest run tells which share of the time each had."""
+        found = []
+        for part in self.parts:
+            once = part.total_ms if isinstance(part, Repeated) else _run_ms(part)
+            if once is None:
+                continue
+            share = once / (self.latest_s * 1e3) if self.latest_s else 0.0
+            result, runs = (part.result, part.runs) if isinstance(part, Repeated) else (part, 1)
+            found.append(Repeated(result, runs * self.runs, min(share, 1.0) * self.total_s * 1e3))  # type: ignore[arg-type]
+        return found
+
+
+def _run_ms(part: Part) -> float | None:
+    """The time of the latest timed run of compiled statements."""
+    compilation = getattr(part, "compilation", None)
+    return compilation.runs_ms[-1] if compilation is not None and compilation.runs_ms else None
+
+
+def _results(parts: Sequence[Part]) -> list[CellResult]:
+    return [part.result if isinstance(part, Repeated) else part for part in parts if not hasattr(part, "reason")]  # type: ignore[misc]
+
+
+class _Splitter:
+    """Puts calls in place of the pieces. pieces: their statements; left: the statements that stay."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.pieces: list[list[ast.stmt]] = []
+        self.left: list[ast.stmt] = []
+
+    def held(self, node: ast.stmt) -> ast.stmt:
+        """A copy of a compound statement that stays, with the pieces of its blocks replaced."""
+        heading = copy.copy(node)
+        heading.end_lineno = node.lineno
+        self.left.append(heading)
+        node = copy.copy(node)
+        for block in _BLOCKS:
+            if getattr(node, block, None):
+                setattr(node, block, self._block(getattr(node, block)))
+        if isinstance(node, ast.Try):
+            handlers = [copy.copy(handler) for handler in node.handlers]
+            for handler in handlers:
+                handler.body = self._block(handler.body)
+            node.handlers = handlers
+        return node
+
+    def _block(self, nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for stays, group in itertools.groupby(nodes, key=_must_stay):
+            if not stays:
+                result.append(self._call(list(group)))
+                continue
+            for node in group:
+                if isinstance(node, _HOLDERS):
+                    result.append(self.held(node))
+                else:
+                    self.left.append(node)
+                    result.append(node)
+        return result
+
+    def _call(self, nodes: list[ast.stmt]) -> ast.stmt:
+        call = ast.Call(ast.Name(self.name, ast.Load()), [ast.Constant(len(self.pieces))], [])
+        self.pieces.append(nodes)
+        statement = ast.copy_location(ast.Expr(call), nodes[0])
+        return ast.fix_missing_locations(statement)
+
+
+def _must_stay(node: ast.stmt) -> bool:
+    """Whether a statement of a loop's body may leave the body, or means something else in a place of its own."""
+    return isinstance(node, _STAYS) or _leaves(node) or any(isinstance(n, _LEAVES) for n in ast.walk(node))
+
+
+def _leaves(node: ast.AST) -> bool:
+    if isinstance(node, ast.Break | ast.Continue):
+        return True
+    if isinstance(node, ast.For | ast.While):  # its `break` is its own, but not one in its `else`
+        return any(map(_leaves, node.orelse))
+    return any(
+        _leaves(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler)
+    )
+
+
+def _on_pythons_numbers(statements: Sequence[Statement], namespace: dict[str, Any]) -> dict[int, Exception]:
+    """Assignments that only count, or compute with Python's own numbers: Python does them exactly, and soon enough."""
+    from ..errors import TracingError
+
+    plain = (bool, int, float, complex, str, type(None))
+    found: dict[int, Exception] = {}
+    for index, statement in enumerate(statements):
+        nodes = [n for top in statement.nodes for n in ast.walk(top)]
+        if not all(isinstance(top, ast.Assign | ast.AugAssign) for top in statement.nodes):
+            continue
+        if any(isinstance(n, ast.Call | ast.Attribute | ast.Subscript | ast.Starred) for n in nodes):
+            continue
+        if all(type(namespace.get(n.id)) in plain for n in nodes if isinstance(n, ast.Name)):
+            found[index] = TracingError("Python counts for itself", code="WB182")
+    return found
