@@ -245,8 +245,8 @@ class _Merge:
         rows: list[KernelRow] = []
         for report, runs in zip(self.compiled, self.runs, strict=True):
             for row in report.kernels:
-                has_share = row.median_ms is not None and self.elapsed_ms
-                row.share = row.median_ms * runs / self.elapsed_ms if has_share else None
+                is_known = row.median_ms is not None and self.elapsed_ms > 0
+                row.share = (row.median_ms or 0.0) * runs / self.elapsed_ms if is_known else None
             rows.extend(report.kernels)
         return rows
 
