@@ -185,3 +185,16 @@ def test_results_of_loops_and_branches_keep_their_layout(program):
     for _ in range(2):
         np.testing.assert_allclose(compiled(a), program(a), rtol=1e-14)
     assert not compiled.fallbacks
+
+
+def test_one_array_of_known_numbers_returned_twice_is_one_array():
+    @wb.jit
+    def program(a):
+        known = np.arange(5.0)
+        chosen = known if a[0] > 1 else known
+        return known, a + known, chosen, known
+
+    first, _, second, third = program(np.ones(5))
+    assert first is third and np.shares_memory(first, second)
+    first[0] = 7.0
+    assert program(np.ones(5))[0][0] == 0.0, "and each call has its own"

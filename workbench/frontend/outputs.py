@@ -181,7 +181,13 @@ def collect_outputs(
         leaves, tree = optree.tree_flatten(plain, is_leaf=whole, none_is_leaf=True)
     collector = _Collector()
     _check_known(leaves)
-    values = [_output_value(trace, lifter, leaf) for leaf in leaves]
+    made: dict[int, Any] = {}  # one array of known numbers in several places is one result
+    values = []
+    for leaf in leaves:
+        value = made.get(id(leaf)) if isinstance(leaf, np.ndarray) else None
+        if value is None:
+            value = made[id(leaf)] = _output_value(trace, lifter, leaf)
+        values.append(value)
     input_index = {id(b): i for i, b in enumerate(inputs) if b is not None}
     out: list[OutLeaf] = []
     for value in values:

@@ -105,8 +105,8 @@ def check_axes(name: str, axes: tuple[int, ...], ndim: int) -> None:
 
 
 def joint_aval(name: str, avals: tuple[Aval, ...], dtype: np.dtype) -> Aval:
-    """A pointwise result: the joint shape; weak if every operand is weak (a bool never is)."""
-    weak_type = dtype.kind != "b" and all(aval.weak_type for aval in avals)
+    """A pointwise result: the joint shape; weak if every operand is weak (a bool and a count of bits never are)."""
+    weak_type = dtype.kind not in "bu" and all(aval.weak_type for aval in avals)
     return Aval(joint_shape(name, avals), dtype, weak_type)
 
 

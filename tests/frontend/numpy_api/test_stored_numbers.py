@@ -82,3 +82,33 @@ def test_numpys_numbers_and_arrays_are_cast_or_refused_as_in_numpy(writer, value
     assert type(result) is type(expected), (result, expected)
     assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]
     assert_same(mine, left)
+
+
+SCALAR_WRITERS = (
+    "a[0] = x.max()", "a[:2] = x[0]", "a.fill(x[1])", "a[...] = x.sum()", "a[[0, 1]] = x.max()", "a[a > 1] = x.max()",
+    "np.copyto(a, x.max(), casting='unsafe')", "np.put(a, [0], x.max())", "np.putmask(a, a > 1, x.max())",
+    "a[np.bitwise_count(a[a > 1].size)] = x[0]",
+    "for i in range(len(x)): a[i] = x[i]",
+    "for i in range(len(x)):\n        s = x[i] * 1\n        if s > 5: a[i % 6] = s",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("writer", SCALAR_WRITERS)
+def test_numpys_integers_that_are_stored_must_fit_as_in_numpy(writer):
+    plain = define(f"def writes(a, x):\n    {writer}\n    return a\n", "writes", f"<{writer}>")
+    compiled = wb.jit(plain)
+    for source in ("i8", "u8", "u1", "i4", "f8"):
+        for target in ("i1", "u1", "i4", "i8", "u8"):
+            for numbers in ([5, 4, 3], [5, 250, 1], [5, 2**40, 1], [2**62, 2, 3], [-7, 4, 1], [2**63 + 5, 1, 2]):
+                try:
+                    x = np.array(numbers, dtype=source)
+                except OverflowError:
+                    continue
+                expected, left, is_undefined = outcome(lambda a, x: plain(a, x), np.dtype(target), x)
+                if is_undefined:
+                    continue
+                result, mine, _ = outcome(lambda a, x: compiled(a, x), np.dtype(target), x)
+                where = f"{numbers} of {source} in {target}"
+                assert type(result) is type(expected), (where, result, expected)
+                assert_same(mine, left, where=where)
+    assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]

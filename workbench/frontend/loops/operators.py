@@ -83,15 +83,20 @@ def operand(value: Value, dtype: np.dtype) -> str:
 
 
 def stored(value: Value, dtype: np.dtype) -> str:
-    """A number as it is written into an array: any real number is cut to the array's dtype, as NumPy does."""
+    """A number as it is written into an array: what fits is cut to the array's dtype, as NumPy does."""
     kind = value.type
     assert isinstance(kind, Number)
     if kind.unsure and dtype.kind in "iu" and kind.dtype != dtype:
         raise UntranslatableError("a number that may be Python's, written into integers")
     if kind.weak and kind.kind == "i" and dtype.kind in "iu":
         return operand(value, dtype)
-    if kind.weak and kind.kind == "f" and dtype.kind in "iu":
+    if kind.kind == "f" and dtype.kind in "iu":
         return f"np.{dtype.name}(within(whole({value.text}), {np.iinfo(dtype).min}, {min(np.iinfo(dtype).max, MOST)}))"
+    if kind.kind in "iu" and dtype.kind in "iu" and not kind.weak and not np.can_cast(kind.dtype, dtype):
+        text = f"below_2_63({value.text})" if kind.dtype == np.uint64 else value.text
+        held = np.iinfo(np.int64 if kind.dtype == np.uint64 else kind.dtype)
+        info = np.iinfo(dtype)
+        return f"np.{dtype.name}(within({text}, {max(info.min, held.min)}, {min(info.max, held.max)}))"
     return cast(value, dtype)
 
 

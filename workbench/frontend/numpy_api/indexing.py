@@ -20,6 +20,7 @@ from ..layouts import indexed_strides
 from .broadcasting import spell
 from .operands import (
     array,
+    as_cast,
     bind,
     broadcast_operand,
     full,
@@ -410,12 +411,12 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         from . import masked
 
         if masked.find(key if isinstance(key, tuple) else (key,)) is not None:
-            masked.setitem(x, key, _as_picked(value))
+            masked.setitem(x, key, as_cast(value))
             return
         split = single_mask(x, key)
         split = split_mask(x, key) if split is None else (x, *split)
         if split is not None:
-            masked.assign(*split, _as_picked(value))
+            masked.assign(*split, as_cast(value))
             return
         if masked.find((value,)) is not None:
             raise value.error()
@@ -434,15 +435,11 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         return
     kept = [n for i, n in enumerate(view.shape) if i not in plan.axes]
     shape = (*kept[: plan.position], *plan.indices[0].shape, *kept[plan.position :])
-    value = as_assigned(_as_picked(value), view.dtype, shape)
+    picks_one = plan.indices[0].shape == ()  # integers that are not known yet: what is stored must fit
+    value = as_assigned(value if picks_one else as_cast(value), view.dtype, shape)
     if 0 in shape:
         return
     views.write(view, scatter(view, plan.indices, plan.axes, plan.position, value, "set"))
-
-
-def _as_picked(value: Any) -> Any:
-    """What is assigned to picked elements: a scalar of NumPy is cast as an array is, and need not fit."""
-    return np.asarray(value) if isinstance(value, np.generic) and not is_tracer(value) else value
 
 
 def _is_element(x: Any, key: Any) -> bool:

@@ -241,9 +241,16 @@ def stored(x: Any, dtype: np.dtype) -> Any:
             warnings.simplefilter("ignore")
             element[0] = x
         return element[0]
-    if is_tracer(x) and x.scalar and not x.aval.weak_type and x.dtype.kind in "fc":
+    if is_tracer(x) and x.scalar and not x.aval.weak_type and x.dtype.kind in "iufc":
         _must_fit(x, dtype)
     return cast(x, dtype)
+
+
+def as_cast(x: Any) -> Any:
+    """NumPy's scalars as arrays, which are cast, where a scalar that is stored must fit."""
+    if is_tracer(x):
+        return core.as_array(bind("copy", x)) if x.scalar and not x.aval.weak_type else x
+    return np.asarray(x) if isinstance(x, np.generic) else x
 
 
 def _must_fit(x: Any, dtype: np.dtype) -> None:

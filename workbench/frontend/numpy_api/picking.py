@@ -24,6 +24,7 @@ from .indexing import (
 )
 from .operands import (
     array,
+    as_cast,
     bind,
     broadcast_operand,
     cast,
@@ -130,8 +131,8 @@ def _as_values(values: Any, dtype: np.dtype, casting: str) -> Any:
     """The values to place, in one dimension. casting: of arrays; numbers in a list are converted."""
     if isinstance(values, np.ndarray) or is_tracer(values) and not values.scalar:
         check_cast(values.dtype, dtype, casting, "array data" if values.ndim else "scalar")
-    elif isinstance(values, np.generic) and not is_tracer(values):  # cast as an array is, whatever it holds
-        values = np.asarray(values)
+    else:
+        values = as_cast(values)
     found = array(stored(values, dtype))
     return reshape_to(found, (found.size,))
 
@@ -196,7 +197,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     src = operand(src)
     if not is_python_scalar(src):
         check_cast(src.dtype, dst.dtype, casting, "array data")
-        src = src if is_tracer(src) else cast(src, dst.dtype)
+        src = as_cast(src) if is_tracer(src) else cast(src, dst.dtype)
     elif casting != "unsafe" and KIND_ORDER[dtype_of(src).kind] > KIND_ORDER[dst.dtype.kind]:
         check_cast(dtype_of(src), dst.dtype, "no", "scalar")
     elif isinstance(src, complex):  # an assignment would refuse it
