@@ -227,6 +227,7 @@ def worth(request, monkeypatch):
     """With pieces that are compiled however short they are, and kept so; and as users have it."""
     if request.param is not None:
         monkeypatch.setattr(driven_loops, "WORTH_S", request.param)
+        monkeypatch.setattr(driven_loops, "WAIT_S", request.param)
         monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
     return request.param
 
@@ -275,6 +276,7 @@ def _assigned(source: str) -> list[str]:
 @pytest.mark.parametrize("name", ["snapshots", "prints", "leaves", "while", "epochs", "nested", "numbers of numpy"])
 def test_statements_of_the_body_run_compiled(name, monkeypatch):
     monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
+    monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
     monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
     kept: list[Any] = []
     run = driven_loops.DrivenLoop.run
@@ -308,6 +310,7 @@ def test_an_error_is_at_its_line_and_changes_what_it_does_in_python(worth):
 
 def test_a_piece_that_changes_with_every_iteration_stays_with_numpy(monkeypatch, capsys):
     monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
+    monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
     monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
     source = "rows = []\nfor n in range(1, 30):\n    rows.append(np.ones((n, n)).sum() + x[0])\n    print(n)\n"
     namespace = inputs()
@@ -319,6 +322,7 @@ def test_a_piece_that_changes_with_every_iteration_stays_with_numpy(monkeypatch,
 
 def test_a_cell_that_is_one_loop_has_parts(monkeypatch):
     monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
+    monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
     namespace = inputs()
     report = run_cell("for n in range(6):\n    x = np.sin(x) * 2\n    print(n)\n", namespace, filename="<one>").report
     assert report.status == "partly" and report.kernels

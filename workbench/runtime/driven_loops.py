@@ -1,8 +1,8 @@
 """Loops that cannot be compiled: Python runs them, and statements of their bodies run in parts where that is faster.
 
 Statements that may leave the loop (`break`, `continue`), or that hold others which may, stay as they are. Each run of
-statements between them is a piece. The first iteration runs in NumPy; a piece that took long is then compiled as far as
-it can be (`parts`), and stays so if that turns out to be faster.
+statements between them is a piece. Iterations run in NumPy until a piece has taken a while; then it is compiled as far
+as it can be (`parts`), and stays so if that turns out to be faster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from .cells import CellResult
     from .parts import Known, Part, PartedRun, Statement
 
-WORTH_S = 3e-4  # a piece that NumPy ends sooner is not worth the work around kernels
+WORTH_S = 1.5e-4  # a piece that NumPy ends sooner is not worth the work around kernels
+WAIT_S = 0.02  # what is over sooner, all iterations together, is not worth compiling
 WARM_UP_RUNS = 2  # the first one compiles, the second one faults pages in
 TRIED_RUNS = 3
 MOST_CHANGES = 1  # what has been compiled more often than this depends on something that every iteration changes
@@ -56,10 +57,28 @@ class Piece:
     code: CodeType
     known: Known
     in_numpy: bool = False
-    numpy_s: float | None = None
+    numpy_runs: int = 0
+    numpy_total_s: float = 0.0
     parts_s: list[float] = field(default_factory=list)
     _compilations: list[Any] = field(default_factory=list)
     _n_changes: int = 0
+
+    @property
+    def numpy_s(self) -> float:
+        """What a run in NumPy took."""
+        return self.numpy_total_s / max(self.numpy_runs, 1)
+
+    def run_in_numpy(self, namespace: dict[str, Any]) -> None:
+        if self.in_numpy:
+            exec(self.code, namespace)
+            return
+        begin = time.perf_counter()
+        exec(self.code, namespace)
+        self.numpy_total_s += time.perf_counter() - begin
+        self.numpy_runs += 1
+        if self.numpy_total_s >= WAIT_S and not self.parts_s:
+            self.in_numpy = self.numpy_s < WORTH_S
+            self.known.refused.update(_on_pythons_numbers(self.statements, namespace))
 
     def settle(self, elapsed_s: float, parts: Sequence[Part]) -> None:
         """Take note of a run in parts, and leave the piece to NumPy where that is faster."""
@@ -71,7 +90,7 @@ class Piece:
         self._compilations = compilations
         self.parts_s.append(elapsed_s)
         warm = self.parts_s[WARM_UP_RUNS:]
-        is_slower = len(warm) == TRIED_RUNS and float(np.median(warm)) >= (self.numpy_s or 0.0)
+        is_slower = len(warm) == TRIED_RUNS and float(np.median(warm)) >= self.numpy_s
         if not compilations or self._n_changes > MOST_CHANGES or is_slower:
             self.in_numpy = True
 
@@ -112,16 +131,11 @@ class DrivenLoop:
 
         def run_piece(number: int) -> None:
             piece = self.pieces[number]
-            if piece.in_numpy or piece.numpy_s is None or not self._counts_are_small(namespace):
-                begin = time.perf_counter()
-                exec(piece.code, namespace)
-                if piece.numpy_s is None:
-                    piece.numpy_s = time.perf_counter() - begin
-                    piece.in_numpy = piece.numpy_s < WORTH_S
+            waits = piece.numpy_total_s < WAIT_S or not piece.numpy_runs
+            if piece.in_numpy or waits or not self._counts_are_small(namespace):
+                piece.run_in_numpy(namespace)
                 return
             tally = ran.setdefault(number, _Tally())
-            if not piece.known.refused:
-                piece.known.refused.update(_on_pythons_numbers(piece.statements, namespace))
             begin = time.perf_counter()
             parts = around.inside(piece, f"{self.name} {number}", self.numbers, timed=tally.runs <= WARM_UP_RUNS)
             elapsed_s = time.perf_counter() - begin
