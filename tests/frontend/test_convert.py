@@ -389,3 +389,29 @@ def test_writes_through_another_name_are_not_lost() -> None:
         expected, found = aliased(x), wb.jit(aliased)(x)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
+
+
+def relaxed(n):
+    u = np.zeros((n, n))
+    u[0] = 1.0
+    steps = 0
+    while True:
+        new = u.copy()
+        new[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+        change = np.abs(new - u).max()
+        u, steps = new, steps + 1
+        if change < 1e-2 or steps >= 200:
+            break
+    return u, steps, change
+
+
+def test_conditions_on_large_known_arrays_are_left_to_the_program():
+    """Tracing would compute the loop with NumPy, iteration by iteration, to decide where it ends."""
+    compiled = wb.jit(relaxed, static_argnums=0)
+    for n in (5, 400):
+        for result, expected in zip(compiled(n), relaxed(n), strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-12)
+    assert not compiled.fallbacks
+    large = compiled.compilations[-1].traced.jaxpr
+    assert any(e.primitive.name in ("while", "loop") for e in large.eqns), [e.primitive.name for e in large.eqns]
+    assert len(large.eqns) < 400

@@ -44,7 +44,7 @@ _FIRST_STATIC = 8  # iterations of a `while` on plain numbers before it is tried
 
 def unknown(value: Any) -> bool:
     """Whether the truth of `value` is only known when the kernel runs. Arrays of other sizes have none, as in NumPy."""
-    return type(value) is Tracer and value.size == 1 and known_value(value) is None
+    return type(value) is Tracer and value.size == 1 and value.buffer.trace.known_soon(value.current) is None
 
 
 class Variables:

@@ -6,6 +6,7 @@ several equations: they share one origin, and the last one carries the name of t
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # What is written out further than this (loops that unroll, recursion) would take longer to compile than it can save.
 MAX_EQUATIONS = 16_384
+MAX_COMPUTED = 1 << 21  # numbers that one trace computes to decide conditions which depend on no input
 
 
 class _Stack(threading.local):
@@ -69,6 +71,8 @@ class Trace:
         # Variables that depend on no input, with the equation that makes each (None: a constant).
         self.static: dict[Var, Equation | None] = {}
         self._known: dict[Var, np.ndarray] = {}
+        self._n_computed = 0  # numbers, for conditions that a trace has decided
+        self._dear: set[Var] = set()  # conditions that it will not
         self._by_id: dict[int, CapturedArray] = {}
         # A region is the body of a branch or loop: it shares the buffers of the trace around it.
         self.region = False
@@ -195,6 +199,28 @@ class Trace:
     def announced(self, array: np.ndarray) -> CapturedArray | None:
         entry = self._by_id.get(id(array))
         return entry if entry is not None and entry.value is array else None
+
+    def known_soon(self, atom: Atom) -> np.ndarray | None:
+        """`known`, but None where a trace would compute with many numbers to find out: a program does that faster."""
+        if isinstance(atom, Literal) or atom not in self.static or atom in self._known:
+            return self.known(atom)
+        if atom in self._dear:
+            return None
+        seen: set[Any] = set()
+        pending: list[Any] = [atom]
+        size = 0
+        while pending:
+            eqn = self.static.get(pending.pop())
+            if eqn is None or id(eqn) in seen:
+                continue
+            seen.add(id(eqn))
+            size += sum(math.prod(out.aval.shape) for out in eqn.outvars)
+            pending += [a for a in eqn.invars if isinstance(a, Var) and a not in self._known]
+            if self._n_computed + size > MAX_COMPUTED:
+                self._dear.add(atom)
+                return None
+        self._n_computed += size
+        return self.known(atom)
 
     def known(self, atom: Atom) -> np.ndarray | None:
         """The value of an atom that depends on no input (read-only), else None."""
