@@ -178,3 +178,15 @@ def test_results_are_not_shared_with_later_calls():
     f(y, x)
     for a, b in zip(first, kept, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_report_says_which_kernels_run_together():
+    x, y = np.random.default_rng(3).random((2, 64, 500))
+    compiled = wb.jit(two_prefixes)
+    compiled(x, y)
+    (chain,) = compiled.compilations[-1].executable.chains
+    report = wb.explain(compiled)(x, y)
+    for kernel in report.kernels:
+        named = [other for other in chain if other != kernel.id and other in kernel.launch]
+        assert len(named) == (len(chain) - 1 if kernel.id in chain else 0), kernel.launch
+    assert "some rows at a time" in " ".join(report.to_text(only=["kernels"]).split())

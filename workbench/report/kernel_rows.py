@@ -54,7 +54,7 @@ def kernel_rows(
             threads=info.threads if info is not None else 1,
             compile_ms=info.compile_ms if info is not None else 0.0,
             cached=info.cached if info is not None else False,
-            launch=compilation.executable.compiled[cluster.id].launch_text,
+            launch=compilation.executable.compiled[cluster.id].launch_text or _company(compilation, cluster.id),
             llvm=_text(machine_code, "llvm", partial(compilation.get_llvm, cluster.id), head),
             asm=_text(machine_code, "asm", partial(compilation.get_asm, cluster.id), head),
         )
@@ -63,6 +63,15 @@ def kernel_rows(
             row.share = step_ms[cluster.id] / total_ms
         rows.append(row)
     return rows
+
+
+def _company(compilation: Any, kernel: str) -> str:
+    """Which kernels one runs together with, in calls whose steps are not timed."""
+    chains: list[list[str]] = getattr(compilation.executable, "chains", [])
+    others = [each for chain in chains if kernel in chain for each in chain if each != kernel]
+    if not others:
+        return ""
+    return f"timed by itself here; calls of a function run it together with {', '.join(others)}, some rows at a time"
 
 
 def add_times(row: KernelRow, runs_ms: Sequence[float], machine: Machine) -> None:

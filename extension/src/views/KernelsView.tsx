@@ -104,6 +104,11 @@ function KernelCard({ state, kernel }: { state: ReportState; kernel: KernelRow }
         <Fact name="writes" wide>
           <Values values={kernel.outputs} />
         </Fact>
+        {kernel.launch !== '' && (
+          <Fact name="launch" wide>
+            {kernel.launch}
+          </Fact>
+        )}
       </dl>
       <div class="wb-card-source">
         <Listing state={state} label={`Source of ${kernel.id}`} rows={shown} language="python" />
