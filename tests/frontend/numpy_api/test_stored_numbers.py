@@ -87,7 +87,7 @@ def test_numpys_numbers_and_arrays_are_cast_or_refused_as_in_numpy(writer, value
 SCALAR_WRITERS = (
     "a[0] = x.max()", "a[:2] = x[0]", "a.fill(x[1])", "a[...] = x.sum()", "a[[0, 1]] = x.max()", "a[a > 1] = x.max()",
     "np.copyto(a, x.max(), casting='unsafe')", "np.put(a, [0], x.max())", "np.putmask(a, a > 1, x.max())",
-    "a[np.bitwise_count(a[a > 1].size)] = x[0]",
+    "a[np.bitwise_count(a[a > 1].size)] = x[0]", "a[...] = np.array(1, a.dtype)[()] + np.int64(-2)",
     "for i in range(len(x)): a[i] = x[i]",
     "for i in range(len(x)):\n        s = x[i] * 1\n        if s > 5: a[i % 6] = s",
 )  # fmt: skip

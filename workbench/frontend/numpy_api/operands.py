@@ -236,14 +236,19 @@ def stored(x: Any, dtype: np.dtype) -> Any:
     if is_python_scalar(x):
         return assigned_scalar(x, dtype)
     if not is_tracer(x) and x.dtype != dtype:
-        element = np.zeros(1, dtype)
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            element[0] = x
-        return element[0]
+        return _element_of(x, dtype)
     if is_tracer(x) and x.scalar and not x.aval.weak_type and x.dtype.kind in "iufc":
         _must_fit(x, dtype)
     return cast(x, dtype)
+
+
+def _element_of(x: Any, dtype: np.dtype) -> np.generic:
+    """A number as an element of an array of `dtype`; NumPy decides which of those that do not fit it refuses."""
+    element = np.zeros(1, dtype)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        element[0] = x
+    return element[0]
 
 
 def as_cast(x: Any) -> Any:
@@ -261,7 +266,10 @@ def _must_fit(x: Any, dtype: np.dtype) -> None:
         return
     number = known(x)
     if number is not None:
-        assigned_scalar(number.item(), dtype)
+        if x.aval.weak_type:
+            assigned_scalar(number.item(), dtype)
+        else:
+            _element_of(number[()], dtype)
         return
     info = np.iinfo(dtype)
     if x.dtype.kind == "f":
