@@ -286,7 +286,7 @@ def test_statements_of_the_body_run_compiled(name, monkeypatch):
     assert repeated and all(isinstance(each, Repeated) and each.total_ms > 0 for each in repeated)
     assert report.status == "partly"
     assert max(each.runs for each in repeated) > 2
-    assert any("x" in bar.name.rpartition(" ")[2] for bar in report.timings.timeline)
+    assert any("×" in bar.name.rpartition(" ")[2] for bar in report.timings.timeline)
     assert sum(row.share or 0.0 for row in report.kernels) <= 1.0
     report.to_text()
 

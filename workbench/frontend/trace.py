@@ -63,8 +63,11 @@ class Traced:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """The user's names for the results, "" where there is none."""
-        return tuple(result_hint(atom) for atom in self.jaxpr.outvars)
+        """The user's names for the results, "" where there is none: what is written into an input has its name."""
+        names = [result_hint(atom) for atom in self.jaxpr.outvars]
+        for i, k in self.writes:
+            names[k] = names[k] or self.input_names[i]
+        return tuple(names)
 
     def overlap(self, inputs: Sequence[Any]) -> bool:
         """Whether an input that the program mutates shares memory with another one: then it must not be called."""

@@ -184,30 +184,28 @@ class _Tally:
     runs: int = 0
     total_s: float = 0.0
     parts: Sequence[Part] = ()
-    latest_s: float = 0.0
 
     def add(self, parts: Sequence[Part], elapsed_s: float) -> None:
         self.runs += 1
         self.total_s += elapsed_s
-        self.parts, self.latest_s = parts, elapsed_s
+        self.parts = parts
 
     def repeated(self) -> list[Repeated]:
-        """What of the piece ran compiled; the latest run tells which share of the time each had."""
-        found = []
+        """What of the piece ran compiled, at most in the time that the piece took: what is left is Python's."""
+        found: list[Repeated] = []
         for part in self.parts:
-            once = part.total_ms if isinstance(part, Repeated) else _run_ms(part)
-            if once is None:
-                continue
-            share = once / (self.latest_s * 1e3) if self.latest_s else 0.0
-            result, runs = (part.result, part.runs) if isinstance(part, Repeated) else (part, 1)
-            found.append(Repeated(result, runs * self.runs, min(share, 1.0) * self.total_s * 1e3))  # type: ignore[arg-type]
-        return found
+            if isinstance(part, Repeated):  # of a loop in this one
+                found.append(Repeated(part.result, part.runs * self.runs, part.total_ms * self.runs))
+            elif (once_ms := _run_ms(part)) is not None:
+                found.append(Repeated(part, self.runs, once_ms * self.runs))  # type: ignore[arg-type]  # a CellResult
+        scale = min(1.0, self.total_s * 1e3 / max(sum(each.total_ms for each in found), 1e-9))
+        return [Repeated(each.result, each.runs, each.total_ms * scale) for each in found]
 
 
 def _run_ms(part: Part) -> float | None:
-    """The time of the latest timed run of compiled statements."""
+    """What a run of compiled statements takes: the median of those that were timed."""
     compilation = getattr(part, "compilation", None)
-    return compilation.runs_ms[-1] if compilation is not None and compilation.runs_ms else None
+    return float(np.median(compilation.runs_ms)) if compilation is not None and compilation.runs_ms else None
 
 
 def _results(parts: Sequence[Part]) -> list[CellResult]:
