@@ -158,7 +158,7 @@ def provenance(value: Any) -> str:
         return ""
     steps: list[str] = []
     if atom not in makers:
-        return f"the input {_hint(atom)}" if _hint(atom) else "an input"
+        return f"the input {_hint(atom)}" if _hint(atom) else ""
     frontier = [atom] if _hint(atom) else _named_ancestors([atom], makers)
     while frontier and len(steps) < _MAX_PROVENANCE and any(v in makers for v in frontier):
         names = ", ".join(dict.fromkeys(_hint(v) for v in frontier if _hint(v)))
