@@ -325,7 +325,10 @@ def hash_value(x: Tracer) -> int:
         "{line} uses {name} as a key, but it is only known when the kernel runs.",
         "hash of a traced value",
         value=x,
-        fixes=("an argument of yours: name it in static_argnames",),
+        fixes=(
+            "in a loop:               collect the values in a list, and make the dict or set of it afterwards",
+            "an argument of yours:    name it in static_argnames",
+        ),
     )
 
 
