@@ -308,16 +308,24 @@ def test_an_error_is_at_its_line_and_changes_what_it_does_in_python(worth):
     assert set(mine) - {"__builtins__"} == {"np", "x", "m"}
 
 
-def test_a_piece_that_changes_with_every_iteration_stays_with_numpy(monkeypatch, capsys):
+def test_what_every_iteration_changes_stays_with_numpy(monkeypatch):
+    """Also where it does so after a while: each new shape would be traced."""
     monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
     monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
-    monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
-    source = "rows = []\nfor n in range(1, 30):\n    rows.append(np.ones((n, n)).sum() + x[0])\n    print(n)\n"
-    namespace = inputs()
+    monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10)
+    loops: list[Any] = []
+    run = driven_loops.DrivenLoop.run
+    monkeypatch.setattr(driven_loops.DrivenLoop, "run", lambda self, around: loops.append(self) or run(self, around))
+    source = (
+        "rows = []\nfor n in range(60):\n    if n > 30:\n        x = np.append(x, n)\n"
+        "    rows.append(np.tanh(x).sum())\n    print(n)\n    y = np.cos(x) + 1\n    continue\n"
+    )
+    namespace, plain = inputs(), inputs()
     run_cell(source, namespace, filename="<cell changing>")
-    plain = inputs()
     exec(source, plain)
-    check(namespace["rows"], plain["rows"], "rows")
+    check(values(namespace), values(plain), "changing")
+    (loop,) = loops
+    assert all(piece.in_numpy and 20 < piece._n_runs < 40 for piece in loop.pieces), loop.pieces
 
 
 def test_a_cell_that_is_one_loop_has_parts(monkeypatch):

@@ -28,7 +28,8 @@ WORTH_S = 1.5e-4  # a piece that NumPy ends sooner is not worth the work around 
 WAIT_S = 0.02  # what is over sooner, all iterations together, is not worth compiling
 WARM_UP_RUNS = 2  # the first one compiles, the second one faults pages in
 TRIED_RUNS = 3
-MOST_CHANGES = 1  # what has been compiled more often than this depends on something that every iteration changes
+MOST_CHANGES = 1  # what is traced anew more often depends on something that iterations change: NumPy is faster then
+RUNS_A_CHANGE = 50  # but once in so many runs is nothing
 COUNTS_BELOW = 1 << 20  # Python's integers are exact: counters are traced, whose cubes still fit 64 bits
 
 _BLOCKS = ("body", "orelse", "finalbody")
@@ -61,6 +62,7 @@ class Piece:
     numpy_total_s: float = 0.0
     parts_s: list[float] = field(default_factory=list)
     _compilations: list[Any] = field(default_factory=list)
+    _n_runs: int = 0
     _n_changes: int = 0
 
     @property
@@ -82,17 +84,18 @@ class Piece:
 
     def settle(self, elapsed_s: float, parts: Sequence[Part]) -> None:
         """Take note of a run in parts, and leave the piece to NumPy where that is faster."""
-        if len(self.parts_s) >= WARM_UP_RUNS + TRIED_RUNS:
-            return
         compilations = [each.compilation for each in _results(parts)]
         if self._compilations and [id(c) for c in compilations] != [id(c) for c in self._compilations]:
             self._n_changes += 1
         self._compilations = compilations
-        self.parts_s.append(elapsed_s)
-        warm = self.parts_s[WARM_UP_RUNS:]
-        is_slower = len(warm) == TRIED_RUNS and float(np.median(warm)) >= self.numpy_s
-        if not compilations or self._n_changes > MOST_CHANGES or is_slower:
+        self._n_runs += 1
+        if not compilations or self._n_changes > MOST_CHANGES + self._n_runs // RUNS_A_CHANGE:
             self.in_numpy = True
+        if len(self.parts_s) < WARM_UP_RUNS + TRIED_RUNS:
+            self.parts_s.append(elapsed_s)
+            warm = self.parts_s[WARM_UP_RUNS:]
+            if len(warm) == TRIED_RUNS and float(np.median(warm)) >= self.numpy_s:
+                self.in_numpy = True
 
 
 @dataclass(eq=False, slots=True)
