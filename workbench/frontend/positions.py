@@ -14,6 +14,7 @@ import os
 import sys
 import sysconfig
 import threading
+from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 
 import numpy as np
@@ -165,10 +166,19 @@ def caller_drops_result(depth: int) -> bool:
 
 def user_traceback(traceback: TracebackType | None, *, with_numpy: bool = False) -> TracebackType | None:
     """`traceback` without the frames of the workbench and of NumPy. with_numpy: keep NumPy's."""
+
+    def is_kept(entry: TracebackType) -> bool:
+        filename = entry.tb_frame.f_code.co_filename
+        return code_kind(filename) != INTERNAL or with_numpy and not os.path.abspath(filename).startswith(_PACKAGE)
+
+    return kept_frames(traceback, is_kept)
+
+
+def kept_frames(traceback: TracebackType | None, is_kept: Callable[[TracebackType], bool]) -> TracebackType | None:
+    """`traceback` with those of its frames alone."""
     kept = []
     while traceback is not None:
-        filename = traceback.tb_frame.f_code.co_filename
-        if code_kind(filename) != INTERNAL or (with_numpy and not os.path.abspath(filename).startswith(_PACKAGE)):
+        if is_kept(traceback):
             kept.append(traceback)
         traceback = traceback.tb_next
     result: TracebackType | None = None

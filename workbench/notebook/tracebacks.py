@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from ..config import config
+from ..frontend.positions import kept_frames
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NOTEBOOK = os.path.join(PACKAGE, "notebook", "")
@@ -27,12 +28,8 @@ def user_frames(tb: TracebackType | None, filename: str) -> TracebackType | None
     files = [frame.tb_frame.f_code.co_filename for frame in frames]
     # IPython runs the line `%%jit` under the cell's own file name: the cell itself comes after our magic.
     magic = max((i for i, file in enumerate(files) if file.startswith(NOTEBOOK)), default=-1)
-    first = next((i for i in range(magic + 1, len(frames)) if files[i] == filename), len(frames))
-    kept: TracebackType | None = None
-    for frame in reversed(frames[first:]):
-        if not _is_machinery(frame):
-            kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return kept
+    first = next((frames[i] for i in range(magic + 1, len(frames)) if files[i] == filename), None)
+    return kept_frames(first, lambda frame: not _is_machinery(frame))
 
 
 def _is_machinery(tb: TracebackType) -> bool:

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import TracingError
+from ..frontend.positions import kept_frames
 from ..frontend.scopes import running_in_numpy
+from .cells import CellResult
 
 if TYPE_CHECKING:
-    from .cells import CellResult
     from .parts import Known, Part, PartedRun, Statement
 
 WORTH_S = 1.5e-4  # a piece that NumPy ends sooner is not worth the work around kernels
@@ -84,7 +86,8 @@ class Piece:
 
     def settle(self, elapsed_s: float, parts: Sequence[Part]) -> None:
         """Take note of a run in parts, and leave the piece to NumPy where that is faster."""
-        compilations = [each.compilation for each in _results(parts)]
+        results = [part.result if isinstance(part, Repeated) else part for part in parts]
+        compilations = [each.compilation for each in results if isinstance(each, CellResult)]
         if self._compilations and [id(c) for c in compilations] != [id(c) for c in self._compilations]:
             self._n_changes += 1
         self._compilations = compilations
@@ -162,22 +165,16 @@ class DrivenLoop:
 
     def _at_the_statement(self, traceback: TracebackType | None) -> TracebackType | None:
         """Without the loop's own frame where one of a statement in it follows: both are of one place to the user."""
-        frames = []
-        while traceback is not None:
-            frames.append(traceback)
-            traceback = traceback.tb_next
-        filename = self.code.co_filename
-        has_inner = any(
-            t.tb_frame.f_code is not self.code
-            and t.tb_frame.f_code.co_filename == filename
-            and t.tb_frame.f_code.co_name == "<module>"
-            for t in frames
-        )
-        result: TracebackType | None = None
-        for entry in reversed(frames):
-            if not (has_inner and entry.tb_frame.f_code is self.code):
-                result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-        return result
+
+        def is_own(entry: TracebackType) -> bool:
+            return entry.tb_frame.f_code is self.code
+
+        def is_statement(entry: TracebackType) -> bool:
+            code = entry.tb_frame.f_code
+            return not is_own(entry) and (code.co_filename, code.co_name) == (self.code.co_filename, "<module>")
+
+        follows = kept_frames(traceback, is_statement) is not None
+        return kept_frames(traceback, lambda entry: not is_own(entry)) if follows else traceback
 
 
 @dataclass(slots=True)
@@ -199,20 +196,11 @@ class _Tally:
         for part in self.parts:
             if isinstance(part, Repeated):  # of a loop in this one
                 found.append(Repeated(part.result, part.runs * self.runs, part.total_ms * self.runs))
-            elif (once_ms := _run_ms(part)) is not None:
-                found.append(Repeated(part, self.runs, once_ms * self.runs))  # type: ignore[arg-type]  # a CellResult
+            elif isinstance(part, CellResult) and part.compilation.runs_ms:
+                once_ms = float(np.median(part.compilation.runs_ms))  # of the runs that were timed
+                found.append(Repeated(part, self.runs, once_ms * self.runs))
         scale = min(1.0, self.total_s * 1e3 / max(sum(each.total_ms for each in found), 1e-9))
         return [Repeated(each.result, each.runs, each.total_ms * scale) for each in found]
-
-
-def _run_ms(part: Part) -> float | None:
-    """What a run of compiled statements takes: the median of those that were timed."""
-    compilation = getattr(part, "compilation", None)
-    return float(np.median(compilation.runs_ms)) if compilation is not None and compilation.runs_ms else None
-
-
-def _results(parts: Sequence[Part]) -> list[CellResult]:
-    return [part.result if isinstance(part, Repeated) else part for part in parts if not hasattr(part, "reason")]  # type: ignore[misc]
 
 
 class _Splitter:
@@ -277,8 +265,6 @@ def _leaves(node: ast.AST) -> bool:
 
 def _on_pythons_numbers(statements: Sequence[Statement], namespace: dict[str, Any]) -> dict[int, Exception]:
     """Assignments that only count, or compute with Python's own numbers: Python does them exactly, and soon enough."""
-    from ..errors import TracingError
-
     plain = (bool, int, float, complex, str, type(None))
     found: dict[int, Exception] = {}
     for index, statement in enumerate(statements):
