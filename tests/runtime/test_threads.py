@@ -11,11 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from llvmlite import binding
 
 import workbench as wb
+from workbench.codegen import llvm_pool
 from workbench.runtime import cores, threads
 
 N_CALLERS = 8
+
+
+def launch(*args):
+    """In several threads, even if launches before lost by it."""
+    threads._pool().words[llvm_pool.ALONE] = 0
+    threads.launch(*args)
 
 
 def together(work, n=N_CALLERS):
@@ -89,7 +97,7 @@ def test_ranges_cover_everything_once():
             def kernel(start, stop, counts):
                 counts[start:stop] += 1
 
-            threads.launch(kernel, extent, grain, 4, (seen,))
+            launch(kernel, extent, grain, 4, (seen,))
             assert seen.tolist() == [1] * extent
 
 
@@ -100,9 +108,9 @@ def test_an_error_in_one_range_reaches_the_caller_and_the_workers_live_on():
 
     for _ in range(3):
         with pytest.raises(ZeroDivisionError, match="in a worker"):
-            threads.launch(kernel, 100, 1, 4, ())
+            launch(kernel, 100, 1, 4, ())
     seen = []
-    threads.launch(lambda start, stop: seen.append(stop - start), 100, 1, 4, ())
+    launch(lambda start, stop: seen.append(stop - start), 100, 1, 4, ())
     assert sum(seen) == 100
 
 
@@ -112,7 +120,7 @@ def test_a_kernel_that_launches_kernels_does_not_wait_for_itself():
     def inner(start, stop):
         seen.append(stop - start)
 
-    threads.launch(lambda start, stop: threads.launch(inner, 10, 1, 4, ()), 20, 1, 4, ())
+    launch(lambda start, stop: threads.launch(inner, 10, 1, 4, ()), 20, 1, 4, ())
     assert sum(seen) == 10 * len({*range(min(20, 4 * threads.CHUNKS_PER_THREAD))})
 
 
@@ -162,46 +170,118 @@ def test_a_call_while_the_interpreter_exits_does_not_hang(tmp_path):
     assert done.returncode == 0 and done.stdout.startswith("3.718"), done.stderr
 
 
+class Pace:
+    """Whether the workers of a pool of its own would be woken."""
+
+    def __init__(self):
+        self.words = np.zeros(llvm_pool.n_words(0), np.int64)
+        self.words[llvm_pool.LOST] = 1
+
+    def record(self, elapsed_ns, alone_ns):
+        threads._pool().record(self.words.ctypes.data, elapsed_ns, alone_ns)
+
+    def skipped(self):
+        alone, self.words[llvm_pool.ALONE] = int(self.words[llvm_pool.ALONE]), 0
+        return alone
+
+
 def test_launches_that_lose_by_their_workers_do_without_for_longer_each_time():
-    pace = threads._Pace()
+    pace = Pace()
     alone = []
     for _ in range(10):
-        assert pace.wakes_workers()
-        pace.record(2.0, 1.0)
-        skipped = 0
-        while not pace.wakes_workers():
-            skipped += 1
-        alone.append(skipped)
-    assert alone[:3] == [2, 4, 8] and alone[-1] == threads.MOST_ALONE
-    pace.record(1.0, 2.0)
-    assert pace.wakes_workers(), "a launch that gained is followed by another one"
+        pace.record(2000, 1000)
+        alone.append(pace.skipped())
+    assert alone[:3] == [2, 4, 8] and alone[-1] == llvm_pool.MOST_ALONE
+    pace.record(1000, 2000)
+    assert not pace.skipped(), "a launch that gained is followed by another one"
+    pace.record(3000, 1000)
+    assert pace.skipped() == llvm_pool.MOST_ALONE, "half as many as before, twice: the loss was the next one"
 
 
 def test_a_small_loss_among_gains_keeps_the_workers():
-    pace = threads._Pace()
+    pace = Pace()
     for _ in range(50):
-        for elapsed_s in (0.6, 0.6, 1.4, 0.6):
-            assert pace.wakes_workers()
-            pace.record(elapsed_s, 1.0)
+        for elapsed_ns in (600, 600, 1400, 600):
+            pace.record(elapsed_ns, 1000)
+            assert not pace.skipped()
 
 
-def test_chunks_are_the_same_with_and_without_workers(monkeypatch):
-    def ranges():
-        seen = []
-        threads.launch(lambda start, stop: seen.append((start, stop)), 1000, 10, 3, ())
-        return sorted(seen)
+def test_launches_without_workers_are_one_range_and_are_counted():
+    words, seen = threads._pool().words, []
 
-    monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: True)
-    parallel = ranges()
-    monkeypatch.setattr(threads._Pace, "wakes_workers", lambda self: False)
-    assert ranges() == parallel and len(parallel) == 3 * threads.CHUNKS_PER_THREAD
+    def kernel(start, stop):
+        seen.append((start, stop))
+
+    words[llvm_pool.ALONE] = 2
+    for left in (1, 0):
+        threads.launch(kernel, 1000, 100, 3, ())
+        assert seen == [(0, 1000)] and words[llvm_pool.ALONE] == left
+        seen.clear()
+    launch(kernel, 1000, 100, 3, ())
+    assert len(seen) == 3 * threads.CHUNKS_PER_THREAD
+    assert sorted(seen)[0][0] == 0 and sorted(seen)[-1][1] == 1000
+
+
+def test_callers_at_the_same_time_each_get_all_of_their_ranges():
+    def work(i):
+        counts = np.zeros(500, int)
+
+        def kernel(start, stop):
+            counts[start:stop] += 1
+
+        for k in range(1, 40):
+            launch(kernel, 500, 5, 3, ())
+            assert (counts == k).all()
+
+    together(work)
+
+
+def test_native_kernels_from_many_threads_at_once(rng):
+    """Launch after launch, sleeping and watching workers: no range is lost or done twice."""
+    x = rng.random(400_000)
+    with wb.config(threads=3):
+        f = wb.jit(lambda x: np.sqrt(x) + x)
+        expected = f(x)
+
+        def work(i):
+            for k in range(200):
+                if k % 50 == 0:
+                    time.sleep(0.002)
+                np.testing.assert_array_equal(f(x), expected)
+
+        together(work, 3)
+
+
+def test_workers_sleep_when_there_is_nothing_to_do(rng):
+    x = rng.random(1_000_000)
+    with wb.config(threads=3):
+        f = wb.jit(lambda x: np.sqrt(x) + x)
+        f(x)
+        f(x)
+    time.sleep(0.01)
+    begin = time.process_time()
+    time.sleep(0.5)
+    assert time.process_time() - begin < 0.25, "two workers that went on looking would take twice the time that passed"
+
+
+def test_loops_over_arrays_large_enough_for_threads_run_without_python(rng):
+    x = rng.random((300, 300))
+
+    def step(_, x):
+        return np.exp(-x) + x.mean() / 2
+
+    with wb.config(threads=2):
+        jitted = wb.jit(lambda x: wb.lax.fori_loop(0, 100, step, x))
+        np.testing.assert_allclose(jitted(x), wb.lax.fori_loop(0, 100, step, x), rtol=1e-13)
+    native = jitted.compilations[0].executable.native
+    assert native and not any(native.values()), "the reasons why Python runs a loop"
 
 
 def test_a_finished_launch_keeps_no_arrays():
     x = np.zeros(1000)
     before = sys.getrefcount(x)
     for _ in range(20):
-        threads.launch(lambda start, stop, x: None, 1000, 10, 4, (x,))
+        launch(lambda start, stop, x: None, 1000, 10, 4, (x,))
     assert sys.getrefcount(x) == before
 
 
@@ -222,12 +302,12 @@ def test_workers_keep_off_the_core_of_the_caller():
     def call(core):
         os.sched_setaffinity(0, {core})
         seen.clear()
-        with_workers(kernel)
+        launch(kernel, 64, 1, 2, ())
         others = [where for thread, where in seen if thread != threading.get_ident()]
         assert others and all(where and core not in where and where <= homes for where in others)
 
-    while not threads._workers.homes:  # the first worker starts, and says who it is
-        with_workers(kernel)
+    while not threads._pool().homes:  # the first worker starts, and says who it is
+        launch(kernel, 64, 1, 2, ())
     with ThreadPoolExecutor(1) as pool:  # whose thread may stay on one core
         for core in sorted(homes):
             pool.submit(call, core).result()
@@ -236,18 +316,12 @@ def test_workers_keep_off_the_core_of_the_caller():
 @needs_cores
 def test_a_caller_may_do_without_affinity(monkeypatch):
     """As on systems that have none."""
-    monkeypatch.setattr(threads, "current_core", None)
-    monkeypatch.setattr(threads, "_workers", threads._Workers())
+    words = threads._pool().words
+    core_of, words[llvm_pool.CORE_OF] = words[llvm_pool.CORE_OF], 0
     seen = []
-    with_workers(lambda start, stop: seen.append(stop - start))
+    launch(lambda start, stop: seen.append(stop - start), 64, 1, 2, ())
+    words[llvm_pool.CORE_OF] = core_of
     assert sum(seen) == 64
-
-
-def with_workers(kernel):
-    before = threads._pace.alone
-    threads._pace.alone = 0
-    threads.launch(kernel, 64, 1, 2, ())
-    threads._pace.alone = before
 
 
 @pytest.mark.skipif(sys.platform != "linux" or platform.machine() not in cores._SETATTR_CALLS, reason="Linux only")
@@ -262,3 +336,8 @@ def test_restricting_a_thread_that_has_ended_is_no_error():
     with ThreadPoolExecutor(1) as pool:
         gone = pool.submit(threading.get_native_id).result()
     cores.restrict(gone, {0})
+
+
+@pytest.mark.parametrize("architecture", ["x86_64", "AMD64", "aarch64", "arm64", "ppc64le"])
+def test_the_machine_is_sound_for_every_architecture(architecture):
+    binding.parse_assembly(llvm_pool.machine(architecture)).verify()

@@ -3,7 +3,7 @@
 What one kernel hands to the next is then still in the cache. It is called as a kernel is, with a range of rows and a
 table whose first array is a program of 64-bit words (`chain_program`), followed by the arguments of all kernels.
 Arrays that only the kernels see have no memory of their own: what they hold for the rows at hand lies in a block that
-each call allocates, and the table says where the rows' array would begin if it were whole.
+each call allocates, and its copy of the table says where the rows' array would begin if it were whole.
 """
 
 from __future__ import annotations
@@ -18,29 +18,42 @@ ALIGNMENT = 64
 
 
 def chain_program(
-    block: int, n_bytes: int, moves: Sequence[tuple[int, int, int]], kernels: Sequence[tuple[int, int, int]]
+    block: int,
+    n_bytes: int,
+    n_words: int,
+    moves: Sequence[tuple[int, int, int]],
+    kernels: Sequence[tuple[int, int, int]],
 ) -> list[int]:
-    """block: rows at a time; n_bytes: of the block of memory; moves: of each array in it the word of the table that
-    holds its address, the bytes of a row and where it begins; kernels: address, steps a row and first word of each."""
+    """block: rows at a time; n_bytes: of the block of memory; n_words: of the table; moves: of each array in it the
+    word of the table that holds its address, the bytes of a row and where it begins; kernels: address, steps a row and
+    first word of each."""
     each = (word for record in (*moves, *kernels) for word in record)
-    return [block, n_bytes, len(moves), len(kernels), *each]
+    return [block, n_bytes, n_words, len(moves), len(kernels), *each]
 
 
 MACHINE = f"""\
 declare noalias ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
 
-define i32 @{SYMBOL}(i64 %start, i64 %stop, ptr %table) nounwind {{
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define i32 @{SYMBOL}(i64 %start, i64 %stop, ptr %given) nounwind {{
 entry:
-  %program = load ptr, ptr %table
+  %program = load ptr, ptr %given
   %block = load i64, ptr %program
   %at_bytes = getelementptr i64, ptr %program, i64 1
   %n_bytes = load i64, ptr %at_bytes
-  %at_moves = getelementptr i64, ptr %program, i64 2
+  %at_words = getelementptr i64, ptr %program, i64 2
+  %n_words = load i64, ptr %at_words
+  %at_moves = getelementptr i64, ptr %program, i64 3
   %n_moves = load i64, ptr %at_moves
-  %at_kernels = getelementptr i64, ptr %program, i64 3
+  %at_kernels = getelementptr i64, ptr %program, i64 4
   %n_kernels = load i64, ptr %at_kernels
-  %moves = getelementptr i64, ptr %program, i64 4
+  %moves = getelementptr i64, ptr %program, i64 5
+  ; What changes with the rows is this call's own: others may run other rows at the same time.
+  %table = alloca i64, i64 %n_words
+  %table_bytes = shl i64 %n_words, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %table, ptr %given, i64 %table_bytes, i1 false)
   %words = mul i64 %n_moves, 3
   %kernels = getelementptr i64, ptr %moves, i64 %words
   %asked = add i64 %n_bytes, {ALIGNMENT}

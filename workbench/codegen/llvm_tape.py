@@ -13,6 +13,7 @@ Operands are indices of words, unless they are called values.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 # What the first words mean. Status: see below; the place to go on from; the jumps backwards that are left; the clock's
 # function and its number, and when it was last read.
@@ -294,6 +295,7 @@ OPCODES = {name: code for code, name in enumerate(_INSTRUCTIONS)}
 N_OPERANDS = {name: n for name, (n, _) in _INSTRUCTIONS.items()}
 
 
+@cache
 def machine() -> str:
     """LLVM assembly of the machine. Its table has the words' address, their number, the tape's, its length, and then
     its other arguments."""

@@ -25,9 +25,9 @@ from .scalar_math import ScalarFunction, by_name, names_in
 from .strips import ColumnParts, StripMap, columns_of
 from .values import NotStrungError, Values
 
-# Waking a thread costs 7 to 27 us, so that a range should take several times as long to be worth one. The estimate
+# Waking a worker costs up to 30 us, so that a range should take about as long to be worth one. The estimate
 # counts what vectorised loops were measured to do in a core's caches: 60 GB/s and 25 Gflop/s.
-GRAIN_NS = 70_000.0
+GRAIN_NS = 30_000.0
 NS_PER_BYTE = 0.016
 NS_PER_FLOP = 0.04
 # Operations an element from which on computing a row's last elements one by one takes longer than a store that a load

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.llvm_chain import N_OWN, chain_program
+from ..codegen.llvm_chain import MACHINE, N_OWN, SYMBOL, chain_program
 from ..codegen.llvm_entry import n_words
 from ..codegen.lower import lower_cluster
 from ..codegen.scans import scan_kernel
@@ -40,12 +40,12 @@ from . import control
 from .buffers import LARGE_BYTES, allocator
 from .chains import Chain, Member, find_chains
 from .control import in_order
-from .kernels import Code, CompiledKernel, NotNativeError, chain_function, compile_kernel
+from .kernels import Code, CompiledKernel, NotNativeError, compile_kernel, function_at, machine_address
 from .loops import LoopAbortedError, compile_loop
 from .moves import copy_around
 from .placement import Placement, place
 from .products import matmul_on, product_text
-from .threads import launch
+from .threads import is_shared, launch, shared_function
 from .timelines import Totals
 from .views import stays_view, view_of
 
@@ -236,9 +236,9 @@ class _Driver:
         for arg in scratch:
             dtype = self._bind("dtype", np.dtype(arg.dtype))
             self.lines.append(f"{arg.name}_{name} = empty({arg.shape}, {dtype})")
-        self._write_launch(f"{name}_run", name, kernel)
+        self._write_kernel_launch(f"{name}_run", self.code.compiled[name], kernel, name)
         if kernel.finish is not None:
-            self._write_launch(f"{name}_finish", name, kernel.finish)
+            self._write_kernel_launch(f"{name}_finish", self.code.finishers[name], kernel.finish, name)
         for arg in kernel.results:
             if arg.kind == "update" and arg.var is not None:
                 write = self._bind("write", _in_place(step.producer(arg.var)))
@@ -262,13 +262,11 @@ class _Driver:
                 args.append(arg)
                 texts.append(text)
                 word += n_words(arg)
-        program = np.array(chain_program(chain.block, chain.n_bytes, moves, kernels), np.int64)
+        program = np.array(chain_program(chain.block, chain.n_bytes, word, moves, kernels), np.int64)
         texts[0] = self._bind("chain", program)
-        run = self._bind("chain_run", chain_function(args))
-        if chain.n >= 2 * chain.grain and self.n_threads > 1:
-            self.lines.append(f"launch({run}, {chain.n}, {chain.grain}, {self.n_threads}, ({', '.join(texts)},))")
-        else:
-            self.lines.append(f"{run}(0, {chain.n}, {', '.join(texts)})")
+        address = machine_address(MACHINE, SYMBOL)
+        run = self._bind("chain_run", function_at(address, args))
+        self._write_launch(run, address, args, chain.n, chain.grain, texts)
 
     def _chained_args(self, chain: Chain, member: Member) -> list[str]:
         """The arguments of a kernel in a chain; its results get names, and memory unless only the chain sees them."""
@@ -306,12 +304,24 @@ class _Driver:
             copy = self._bind("copy", copy_around(step.producer(var), self.n_threads))
             self.lines.append(f"{copy}({self._name(var)}, {self.names[base]})")
 
-    def _write_launch(self, run: str, name: str, kernel: Kernel) -> None:
-        args = ", ".join(self._argument(a, name) for a in kernel.args)
-        if kernel.extent >= 2 * kernel.grain and self.n_threads > 1:
-            self.lines.append(f"launch({run}, {kernel.extent}, {kernel.grain}, {self.n_threads}, ({args},))")
-        elif kernel.extent:
-            self.lines.append(f"{run}(0, {kernel.extent}, {args})")
+    def _write_kernel_launch(self, run: str, compiled: CompiledKernel, kernel: Kernel, name: str) -> None:
+        texts = [self._argument(a, name) for a in kernel.args]
+        self._write_launch(run, compiled.address, kernel.args, kernel.extent, kernel.grain, texts)
+
+    def _write_launch(
+        self, run: str, address: int, args: Sequence[KernelArg], extent: int, grain: int, texts: Sequence[str]
+    ) -> None:
+        """Run a kernel over all of its range. run: the name of it as a function; address: of its machine code, if it
+        has any; texts: its arguments."""
+        listed = ", ".join(texts)
+        if is_shared(extent, grain, self.n_threads) and address:
+            function, program = shared_function(args, address, extent, grain, self.n_threads)
+            names = self._bind("shared", function), self._bind("program", program)
+            self.lines.append(f"{names[0]}(0, {extent}, {names[1]}, {listed})")
+        elif is_shared(extent, grain, self.n_threads):
+            self.lines.append(f"launch({run}, {extent}, {grain}, {self.n_threads}, ({listed},))")
+        elif extent:
+            self.lines.append(f"{run}(0, {extent}, {listed})")
 
     def _argument(self, arg: KernelArg, step: str) -> str:
         if arg.kind == "size":
@@ -350,13 +360,11 @@ class _Driver:
         operand = self._bind("ordered", in_order)
         self.lines.append(f"x_{step.id} = {operand}({self._operand(step.eqn.invars[0])})")
         self.lines.append(f"{self._name(out)} = {self._allocation(out.aval)}")
-        run = self._bind(f"{step.id}_run", compile_kernel(kernel).entry)
+        compiled = compile_kernel(kernel)
+        run = self._bind(f"{step.id}_run", compiled.entry)
         sizes = [str(arg.value) for arg in kernel.args if arg.kind == "size"]
-        args = ", ".join([f"x_{step.id}", self._name(out), *sizes])
-        if kernel.extent >= 2 * kernel.grain and self.n_threads > 1:
-            self.lines.append(f"launch({run}, {kernel.extent}, {kernel.grain}, {self.n_threads}, ({args},))")
-        else:
-            self.lines.append(f"{run}(0, {kernel.extent}, {args})")
+        texts = [f"x_{step.id}", self._name(out), *sizes]
+        self._write_launch(run, compiled.address, kernel.args, kernel.extent, kernel.grain, texts)
         self.lines.append(f"del x_{step.id}")
 
     def _write_call(self, name: str, eqn: Equation) -> None:
@@ -477,7 +485,7 @@ class _Driver:
         self.names.update({out: self.names[base] for out, base in kernel.takes.items()})
         if self.timed:
             self.lines.append("begin_kernel = clock()")
-        self._write_launch(f"{cluster.id}_run", cluster.id, kernel)
+        self._write_kernel_launch(f"{cluster.id}_run", self.code.compiled[cluster.id], kernel, cluster.id)
         if self.timed:
             self.lines.append(f"timeline.append(({cluster.id!r}, begin_kernel, clock() - begin_kernel))")
 

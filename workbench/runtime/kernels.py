@@ -173,25 +173,22 @@ def _symbol(kernel: Kernel, key: str) -> str:
 @functools.cache
 def _entry() -> Any:
     """What makes functions that Python calls out of kernels: compiled once a machine, as kernels are."""
-    from ..codegen.llvm_entry import ENTRY
+    from ..codegen.llvm_entry import ENTRY, SYMBOL
     from . import machine_code
 
-    with _guard:
-        return machine_code.Entry.of(_own_code(ENTRY))
+    return machine_code.Entry.of(machine_address(ENTRY, SYMBOL))
 
 
 @functools.cache
-def _tape_machine() -> int:
-    """The address of the one machine of all tapes."""
-    from ..codegen.llvm_tape import SYMBOL, machine
+def machine_address(text: str, symbol: str) -> int:
+    """Where a function is whose text is the same for all programs."""
     from . import machine_code
 
     with _guard:
-        return machine_code.address(_own_code(machine()), SYMBOL)
+        return machine_code.address(_own_code(text), symbol)
 
 
 def _own_code(text: str) -> bytes:
-    """The object code of a text that is the same for all programs."""
     from . import machine_code
 
     key = hashlib.sha256(f"{_environment_key()}\n{text}".encode()).hexdigest()
@@ -202,29 +199,20 @@ def _own_code(text: str) -> bytes:
     return code
 
 
-@functools.cache
-def _chain_machine() -> int:
-    """The address of the one machine that runs kernels together."""
-    from ..codegen.llvm_chain import MACHINE, SYMBOL
-    from . import machine_code
-
-    with _guard:
-        return machine_code.address(_own_code(MACHINE), SYMBOL)
-
-
-def chain_function(args: Sequence[KernelArg]) -> Callable[..., None]:
-    """The machine of `codegen.llvm_chain` as a function that takes `args`, as kernels do."""
-    return _entry().function(args, _chain_machine())
+def function_at(address: int, args: Sequence[KernelArg]) -> Callable[..., None]:
+    """The machine code at an address as a function that takes `args`, as kernels do."""
+    return _entry().function(args, address)
 
 
 def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:
     """The machine of `codegen.llvm_tape` as a function that takes `args`, as kernels do. RuntimeError where machine
     code cannot be called."""
+    from ..codegen.llvm_tape import SYMBOL, machine
     from . import machine_code
 
     if not machine_code.is_possible():
         raise RuntimeError("arrays are not laid out as object code reads them")
-    return _entry().function(args, _tape_machine())
+    return function_at(machine_address(machine(), SYMBOL), args)
 
 
 def _through_numba(kernel: Kernel) -> CompiledKernel:

@@ -30,7 +30,6 @@ from ..codegen.llvm_entry import (
     LENGTHS,
     N_DIM,
     STRIDES,
-    SYMBOL,
     TYPE,
     descriptor,
 )
@@ -192,17 +191,22 @@ def address(code: bytes, symbol: str) -> int:
     with _lock:
         if symbol not in _addresses:
             try:
-                _addresses[symbol] = load(code)[symbol]
-            except (UnsupportedObjectError, KeyError):
+                for name, at in load(code).items():
+                    _addresses.setdefault(name, at)
+            except UnsupportedObjectError:
+                pass
+            if symbol not in _addresses:
                 _addresses[symbol] = _loaded_by_llvm(code, symbol)
         return _addresses[symbol]
 
 
 def _loaded_by_llvm(code: bytes, symbol: str) -> int:
     engine = _engine()
-    engine.add_object_file(_binding().ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    found = engine.get_function_address(symbol)
+    found = engine.get_function_address(symbol)  # of code that was loaded for another function of it
+    if not found:
+        engine.add_object_file(_binding().ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        found = engine.get_function_address(symbol)
     if not found:
         raise RuntimeError(f"no function {symbol} in the object code")
     return found
@@ -216,11 +220,11 @@ class Entry:
     make: Any
 
     @classmethod
-    def of(cls, code: bytes) -> Entry:
+    def of(cls, address: int) -> Entry:
         make: Any = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
-        return cls(_Method(b"kernel", address(code, SYMBOL), METH_FASTCALL, None), make)
+        return cls(_Method(b"kernel", address, METH_FASTCALL, None), make)
 
     def function(self, args: Sequence[KernelArg], at: int) -> Callable[..., None]:
         """The kernel at the address `at`, which takes `args`."""

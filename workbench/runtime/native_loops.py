@@ -2,17 +2,13 @@
 
 They own copies of what they carry, so that they can be given up at any time: for a loop on an operand in another order
 than expected, and for interrupts, which Python sees between slices of some milliseconds. Results are the bits that the
-same steps give when Python calls them. Loops over arrays that are large enough for threads stay with Python, whose
-microseconds do not matter there.
+same steps give when Python calls them. Loops over large arrays stay with Python: its microseconds do not matter there.
 """
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +23,7 @@ from .log import logger
 from .placement import Placement
 from .tape_writer import write_loop
 from .tapes import Block, Place, Tape, outline
+from .threads import clock_address
 from .timelines import Totals
 
 # Interrupts wait for the end of a slice. The first slice of a loop is one iteration; then they grow to this length.
@@ -43,7 +40,7 @@ class NativeLoop:
     NotNativeError if something of it takes Python."""
 
     def __init__(self, step: LoopStep, placements: Sequence[Placement], code: Code, python: Run):
-        if code.timed and not _clock():
+        if code.timed and not clock_address():
             raise NotNativeError("there is no clock to time its steps with")
         self.python = python
         self.jumps = FIRST_JUMPS
@@ -81,7 +78,7 @@ class NativeLoop:
         self.tape = np.array(tape.code, np.int64)
         self.words = np.array(tape.words, np.int64)
         if code.timed:
-            self.words[CLOCK], self.words[CLOCK_ID] = _clock(), time.CLOCK_MONOTONIC
+            self.words[CLOCK], self.words[CLOCK_ID] = clock_address(), time.CLOCK_MONOTONIC
         self.n_bytes = tape.n_bytes
         self.kept = tape.kept
         self.steps = tape.steps
@@ -143,15 +140,6 @@ class NativeLoop:
             self.jumps = min(2 * jumps, MOST_JUMPS)
         elif elapsed_s > 2 * SLICE_S:
             self.jumps = max(1, jumps // 2)
-
-
-@cache
-def _clock() -> int:
-    """The address of `clock_gettime`; 0 where there is none."""
-    if not hasattr(time, "CLOCK_MONOTONIC"):
-        return 0
-    function: Any = getattr(ctypes.CDLL(None), "clock_gettime", None)
-    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _steps_inside(step: LoopStep) -> dict[str, list[str]]:

@@ -27,6 +27,7 @@ from .placement import Placement
 from .products import SMALL
 from .tape_lapack import ROUTINES, write_lapack
 from .tapes import Block, Place, Tape, outline
+from .threads import is_shared, share
 from .views import stays_view, view_of
 
 
@@ -295,11 +296,14 @@ class _PlanWriter:
     def launch(self, compiled: CompiledKernel, kernel: Kernel, scratch: Mapping[str, int]) -> None:
         if not compiled.address:
             raise NotNativeError(f"numba compiled {kernel.name}")
-        if kernel.extent >= 2 * kernel.grain and self.code.n_threads > 1:
-            raise NotNativeError(f"{kernel.id} is large enough for several threads")
         if not kernel.extent:
             return
-        tape, table, later = self.tape, len(self.tape.words), []
+        tape, table, later, address = self.tape, len(self.tape.words), [], compiled.address
+        if is_shared(kernel.extent, kernel.grain, self.code.n_threads):
+            address, program = share(address, kernel.extent, kernel.grain, self.code.n_threads)
+            tape.kept.append(program)
+            tape.word(program.__array_interface__["data"][0])
+            tape.word(len(program))
         for arg in kernel.args:
             if arg.kind == "size":
                 tape.word(arg.value)
@@ -315,7 +319,7 @@ class _PlanWriter:
                 raise NotNativeError(f"{kernel.id} reads an array that is not in C order")
         for target, slot, offset in later:
             tape.emit("move", target, slot, offset)
-        tape.emit("call", tape.word(compiled.address), table, kernel.extent)
+        tape.emit("call", tape.word(address), table, kernel.extent)
 
     def argument(self, arg: KernelArg, scratch: Mapping[str, int]) -> tuple[np.ndarray, int, int]:
         if arg.kind in ("scratch", "update"):

@@ -1,32 +1,43 @@
 """Threads: runs ranges of a kernel's outer loop on several cores.
 
-The caller and the workers take chunks from one counter, so that a busy core slows nothing but its own chunk: whoever is
-free takes the next, and the caller does everything itself if nobody comes. What remains is the wait for a worker that
-another program's thread has pushed off its core in the middle of a chunk, for milliseconds: where launches took longer
-than the caller alone would have, the next ones leave the workers asleep, for longer each time, and then try again.
-Kernels release the GIL. Workers sleep between kernels, and keep off the core of the thread that wakes them; after a
-fork the child starts its own.
+The caller and the workers take ranges of one launch after another, so that a busy core slows nothing but its own range:
+whoever is free takes the next, and the caller does everything itself if nobody comes. They do so without Python (see
+`codegen.llvm_pool`): waking a worker costs what the system needs for it, and workers that have just been at work watch
+for the next launch for about as long, then sleep. What remains is the wait for a worker that another program's thread
+has pushed off its core in the middle of a range, for milliseconds: where launches took longer than the caller alone
+would have, the next ones leave the workers asleep, for longer each time, and then try again.
+
+There is one pool; who finds it taken works alone. Workers keep off the core of the thread that wakes them. After a fork
+the child starts its own.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import threading
-from collections.abc import Callable
-from itertools import count
-from queue import SimpleQueue
-from time import perf_counter
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
+import numpy as np
+
+from ..codegen import llvm_pool as pool_words
+from ..codegen.kernel import KernelArg
+from ..codegen.llvm_pool import RECORD, SHARE, WORKER, share_program
+from . import machine_code
 from .cores import ask_for_short_slices, current_core, restrict, usable_cores
+from .kernels import function_at, machine_address
 from .machine import physical_cores
 
-# Chunks per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
+# Ranges per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
 CHUNKS_PER_THREAD = 6
-# After so many launches alone, at most, the workers are tried again.
-MOST_ALONE = 256
-# Launches over which gains and losses are weighed, and a mean loss that may be noise.
-REMEMBERED = 8
-TOLERATED_LOSS = 0.02
+# Ranges may be so much smaller than what is worth a thread: taking one costs less than a microsecond, waking a worker
+# twenty.
+CHUNKS_PER_GRAIN = 12
+MOST_WORKERS = 255
 
 
 def available_threads() -> int:
@@ -38,140 +49,168 @@ def available_threads() -> int:
     return max(1, min(usable, physical_cores() or usable))
 
 
-class _Work:
-    """One kernel launch: ranges that are still to be taken."""
-
-    __slots__ = ("args", "bounds", "counter", "done", "error", "kernel", "lock", "unfinished")
-
-    def __init__(self, kernel: Callable[..., object], bounds: list[int], args: tuple):
-        self.kernel = kernel
-        self.bounds = bounds
-        self.args = args
-        self.counter = count()
-        self.lock = threading.Lock()
-        self.unfinished = len(bounds) - 1
-        self.done = threading.Lock()  # held until the last chunk is finished
-        self.done.acquire()
-        self.error: BaseException | None = None
-
-    def run(self) -> int:
-        """Take chunks until none is left; how many these were."""
-        n = len(self.bounds) - 1
-        taken = 0
-        while (chunk := next(self.counter)) < n:
-            taken += 1
-            try:
-                if self.error is None:
-                    self.kernel(self.bounds[chunk], self.bounds[chunk + 1], *self.args)
-            except BaseException as error:  # handed to the caller, who raises it
-                self.error = error
-            with self.lock:
-                self.unfinished -= 1
-                if not self.unfinished:
-                    self.args = ()  # a worker that wakes late must not keep the arrays
-                    self.done.release()
-        return taken
-
-
-class _Pace:
-    """Whether the workers are worth waking, judged by what the last launches gained or lost by them: where it was a
-    loss, the next ones go without, twice as many each time."""
-
-    __slots__ = ("alone", "gain", "lost")
+class _Pool:
+    """The words that callers and workers share, and the workers. It lives as long as the process: workers outlive the
+    interpreter."""
 
     def __init__(self) -> None:
-        self.alone = 0  # launches to come that go without
-        self.lost = 1
-        self.gain = 0.0  # a moving mean, in parts of the time that the caller alone would have taken
-
-    def wakes_workers(self) -> bool:
-        if self.alone:
-            self.alone -= 1
-            return False
-        return True
-
-    def record(self, elapsed_s: float, alone_s: float) -> None:
-        """A launch took `elapsed_s`; the caller alone would have taken `alone_s`, judged by its own chunks."""
-        self.gain += (1.0 - elapsed_s / alone_s - self.gain) / REMEMBERED
-        if self.gain < -TOLERATED_LOSS:
-            self.lost = min(2 * self.lost, MOST_ALONE)
-            self.alone, self.gain = self.lost, 0.0
-        elif self.gain > TOLERATED_LOSS:
-            self.lost = max(1, self.lost // 2)
-
-
-class _Workers:
-    def __init__(self) -> None:
-        self.queue: SimpleQueue[_Work] = SimpleQueue()
+        python = ctypes.pythonapi
+        python.PyThread_allocate_lock.restype = ctypes.c_void_p
+        python.PyMem_RawMalloc.restype = ctypes.c_void_p
+        python.PyMem_RawMalloc.argtypes = (ctypes.c_size_t,)
+        n_bytes = 8 * pool_words.n_words(MOST_WORKERS) + 64
+        self.address = -(-python.PyMem_RawMalloc(n_bytes) // 64) * 64
+        self.words = (ctypes.c_int64 * pool_words.n_words(MOST_WORKERS)).from_address(self.address)
+        self.share_address = _machine(SHARE)
+        self.share = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(
+            self.share_address
+        )
+        self.record = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(_machine(RECORD))
+        self._work = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_machine(WORKER))
+        self._prepare = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(self.prepare)
         self.lock = threading.Lock()
-        self.n_started = 0
-        self.local = threading.local()
         self.homes: dict[int, frozenset[int]] = {}  # the cores that each worker might run on, by its native id
-        self.avoided_core = -1
+        self.reset()
 
-    def wake(self, n: int, work: _Work) -> None:
-        """Let `n` workers take part in `work`."""
-        if self.n_started < n:
-            self._start(n)
-        if current_core is not None and (core := current_core()) != self.avoided_core:
-            self._avoid(core)
-        for _ in range(n):
-            self.queue.put(work)
+    def reset(self) -> None:
+        """No workers, no launch."""
+        words = self.words
+        ctypes.memset(self.address, 0, ctypes.sizeof(words))
+        words[pool_words.DONE] = _held_lock()
+        words[pool_words.PREPARE] = _where(self._prepare)
+        words[pool_words.CORE_OF] = _address("sched_getcpu") if current_core is not None else 0
+        if hasattr(time, "CLOCK_MONOTONIC"):
+            words[pool_words.CLOCK], words[pool_words.CLOCK_ID] = clock_address(), time.CLOCK_MONOTONIC
+        words[pool_words.CORE], words[pool_words.LOST] = -1, 1
+        self.lock = threading.Lock()
+        self.homes = {}
 
-    def _start(self, n: int) -> None:
+    def prepare(self, n: int) -> int:
+        """Before a launch with `n` workers, when there are fewer or the caller has come to another core."""
         with self.lock:
-            while self.n_started < n:
-                self.n_started += 1
-                threading.Thread(target=self._loop, name=f"workbench-{self.n_started}", daemon=True).start()
+            while self.words[pool_words.N_WORKERS] < n:
+                number = self.words[pool_words.N_WORKERS]
+                self.words[pool_words.WORKERS + pool_words.EACH * number + 1] = _held_lock()
+                name = f"workbench-{number + 1}"
+                try:
+                    threading.Thread(target=self._live, args=(number,), name=name, daemon=True).start()
+                except RuntimeError:  # the interpreter is shutting down
+                    break
+                self.words[pool_words.N_WORKERS] = number + 1
+            core = self.words[pool_words.CORE]
+            if core >= 0:
+                for worker, home in self.homes.items():
+                    restrict(worker, home - {core} or home)
+        return 0
 
-    def _avoid(self, core: int) -> None:
-        with self.lock:
-            self.avoided_core = core
-            for worker, home in self.homes.items():
-                restrict(worker, home - {core} or home)
-
-    def _loop(self) -> None:
-        self.local.is_worker = True
+    def _live(self, number: int) -> None:
         ask_for_short_slices()
         home = usable_cores()
         if len(home) > 1:
             with self.lock:
                 self.homes[threading.get_native_id()] = home
-                self.avoided_core = -1
-        while True:
-            self.queue.get().run()
+                self.words[pool_words.CORE] = -1  # the next launch tells this one where not to be
+        self._work(self.address, number)
 
 
-_workers = _Workers()
-_pace = _Pace()
+_guard = threading.RLock()
+_made: list[_Pool] = []
+
+
+def _pool() -> _Pool:
+    """The one pool of this process."""
+    if not _made:
+        with _guard:
+            if not _made:
+                _made.append(_Pool())
+    return _made[0]
+
+
+def _machine(symbol: str) -> int:
+    return machine_address(pool_words.machine(platform.machine()), symbol)
+
+
+def _held_lock() -> int:
+    lock = ctypes.pythonapi.PyThread_allocate_lock()
+    ctypes.pythonapi.PyThread_acquire_lock(ctypes.c_void_p(lock), 1)
+    return lock
+
+
+def _address(name: str) -> int:
+    """Where a function of the C library is; 0 if there is none of that name."""
+    try:
+        function: Any = getattr(ctypes.CDLL(None), name, None)
+    except (OSError, TypeError):  # Windows
+        return 0
+    return 0 if function is None else _where(function)
+
+
+def _where(function: Any) -> int:
+    """The address of a function of ctypes. (`ctypes.cast` would keep the function alive in a cycle.)"""
+    return ctypes.c_void_p.from_buffer(function).value or 0
+
+
+@cache
+def clock_address() -> int:
+    """The address of `clock_gettime`; 0 where there is none."""
+    return _address("clock_gettime") if hasattr(time, "CLOCK_MONOTONIC") else 0
 
 
 def _forget_workers() -> None:
-    global _workers
-    _workers = _Workers()
+    global _guard
+    _guard = threading.RLock()
+    for pool in _made:
+        pool.reset()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_workers)
 
 
+def is_shared(extent: int, grain: int, n_threads: int) -> bool:
+    """Whether there is enough work for several threads."""
+    return n_threads > 1 and extent >= 2 * grain
+
+
+def share(kernel: int, extent: int, grain: int, n_threads: int) -> tuple[int, np.ndarray]:
+    """What runs the kernel at an address over ranges of `range(extent)` in several threads: the address of a function
+    that takes what kernels do, and the program that comes before the kernel's own arguments."""
+    pool = _pool()
+    n_threads = min(n_threads, extent // grain, MOST_WORKERS + 1)
+    n_chunks = min(n_threads * CHUNKS_PER_THREAD, extent // max(1, grain // CHUNKS_PER_GRAIN))
+    return pool.share_address, np.array(share_program(pool.address, kernel, n_threads, n_chunks), np.int64)
+
+
+PROGRAM = KernelArg("program", "in", None, "int64", 1)
+
+
+def shared_function(
+    args: Sequence[KernelArg], kernel: int, extent: int, grain: int, n_threads: int
+) -> tuple[Callable[..., None], np.ndarray]:
+    """`function(0, extent, program, *args)` runs the kernel at an address in several threads."""
+    at, program = share(kernel, extent, grain, n_threads)
+    return function_at(at, [PROGRAM, *args]), program
+
+
 def launch(kernel: Callable[..., object], extent: int, grain: int, n_threads: int, args: tuple) -> None:
-    """Run `kernel(start, stop, *args)` over the whole of `range(extent)`, in parallel where the work is worth it."""
-    n_threads = min(n_threads, extent // grain)
-    if n_threads < 2 or getattr(_workers.local, "is_worker", False):
+    """Run a function of Python, `kernel(start, stop, *args)`, over the whole of `range(extent)`, in several threads
+    where the work is worth it."""
+    if not is_shared(extent, grain, n_threads) or not machine_code.is_possible():
         kernel(0, extent, *args)
         return
-    n_chunks = min(n_threads * CHUNKS_PER_THREAD, extent // grain)
-    work = _Work(kernel, [extent * i // n_chunks for i in range(n_chunks + 1)], args)
-    if not _pace.wakes_workers():
-        work.run()
-    else:
-        begin = perf_counter()
-        _workers.wake(n_threads - 1, work)
-        own = work.run()
-        own_s = perf_counter() - begin
-        work.done.acquire()
-        if own:
-            _pace.record(perf_counter() - begin, own_s * n_chunks / own)
-    if work.error is not None:
-        raise work.error
+    errors: list[BaseException] = []
+
+    def run(start: int, stop: int, _: int) -> int:
+        try:
+            kernel(start, stop, *args)
+        except BaseException as error:  # handed to the caller, who raises it
+            errors.append(error)
+            return 1
+        return 0
+
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(run)
+    _, program = share(_where(function), extent, grain, n_threads)
+    table = (ctypes.c_int64 * pool_words.N_OWN)(program.__array_interface__["data"][0], len(program))
+    _pool().share(0, extent, ctypes.addressof(table))
+    if errors:
+        raise errors[0]

@@ -1,0 +1,490 @@
+"""The machine that shares one kernel among threads, without Python: who is free takes the next range of it.
+
+`workbench_share` is called as a kernel is, with a range and a table. The table's first array is a program of 64-bit
+words (`share_program`), which says what to call; the arguments of that kernel follow. `workbench_worker` is the life of
+a worker, and returns never. What they know of each other is in the words of a pool, below.
+
+Who publishes a kernel writes what it is, then how many tickets there are for it, then the next number of launches. A
+ticket above zero is a range that nobody else gets, and what the kernel is stays as it is until all ranges are finished.
+Workers watch the number of launches for about as long as it takes to wake one, and then sleep on a lock of their own;
+whoever waits for the last range does the same. That is the rule of the ski rental: at most twice what it costs to know
+the future (Karlin, Li, Manasse, Owicki: "Empirical studies of competitive spinning", SOSP 1991).
+
+A launch that took longer than its caller alone would have, judged by the ranges that the caller did itself, is a loss;
+after losses the workers are left asleep, for twice as many launches each time.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+SHARE, WORKER, RECORD = "workbench_share", "workbench_worker", "workbench_record"
+
+# Words of a pool. What several threads write again and again has a line of the cache of its own.
+TICKETS, UNFINISHED, LAUNCHES = 0, 8, 16
+SEATS, KERNEL, TABLE, START, EXTENT, N_CHUNKS, STATUS = range(24, 31)
+# Whether a launch is under way; whether its caller sleeps, and on which lock; how many workers there are; what to call
+# before a launch on another core than the last one or with too few workers, `prepare(n)`; what tells the core and the
+# time; the core of the last launch.
+BUSY, WAITING, DONE, N_WORKERS, PREPARE, CORE_OF, CLOCK, CLOCK_ID, CORE = range(32, 41)
+# Launches to come that go without workers; how many go without after the next loss; the moving mean of what launches
+# gained, in parts of the time that the caller alone would have taken.
+ALONE, LOST, GAIN = 41, 42, 43
+# Of each worker: whether it sleeps, and on which lock.
+WORKERS, EACH = 48, 8
+
+# After so many launches alone, at most, the workers are tried again.
+MOST_ALONE = 256
+# Launches over which gains and losses are weighed, and a mean loss that may be noise.
+REMEMBERED = 8
+TOLERATED_LOSS = 0.02
+# How often a thread looks before it sleeps: with the pause between, about 20 microseconds.
+LOOKS = {"x86_64": 500, "AMD64": 500}
+OTHER_LOOKS = 1500
+
+# Words of the table that the program takes: its address and its length.
+N_OWN = 2
+
+
+def n_words(n_workers: int) -> int:
+    """The words of a pool with so many workers."""
+    return WORKERS + EACH * n_workers
+
+
+def share_program(pool: int, kernel: int, n_threads: int, n_chunks: int) -> list[int]:
+    """pool: its address; kernel: the function's; n_threads: that may take part; n_chunks: ranges to take."""
+    return [pool, kernel, n_threads, n_chunks]
+
+
+def _word(name: str, k: int, pool: str = "pool") -> str:
+    return f"  %{name} = getelementptr i64, ptr %{pool}, i64 {k}"
+
+
+@cache
+def machine(architecture: str) -> str:
+    """LLVM assembly of the machine. architecture: as `platform.machine` gives it."""
+    name, args = _PAUSES.get(architecture, ("", ""))
+    breathe = f"call void @{name}({args})" if name else "fence seq_cst"
+    declared = f"declare void @{name}({args.partition(' ')[0]})\n" if name else ""
+    looks = LOOKS.get(architecture, OTHER_LOOKS)
+    return "\n".join(
+        (_HEAD, declared, _now(), _take(), _wait(breathe, looks), _record(), _share(), _worker(breathe, looks))
+    )
+
+
+# What lets the other thread of a core work while this one only looks.
+_PAUSES = {
+    "x86_64": ("llvm.x86.sse2.pause", ""), "AMD64": ("llvm.x86.sse2.pause", ""),
+    "aarch64": ("llvm.aarch64.hint", "i32 1"), "arm64": ("llvm.aarch64.hint", "i32 1"),
+    "ARM64": ("llvm.aarch64.hint", "i32 1"),
+}  # fmt: skip
+
+_HEAD = """\
+declare i32 @PyThread_acquire_lock(ptr, i32)
+declare void @PyThread_release_lock(ptr)
+"""
+
+
+def _now() -> str:
+    return f"""\
+define internal i64 @now(ptr %pool) nounwind {{
+  %time = alloca [2 x i64]
+{_word("at_clock", CLOCK)}
+  %clock = load ptr, ptr %at_clock
+  %none = icmp eq ptr %clock, null
+  br i1 %none, label %unknown, label %ask
+unknown:
+  ret i64 0
+ask:
+{_word("at_id", CLOCK_ID)}
+  %id64 = load i64, ptr %at_id
+  %id = trunc i64 %id64 to i32
+  %told = call i32 %clock(i32 %id, ptr %time)
+  %s = load i64, ptr %time
+  %at_ns = getelementptr i64, ptr %time, i64 1
+  %ns = load i64, ptr %at_ns
+  %s_ns = mul i64 %s, 1000000000
+  %all = add i64 %s_ns, %ns
+  ret i64 %all
+}}
+"""
+
+
+def _take() -> str:
+    """Take ranges until none is left; how many these were. An error keeps ranges that nobody began from running."""
+    return f"""\
+define internal i64 @take(ptr %pool) nounwind {{
+entry:
+{_word("at_tickets", TICKETS)}
+{_word("at_unfinished", UNFINISHED)}
+{_word("at_kernel", KERNEL)}
+{_word("at_table", TABLE)}
+{_word("at_start", START)}
+{_word("at_extent", EXTENT)}
+{_word("at_chunks", N_CHUNKS)}
+{_word("at_status", STATUS)}
+{_word("at_waiting", WAITING)}
+{_word("at_done", DONE)}
+  br label %next
+
+next:
+  %taken = phi i64 [ 0, %entry ], [ %taken_next, %finished ]
+  %ticket = atomicrmw sub ptr %at_tickets, i64 1 seq_cst
+  %some = icmp sgt i64 %ticket, 0
+  br i1 %some, label %chunk, label %end
+
+chunk:
+  %taken_next = add i64 %taken, 1
+  %before = load atomic i64, ptr %at_status monotonic, align 8
+  %fine = icmp eq i64 %before, 0
+  br i1 %fine, label %run, label %finish
+
+run:
+  %kernel = load volatile ptr, ptr %at_kernel
+  %table = load volatile ptr, ptr %at_table
+  %start = load volatile i64, ptr %at_start
+  %extent = load volatile i64, ptr %at_extent
+  %chunks = load volatile i64, ptr %at_chunks
+  %k = sub i64 %chunks, %ticket
+  %k_next = add i64 %k, 1
+  %first_of = mul i64 %extent, %k
+  %first = sdiv i64 %first_of, %chunks
+  %last_of = mul i64 %extent, %k_next
+  %last = sdiv i64 %last_of, %chunks
+  %from = add i64 %start, %first
+  %to = add i64 %start, %last
+  %status = call i32 %kernel(i64 %from, i64 %to, ptr %table)
+  %good = icmp eq i32 %status, 0
+  br i1 %good, label %finish, label %failed
+
+failed:
+  %wide = sext i32 %status to i64
+  store atomic i64 %wide, ptr %at_status monotonic, align 8
+  br label %finish
+
+finish:
+  %left = atomicrmw sub ptr %at_unfinished, i64 1 seq_cst
+  %was_last = icmp eq i64 %left, 1
+  br i1 %was_last, label %tell, label %finished
+
+tell:
+  %swapped = cmpxchg ptr %at_waiting, i64 1, i64 0 seq_cst seq_cst
+  %sleeps = extractvalue {{ i64, i1 }} %swapped, 1
+  br i1 %sleeps, label %wake, label %finished
+
+wake:
+  %lock = load ptr, ptr %at_done
+  call void @PyThread_release_lock(ptr %lock)
+  br label %finished
+
+finished:
+  br label %next
+
+end:
+  ret i64 %taken
+}}
+"""
+
+
+def _wait(breathe: str, looks: int) -> str:
+    """Until all ranges are finished."""
+    return f"""\
+define internal void @wait(ptr %pool) nounwind {{
+entry:
+{_word("at_unfinished", UNFINISHED)}
+{_word("at_waiting", WAITING)}
+{_word("at_done", DONE)}
+  br label %look
+
+look:
+  %k = phi i64 [ 0, %entry ], [ %k_next, %again ]
+  %left = load atomic i64, ptr %at_unfinished seq_cst, align 8
+  %over = icmp eq i64 %left, 0
+  br i1 %over, label %end, label %breathe
+
+breathe:
+  %k_next = add i64 %k, 1
+  %tired = icmp sge i64 %k_next, {looks}
+  br i1 %tired, label %sleep, label %again
+
+again:
+  {breathe}
+  br label %look
+
+sleep:
+  %was = atomicrmw xchg ptr %at_waiting, i64 1 seq_cst
+  %still = load atomic i64, ptr %at_unfinished seq_cst, align 8
+  %late = icmp eq i64 %still, 0
+  br i1 %late, label %take_back, label %acquire
+
+take_back:
+  %swapped = cmpxchg ptr %at_waiting, i64 1, i64 0 seq_cst seq_cst
+  %mine = extractvalue {{ i64, i1 }} %swapped, 1
+  br i1 %mine, label %end, label %acquire
+
+acquire:
+  %lock = load ptr, ptr %at_done
+  %held = call i32 @PyThread_acquire_lock(ptr %lock, i32 1)
+  ; Whoever finished the launch before may have been late to look who sleeps.
+  %now_left = load atomic i64, ptr %at_unfinished seq_cst, align 8
+  %now_over = icmp eq i64 %now_left, 0
+  br i1 %now_over, label %end, label %sleep
+
+end:
+  ret void
+}}
+"""
+
+
+def _record() -> str:
+    """A launch took so many nanoseconds; the caller alone would have taken so many."""
+    return f"""\
+define void @{RECORD}(ptr %pool, i64 %elapsed, i64 %alone_ns) nounwind {{
+entry:
+  %known = icmp sgt i64 %alone_ns, 0
+  br i1 %known, label %weigh, label %end
+
+weigh:
+{_word("at_alone", ALONE)}
+{_word("at_lost", LOST)}
+{_word("at_gain", GAIN)}
+  %took = sitofp i64 %elapsed to double
+  %would = sitofp i64 %alone_ns to double
+  %part = fdiv double %took, %would
+  %gained = fsub double 1.0, %part
+  %gain = load double, ptr %at_gain
+  %off = fsub double %gained, %gain
+  %step = fdiv double %off, {float(REMEMBERED)}
+  %mean = fadd double %gain, %step
+  store double %mean, ptr %at_gain
+  %lost = load i64, ptr %at_lost
+  %loses = fcmp olt double %mean, {-TOLERATED_LOSS:.6e}
+  br i1 %loses, label %without, label %look
+
+without:
+  %twice = shl i64 %lost, 1
+  %more = icmp slt i64 %twice, {MOST_ALONE}
+  %next = select i1 %more, i64 %twice, i64 {MOST_ALONE}
+  store i64 %next, ptr %at_lost
+  store i64 %next, ptr %at_alone
+  store double 0.0, ptr %at_gain
+  ret void
+
+look:
+  %gains = fcmp ogt double %mean, {TOLERATED_LOSS:.6e}
+  br i1 %gains, label %with, label %end
+
+with:
+  %half = lshr i64 %lost, 1
+  %enough = icmp sgt i64 %half, 1
+  %fewer = select i1 %enough, i64 %half, i64 1
+  store i64 %fewer, ptr %at_lost
+  ret void
+
+end:
+  ret void
+}}
+"""
+
+
+def _share() -> str:
+    return f"""\
+define i32 @{SHARE}(i64 %start, i64 %stop, ptr %table) nounwind {{
+entry:
+  %program = load ptr, ptr %table
+  %pool = load ptr, ptr %program
+  %at_called = getelementptr i64, ptr %program, i64 1
+  %kernel = load ptr, ptr %at_called
+  %at_threads = getelementptr i64, ptr %program, i64 2
+  %threads = load i64, ptr %at_threads
+  %at_pieces = getelementptr i64, ptr %program, i64 3
+  %chunks = load i64, ptr %at_pieces
+  %its_table = getelementptr i64, ptr %table, i64 {N_OWN}
+{_word("at_busy", BUSY)}
+  %swapped = cmpxchg ptr %at_busy, i64 0, i64 1 seq_cst seq_cst
+  %mine = extractvalue {{ i64, i1 }} %swapped, 1
+  br i1 %mine, label %pace, label %by_itself
+
+by_itself:  ; the workers are another caller's, or this is one of them
+  %own_status = call i32 %kernel(i64 %start, i64 %stop, ptr %its_table)
+  ret i32 %own_status
+
+pace:
+{_word("at_alone", ALONE)}
+  %alone = load i64, ptr %at_alone
+  %without = icmp sgt i64 %alone, 0
+  br i1 %without, label %asleep, label %where
+
+asleep:
+  %alone_next = sub i64 %alone, 1
+  store i64 %alone_next, ptr %at_alone
+  store atomic i64 0, ptr %at_busy seq_cst, align 8
+  br label %by_itself
+
+where:
+  %others = sub i64 %threads, 1
+{_word("at_workers", N_WORKERS)}
+  %workers_before = load i64, ptr %at_workers
+  %few = icmp slt i64 %workers_before, %others
+{_word("at_core_of", CORE_OF)}
+  %core_of = load ptr, ptr %at_core_of
+  %nowhere = icmp eq ptr %core_of, null
+  br i1 %nowhere, label %there, label %ask
+
+ask:
+  %core32 = call i32 %core_of()
+  %asked = sext i32 %core32 to i64
+  br label %there
+
+there:
+  %core = phi i64 [ -1, %where ], [ %asked, %ask ]
+{_word("at_core", CORE)}
+  %core_before = load i64, ptr %at_core
+  %elsewhere = icmp ne i64 %core, %core_before
+  %unprepared = or i1 %few, %elsewhere
+  br i1 %unprepared, label %prepare, label %publish
+
+prepare:
+  store i64 %core, ptr %at_core
+{_word("at_prepare", PREPARE)}
+  %preparation = load ptr, ptr %at_prepare
+  %prepared = call i32 %preparation(i64 %others)
+  br label %publish
+
+publish:
+  %begin = call i64 @now(ptr %pool)
+{_word("at_kernel", KERNEL)}
+  store volatile ptr %kernel, ptr %at_kernel
+{_word("at_table", TABLE)}
+  store volatile ptr %its_table, ptr %at_table
+{_word("at_start", START)}
+  store volatile i64 %start, ptr %at_start
+{_word("at_extent", EXTENT)}
+  %extent = sub i64 %stop, %start
+  store volatile i64 %extent, ptr %at_extent
+{_word("at_chunks", N_CHUNKS)}
+  store volatile i64 %chunks, ptr %at_chunks
+{_word("at_status", STATUS)}
+  store atomic i64 0, ptr %at_status monotonic, align 8
+{_word("at_unfinished", UNFINISHED)}
+  store atomic i64 %chunks, ptr %at_unfinished seq_cst, align 8
+{_word("at_seats", SEATS)}
+  store atomic i64 %others, ptr %at_seats seq_cst, align 8
+{_word("at_tickets", TICKETS)}
+  store atomic i64 %chunks, ptr %at_tickets seq_cst, align 8
+{_word("at_launches", LAUNCHES)}
+  %launch = atomicrmw add ptr %at_launches, i64 1 seq_cst
+  %workers = load i64, ptr %at_workers
+  %enough = icmp slt i64 %others, %workers
+  %wanted = select i1 %enough, i64 %others, i64 %workers
+  br label %each
+
+each:
+  %w = phi i64 [ 0, %publish ], [ %w_next, %woken ]
+  %more = icmp slt i64 %w, %wanted
+  br i1 %more, label %worker, label %work
+
+worker:
+  %w_next = add i64 %w, 1
+  %scaled = mul i64 %w, {EACH}
+  %word = add i64 %scaled, {WORKERS}
+  %at_state = getelementptr i64, ptr %pool, i64 %word
+  %state = cmpxchg ptr %at_state, i64 1, i64 0 seq_cst seq_cst
+  %slept = extractvalue {{ i64, i1 }} %state, 1
+  br i1 %slept, label %wake, label %woken
+
+wake:
+  %at_lock = getelementptr i64, ptr %at_state, i64 1
+  %lock = load ptr, ptr %at_lock
+  call void @PyThread_release_lock(ptr %lock)
+  br label %woken
+
+woken:
+  br label %each
+
+work:
+  %taken = call i64 @take(ptr %pool)
+  %own_end = call i64 @now(ptr %pool)
+  call void @wait(ptr %pool)
+  %status64 = load atomic i64, ptr %at_status monotonic, align 8
+  %none = icmp eq i64 %taken, 0
+  br i1 %none, label %leave, label %judge
+
+judge:
+  %end = call i64 @now(ptr %pool)
+  %elapsed = sub i64 %end, %begin
+  %own = sub i64 %own_end, %begin
+  %own_all = mul i64 %own, %chunks
+  %would = sdiv i64 %own_all, %taken
+  call void @{RECORD}(ptr %pool, i64 %elapsed, i64 %would)
+  br label %leave
+
+leave:
+  store atomic i64 0, ptr %at_busy seq_cst, align 8
+  %status = trunc i64 %status64 to i32
+  ret i32 %status
+}}
+"""
+
+
+def _worker(breathe: str, looks: int) -> str:
+    return f"""\
+define void @{WORKER}(ptr %pool, i64 %number) nounwind {{
+entry:
+{_word("at_launches", LAUNCHES)}
+{_word("at_seats", SEATS)}
+  %scaled = mul i64 %number, {EACH}
+  %word = add i64 %scaled, {WORKERS}
+  %at_state = getelementptr i64, ptr %pool, i64 %word
+  %at_lock = getelementptr i64, ptr %at_state, i64 1
+  br label %idle
+
+idle:
+  %last = phi i64 [ 0, %entry ], [ %launch, %full ], [ %launch, %seated ]
+  br label %look
+
+look:
+  %k = phi i64 [ 0, %idle ], [ %k_next, %again ]
+  %seen = load atomic i64, ptr %at_launches seq_cst, align 8
+  %new = icmp ne i64 %seen, %last
+  br i1 %new, label %work, label %breathe
+
+breathe:
+  %k_next = add i64 %k, 1
+  %tired = icmp sge i64 %k_next, {looks}
+  br i1 %tired, label %sleep, label %again
+
+again:
+  {breathe}
+  br label %look
+
+sleep:
+  %was = atomicrmw xchg ptr %at_state, i64 1 seq_cst
+  %now = load atomic i64, ptr %at_launches seq_cst, align 8
+  %late = icmp ne i64 %now, %last
+  br i1 %late, label %take_back, label %acquire
+
+take_back:
+  %swapped = cmpxchg ptr %at_state, i64 1, i64 0 seq_cst seq_cst
+  %mine = extractvalue {{ i64, i1 }} %swapped, 1
+  br i1 %mine, label %work, label %acquire
+
+acquire:
+  %lock = load ptr, ptr %at_lock
+  %held = call i32 @PyThread_acquire_lock(ptr %lock, i32 1)
+  br label %work
+
+work:
+  %launch = load atomic i64, ptr %at_launches seq_cst, align 8
+  %seat = atomicrmw sub ptr %at_seats, i64 1 seq_cst
+  %free = icmp sgt i64 %seat, 0
+  br i1 %free, label %seated, label %full
+
+full:
+  br label %idle
+
+seated:
+  %taken = call i64 @take(ptr %pool)
+  br label %idle
+}}
+"""
