@@ -117,7 +117,7 @@ def test_untraceable_cells_run_in_numpy(shell, cell, code, line):
     np.testing.assert_array_equal(shell["y"], expected["y"])
     report = shell.report
     if code:
-        assert report.status == "numpy"
+        assert report.status == ("partly" if code == "WB181" else "numpy")  # the branch that was taken is compiled
         assert report.fallbacks[0].code == code
         assert report.fallbacks[0].span.line == line
         assert report.cell.source.splitlines()[line - 1].strip()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import itertools
 
 import numpy as np
 import pytest
 
+from workbench.notebook.cells import run_cell
 from workbench.report import CompileReport
 from workbench.report.compact import compact
 from workbench.report.model import ReportModel
@@ -183,3 +185,18 @@ def test_parts_leave_no_names_of_their_own(shell, x):
     )
     assert shell.error is None and shell.report.kernels
     assert not [name for name in shell.ip.user_ns if name.startswith(("_wb", "__workbench"))]
+
+
+def test_objects_of_libraries_keep_what_is_set_on_them():
+    """They were compiled without it: a view of the object took the value."""
+    w = np.arange(3.0)
+    options = argparse.Namespace(a=w.copy(), n=2)
+    same = argparse.Namespace(**vars(options))
+    namespace = {"np": np, "options": options, "same": same, "__name__": "__main__"}
+    source = "options.b = options.a * options.n\noptions.n = 3\nif options == same:\n    y = options.a + 1\nelse:\n    y = 0\n"
+    run_cell(source, namespace, filename="<cell options>")
+    np.testing.assert_array_equal(options.b, w * 2)
+    assert options.n == 3
+    assert isinstance(namespace["y"], int)
+    run_cell("del options.b\nz = options.a * 2\n", namespace, filename="<cell deletes>")
+    assert not hasattr(options, "b")

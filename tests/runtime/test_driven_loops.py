@@ -279,8 +279,10 @@ def test_statements_of_the_body_run_compiled(name, monkeypatch):
     monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
     monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
     kept: list[Any] = []
-    run = driven_loops.DrivenLoop.run
-    monkeypatch.setattr(driven_loops.DrivenLoop, "run", lambda self, around: kept.append(run(self, around)) or kept[-1])
+    run = driven_loops.DrivenStatement.run
+    monkeypatch.setattr(
+        driven_loops.DrivenStatement, "run", lambda self, around: kept.append(run(self, around)) or kept[-1]
+    )
     report = run_cell(PROGRAMS[name], inputs(), filename=f"<cell {name}>").report
     repeated = [each for parts in kept for each in parts]
     assert repeated and all(isinstance(each, Repeated) and each.total_ms > 0 for each in repeated)
@@ -314,8 +316,10 @@ def test_what_every_iteration_changes_stays_with_numpy(monkeypatch):
     monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
     monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10)
     loops: list[Any] = []
-    run = driven_loops.DrivenLoop.run
-    monkeypatch.setattr(driven_loops.DrivenLoop, "run", lambda self, around: loops.append(self) or run(self, around))
+    run = driven_loops.DrivenStatement.run
+    monkeypatch.setattr(
+        driven_loops.DrivenStatement, "run", lambda self, around: loops.append(self) or run(self, around)
+    )
     source = (
         "rows = []\nfor n in range(60):\n    if n > 30:\n        x = np.append(x, n)\n"
         "    rows.append(np.tanh(x).sum())\n    print(n)\n    y = np.cos(x) + 1\n    continue\n"
@@ -324,7 +328,7 @@ def test_what_every_iteration_changes_stays_with_numpy(monkeypatch):
     run_cell(source, namespace, filename="<cell changing>")
     exec(source, plain)
     check(values(namespace), values(plain), "changing")
-    (loop,) = loops
+    loop = loops[0]  # the others are the `if`
     assert all(piece.in_numpy and 20 < piece._n_runs < 40 for piece in loop.pieces), loop.pieces
 
 

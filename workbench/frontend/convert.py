@@ -28,7 +28,7 @@ from .liveness import Names, bound, captured, live_at_head, live_before, live_be
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 # These look at their caller's frame, which conversion changes.
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
-_FUTURE = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+FUTURE_FLAGS = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _UFUNC_METHODS = ("reduce", "accumulate")
 _FOLDS = frozenset(("sum", "min", "max"))
 _NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
@@ -119,7 +119,7 @@ def syntax_of(code: CodeType) -> ast.AST | None:
 
 def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[CodeType, ast.AST]]]:
     """Every function in a file: its code and its syntax, by name and first line."""
-    flags = like.co_flags & _FUTURE
+    flags = like.co_flags & FUTURE_FLAGS
     try:
         tree = ast.parse(source)
         module = compile(source, like.co_filename, "exec", flags, dont_inherit=True)
@@ -157,6 +157,19 @@ def _worth_it(node: ast.AST) -> bool:
 # ---- from syntax to code ----
 
 
+def recompiled(node: ast.FunctionDef, code: CodeType) -> CodeType | None:
+    """The code of a function that was rewritten, to run in place of `code` over its closure and defaults. None if that
+    would be another kind of function."""
+    bare = ast.copy_location(ast.FunctionDef(node.name, _bare(node.args), node.body, [], None, None), node)
+    try:
+        new = _compile(bare, code)
+    except (SyntaxError, RecursionError):
+        return None
+    if new is not None:
+        _remember(new, code)
+    return new
+
+
 def _compile(node: ast.AST, code: CodeType) -> CodeType | None:
     """The code of a converted function, with the closure of the original."""
     if isinstance(node, ast.Lambda):
@@ -168,7 +181,7 @@ def _compile(node: ast.AST, code: CodeType) -> CodeType | None:
     empty = ast.arguments([], [], None, [], [], None, [])
     outer = ast.FunctionDef("_wb_outer", empty, [*free, inner], [], None, None)
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, node)], []))
-    compiled = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+    compiled = compile(module, code.co_filename, "exec", code.co_flags & FUTURE_FLAGS, dont_inherit=True)
     (outer_code,) = [c for c in compiled.co_consts if isinstance(c, CodeType)]
     (new,) = [c for c in outer_code.co_consts if isinstance(c, CodeType)]
     if new.co_freevars != code.co_freevars or (new.co_flags ^ code.co_flags) & ~_CO_NESTED:

@@ -448,6 +448,34 @@ class ObjectView(_Lifted):
         lifted = self.__seen[name] = self.__lifter.lift(value, path, lambda: getattr(read(), name))
         return lifted
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_ObjectView__"):
+            raise side_effect(f"sets `{self.__name}.{name}`", "that must happen at every run")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise side_effect(f"deletes `{self.__name}.{name}`", "that must happen at every run")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise side_effect(f"writes into `{self.__name}`", "that must happen at every run")
+
+    def __delitem__(self, key: Any) -> None:
+        raise side_effect(f"deletes from `{self.__name}`", "that must happen at every run")
+
+    def __eq__(self, other: object) -> bool:
+        if type(self.__value).__eq__ is not object.__eq__:
+            raise unsupported(f"a comparison with `{self.__name}`", why="it runs code that is not traced")
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.__value)
+
+    def __bool__(self) -> bool:
+        cls = type(self.__value)
+        if hasattr(cls, "__bool__") or hasattr(cls, "__len__"):
+            raise unsupported(f"the truth of `{self.__name}`", why="it runs code that is not traced")
+        return True
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise unsupported(f"`{self.__name}`", why="it runs code that is not traced")
 

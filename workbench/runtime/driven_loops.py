@@ -1,17 +1,16 @@
-"""Loops that cannot be compiled: Python runs them, and statements of their bodies run in parts where that is faster.
+"""Compound statements that cannot be compiled: Python runs them, and statements of their bodies run in parts where that
+is faster.
 
-Statements that may leave the loop (`break`, `continue`), or that hold others which may, stay as they are. Each run of
+Statements that may leave a loop (`break`, `continue`), or that hold others which may, stay as they are. Each run of
 statements between them is a piece. Iterations run in NumPy until a piece has taken a while; then it is compiled as far
-as it can be (`parts`), and stays so if that turns out to be faster.
+as it can be (`parts`), and stays so if that turns out to be faster. What is in no loop, or is one, is compiled at once.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
-import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from ..errors import TracingError
 from ..frontend.positions import kept_frames
 from ..frontend.scopes import running_in_numpy
 from .cells import CellResult
+from .driven_syntax import Splitter, has_loop
 
 if TYPE_CHECKING:
     from .parts import Known, Part, PartedRun, Statement
@@ -30,22 +30,16 @@ WORTH_S = 1.5e-4  # a piece that NumPy ends sooner is not worth the work around 
 WAIT_S = 0.02  # what is over sooner, all iterations together, is not worth compiling
 WARM_UP_RUNS = 2  # the first one compiles, the second one faults pages in
 TRIED_RUNS = 3
+MOST_S = 0.3  # NumPy gets no turn where waiting for it would be felt
 MOST_CHANGES = 1  # what is traced anew more often depends on something that iterations change: NumPy is faster then
 RUNS_A_CHANGE = 50  # but once in so many runs is nothing
+IDLE_S = 4 * WAIT_S  # so long loops in a piece may wait until theirs are worth compiling
 COUNTS_BELOW = 1 << 20  # Python's integers are exact: counters are traced, whose cubes still fit 64 bits
-
-_BLOCKS = ("body", "orelse", "finalbody")
-_HOLDERS = (ast.If, ast.With, ast.Try, ast.For, ast.While)
-_STAYS = (
-    ast.Break, ast.Continue, ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Return,
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.With, ast.Try, ast.Match,
-)  # fmt: skip
-_LEAVES = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Compiled statements of a loop that Python runs. result: of one run; total_ms: of all of them."""
+    """Compiled statements that Python runs in a loop or function. result: of one run; total_ms: of all of them."""
 
     result: CellResult
     runs: int
@@ -54,11 +48,16 @@ class Repeated:
 
 @dataclass(eq=False, slots=True)
 class Piece:
-    """Statements that follow one another in a loop's body. known: what earlier iterations have shown."""
+    """Statements that follow one another and may be compiled.
+
+    known: what earlier runs have shown; numbers: the names whose integers a loop around them changes; at_once: compile
+    them before NumPy's times are known, and give NumPy its turn later. in_numpy: they stay there.
+    """
 
     statements: list[Statement]
-    code: CodeType
     known: Known
+    numbers: frozenset[str] = frozenset()
+    at_once: bool = False
     in_numpy: bool = False
     numpy_runs: int = 0
     numpy_total_s: float = 0.0
@@ -66,84 +65,124 @@ class Piece:
     _compilations: list[Any] = field(default_factory=list)
     _n_runs: int = 0
     _n_changes: int = 0
+    _idle_s: float = 0.0
+    _has_begun: bool = False
+
+    @property
+    def _has_loops(self) -> bool:
+        return any(has_loop(statement.nodes) for statement in self.statements)
 
     @property
     def numpy_s(self) -> float:
         """What a run in NumPy took."""
         return self.numpy_total_s / max(self.numpy_runs, 1)
 
-    def run_in_numpy(self, namespace: dict[str, Any]) -> None:
+    @property
+    def warm_s(self) -> float | None:
+        """What a warm run in parts took; None while too few did."""
+        warm = self.parts_s[WARM_UP_RUNS:]
+        return float(np.median(warm)) if len(warm) >= TRIED_RUNS else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next run is NumPy's."""
         if self.in_numpy:
-            exec(self.code, namespace)
+            return True
+        if self.numpy_runs:
+            return self.numpy_total_s < WAIT_S and not self.parts_s
+        return not self.at_once or self.warm_s is not None and self.warm_s < MOST_S
+
+    def record_numpy(self, elapsed_s: float) -> None:
+        """Take note of a run in NumPy."""
+        if self.in_numpy:
             return
-        begin = time.perf_counter()
-        exec(self.code, namespace)
-        self.numpy_total_s += time.perf_counter() - begin
+        self.numpy_total_s += elapsed_s
         self.numpy_runs += 1
-        if self.numpy_total_s >= WAIT_S and not self.parts_s:
+        if self.warm_s is not None:
+            self.in_numpy = self.warm_s >= self.numpy_s
+        elif self.numpy_total_s >= WAIT_S and not self.parts_s:
             self.in_numpy = self.numpy_s < WORTH_S
-            self.known.refused.update(_on_pythons_numbers(self.statements, namespace))
+
+    def can_begin(self, namespace: dict[str, Any]) -> bool:
+        """Whether what it reads in `namespace` may be traced."""
+        values = (namespace.get(name) for name in self.numbers)
+        if not all(type(value) is not int or -COUNTS_BELOW < value < COUNTS_BELOW for value in values):
+            return False
+        if not self._has_begun:
+            self._has_begun = True
+            if not self.at_once:
+                self.known.refused.update(_on_pythons_numbers(self.statements, namespace))
+        return True
 
     def settle(self, elapsed_s: float, parts: Sequence[Part]) -> None:
         """Take note of a run in parts, and leave the piece to NumPy where that is faster."""
         results = [part.result if isinstance(part, Repeated) else part for part in parts]
         compilations = [each.compilation for each in results if isinstance(each, CellResult)]
-        if self._compilations and [id(c) for c in compilations] != [id(c) for c in self._compilations]:
+        before, now = {id(c) for c in self._compilations}, {id(c) for c in compilations}
+        if before - now and now - before:
             self._n_changes += 1
-        self._compilations = compilations
         self._n_runs += 1
-        if not compilations or self._n_changes > MOST_CHANGES + self._n_runs // RUNS_A_CHANGE:
+        if self._n_changes > MOST_CHANGES + self._n_runs // RUNS_A_CHANGE:
             self.in_numpy = True
+        if not compilations:  # not yet, where loops inside wait to be worth it
+            self._idle_s += elapsed_s
+            self.in_numpy = self.in_numpy or not self._has_loops or self._idle_s > IDLE_S
+            return
+        self._compilations = compilations
         if len(self.parts_s) < WARM_UP_RUNS + TRIED_RUNS:
             self.parts_s.append(elapsed_s)
-            warm = self.parts_s[WARM_UP_RUNS:]
-            if len(warm) == TRIED_RUNS and float(np.median(warm)) >= self.numpy_s:
+            if self.warm_s is not None and self.numpy_runs and self.warm_s >= self.numpy_s:
                 self.in_numpy = True
 
 
 @dataclass(eq=False, slots=True)
-class DrivenLoop:
-    """code: of the loop, in which calls of the function `name` stand for the pieces; left: what stays Python's."""
+class DrivenStatement:
+    """code: of the statement, in which calls of the function `name` stand for the pieces; codes: of these; left: what
+    stays Python's."""
 
     code: CodeType
     name: str
     pieces: tuple[Piece, ...]
+    codes: tuple[CodeType, ...]
     left: tuple[Statement, ...]
-    numbers: frozenset[str]
 
     @classmethod
-    def of(cls, loop: ast.For | ast.While, compiled: Callable[[ast.Module], CodeType]) -> DrivenLoop:
-        """compiled: makes code of the syntax, in the file that the loop is in."""
+    def of(cls, node: ast.stmt, around: PartedRun) -> DrivenStatement:
+        """around: the run that found that the statement cannot be compiled."""
         from .parts import Known, statements_of
 
-        name = f"__workbench_loop_{loop.lineno}_{loop.col_offset}__"
-        splitter = _Splitter(name)
-        tree = ast.Module([splitter.held(loop)], [])
-        pieces = tuple(
-            Piece(statements_of(nodes), compiled(ast.Module(nodes, [])), Known()) for nodes in splitter.pieces
-        )
-        bound = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        return cls(
-            compiled(tree), name, pieces, tuple(statements_of(splitter.left)), frozenset(n.id for n in bound)
-        )  # fmt: skip
+        name = f"__workbench_loop_{node.lineno}_{node.col_offset}__"
+
+        def call(number: int, nodes: list[ast.stmt]) -> list[ast.stmt]:
+            called = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number)], [])
+            return [ast.fix_missing_locations(ast.copy_location(ast.Expr(called), nodes[0]))]
+
+        splitter = Splitter(call)
+        tree = ast.Module([splitter.held(node)], [])
+        pieces = []
+        for nodes, loop in zip(splitter.pieces, splitter.loops, strict=True):
+            at_once = loop is None and around.at_once and (around.named is None or has_loop(nodes))
+            pieces.append(Piece(statements_of(nodes), Known(), numbers_of(loop) | around.numbers, at_once=at_once))
+        codes = tuple(around.code(ast.Module(nodes, [])) for nodes in splitter.pieces)
+        return cls(around.code(tree), name, tuple(pieces), codes, tuple(statements_of(splitter.left)))
 
     def run(self, around: PartedRun) -> list[Repeated]:
-        """Run the loop in the namespace of `around`. Returns what ran compiled.
+        """Run the statement in the namespace of `around`. Returns what ran compiled.
 
         Raises what its statements raise.
         """
         namespace = around.namespace
-        ran: dict[int, _Tally] = {}
+        ran: dict[int, Tally] = {}
 
         def run_piece(number: int) -> None:
             piece = self.pieces[number]
-            waits = piece.numpy_total_s < WAIT_S or not piece.numpy_runs
-            if piece.in_numpy or waits or not self._counts_are_small(namespace):
-                piece.run_in_numpy(namespace)
-                return
-            tally = ran.setdefault(number, _Tally())
             begin = time.perf_counter()
-            parts = around.inside(piece, f"{self.name} {number}", self.numbers, timed=tally.runs <= WARM_UP_RUNS)
+            if piece.waits or not piece.can_begin(namespace):
+                exec(self.codes[number], namespace)
+                piece.record_numpy(time.perf_counter() - begin)
+                return
+            tally = ran.setdefault(number, Tally())
+            parts = around.inside(piece, f"{self.name} {number}", timed=tally.runs <= WARM_UP_RUNS)
             elapsed_s = time.perf_counter() - begin
             tally.add(parts, elapsed_s)
             piece.settle(elapsed_s, parts)
@@ -159,10 +198,6 @@ class DrivenLoop:
             namespace.pop(self.name, None)
         return [each for tally in ran.values() for each in tally.repeated()]
 
-    def _counts_are_small(self, namespace: dict[str, Any]) -> bool:
-        values = (namespace.get(name) for name in self.numbers)
-        return all(type(value) is not int or -COUNTS_BELOW < value < COUNTS_BELOW for value in values)
-
     def _at_the_statement(self, traceback: TracebackType | None) -> TracebackType | None:
         """Without the loop's own frame where one of a statement in it follows: both are of one place to the user."""
 
@@ -171,15 +206,22 @@ class DrivenLoop:
 
         def is_statement(entry: TracebackType) -> bool:
             code = entry.tb_frame.f_code
-            return not is_own(entry) and (code.co_filename, code.co_name) == (self.code.co_filename, "<module>")
+            return not is_own(entry) and (code.co_filename, code.co_name) == (self.code.co_filename, self.code.co_name)
 
         follows = kept_frames(traceback, is_statement) is not None
         return kept_frames(traceback, lambda entry: not is_own(entry)) if follows else traceback
 
 
+def numbers_of(loop: ast.stmt | None) -> frozenset[str]:
+    """The names whose integers a loop may change."""
+    if loop is None:
+        return frozenset()
+    return frozenset(n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
 @dataclass(slots=True)
-class _Tally:
-    """The runs of one piece in one run of its loop. parts: of the latest run."""
+class Tally:
+    """The runs of one piece in one run of what holds it. parts: of the latest run."""
 
     runs: int = 0
     total_s: float = 0.0
@@ -201,66 +243,6 @@ class _Tally:
                 found.append(Repeated(part, self.runs, once_ms * self.runs))
         scale = min(1.0, self.total_s * 1e3 / max(sum(each.total_ms for each in found), 1e-9))
         return [Repeated(each.result, each.runs, each.total_ms * scale) for each in found]
-
-
-class _Splitter:
-    """Puts calls in place of the pieces. pieces: their statements; left: the statements that stay."""
-
-    def __init__(self, name: str):
-        self.name = name
-        self.pieces: list[list[ast.stmt]] = []
-        self.left: list[ast.stmt] = []
-
-    def held(self, node: ast.stmt) -> ast.stmt:
-        """A copy of a compound statement that stays, with the pieces of its blocks replaced."""
-        heading = copy.copy(node)
-        heading.end_lineno = node.lineno
-        self.left.append(heading)
-        node = copy.copy(node)
-        for block in _BLOCKS:
-            if getattr(node, block, None):
-                setattr(node, block, self._block(getattr(node, block)))
-        if isinstance(node, ast.Try):
-            handlers = [copy.copy(handler) for handler in node.handlers]
-            for handler in handlers:
-                handler.body = self._block(handler.body)
-            node.handlers = handlers
-        return node
-
-    def _block(self, nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
-        result: list[ast.stmt] = []
-        for stays, group in itertools.groupby(nodes, key=_must_stay):
-            if not stays:
-                result.append(self._call(list(group)))
-                continue
-            for node in group:
-                if isinstance(node, _HOLDERS):
-                    result.append(self.held(node))
-                else:
-                    self.left.append(node)
-                    result.append(node)
-        return result
-
-    def _call(self, nodes: list[ast.stmt]) -> ast.stmt:
-        call = ast.Call(ast.Name(self.name, ast.Load()), [ast.Constant(len(self.pieces))], [])
-        self.pieces.append(nodes)
-        statement = ast.copy_location(ast.Expr(call), nodes[0])
-        return ast.fix_missing_locations(statement)
-
-
-def _must_stay(node: ast.stmt) -> bool:
-    """Whether a statement of a loop's body may leave the body, or means something else in a place of its own."""
-    return isinstance(node, _STAYS) or _leaves(node) or any(isinstance(n, _LEAVES) for n in ast.walk(node))
-
-
-def _leaves(node: ast.AST) -> bool:
-    if isinstance(node, ast.Break | ast.Continue):
-        return True
-    if isinstance(node, ast.For | ast.While):  # its `break` is its own, but not one in its `else`
-        return any(map(_leaves, node.orelse))
-    return any(
-        _leaves(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler)
-    )
 
 
 def _on_pythons_numbers(statements: Sequence[Statement], namespace: dict[str, Any]) -> dict[int, Exception]:

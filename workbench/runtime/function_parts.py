@@ -22,7 +22,18 @@ from ..errors import TracingError
 from ..frontend.convert import syntax_of
 from ..frontend.scopes import running_in_numpy
 from .compilation import Source
-from .parts import Known, Part, PartedRun, Statement, statements_of
+from .driven_functions import (
+    PlainOptions,
+    as_in_a_function,
+    collecting,
+    driven,
+    driven_function,
+    names_of,
+    once_each,
+    rebound_names,
+)
+from .frames import Frame
+from .parts import Known, Part, PartedRun, Statement, may_call, statements_of
 
 WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between parts
 WARM_UP_CALLS = 2  # the first ones compile
@@ -32,19 +43,10 @@ CLEARLY = 2.5  # times faster than NumPy's first call: no other one is needed
 RESULT = "the result"  # no name that a user could have
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """Of the parts of a function: see `runtime.cells.Options`."""
-
-    out: None = None
-    strict: bool = False
-    device: None = None
-    has_tiers: bool = False  # the first call of a function in parts runs in NumPy anyway
-
-
 @dataclass(eq=False, slots=True)
 class FunctionParts:
-    """One function in parts. statements: of its body, the last of which leaves the result."""
+    """One function in parts. statements: of its body, the last of which leaves the result; none where the function runs
+    in its own frame (`driven_functions`)."""
 
     fn: FunctionType
     source: Source
@@ -54,29 +56,29 @@ class FunctionParts:
     known: Known = field(default_factory=Known)
     numpy_ms: list[float] = field(default_factory=list)
     parts_ms: list[float] = field(default_factory=list)
-    _spare: list[dict[str, Any]] = field(default_factory=list)
+    _spare: list[Frame] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, fn: Callable[..., Any], source: Source, reason: TracingError) -> FunctionParts | None:
-        """The parts of `fn`, or None where its body is no plain sequence of statements with one `return` at the end."""
+        """The parts of `fn`, or None where its statements mean something else in parts."""
         node = syntax_of(fn.__code__) if isinstance(fn, FunctionType) else None
-        if (
-            not isinstance(fn, FunctionType)
-            or not isinstance(node, ast.FunctionDef)
-            or not _is_plain(node, fn.__code__)
-        ):
+        if not isinstance(fn, FunctionType) or not isinstance(node, ast.FunctionDef):
             return None
-        body = list(node.body)
-        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-            del body[0]  # the docstring
-        if body and isinstance(last := body[-1], ast.Return):
-            value = last.value if last.value is not None else ast.copy_location(ast.Constant(None), last)
-            target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
-            body[-1] = ast.copy_location(ast.Assign([target], value), last)
-        if len(statements_of(body)) < 2:
+        body: list[ast.stmt] = []
+        if _is_plain(node, fn.__code__):
+            body = list(node.body)
+            if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+                del body[0]  # the docstring
+            if body and isinstance(last := body[-1], ast.Return):
+                value = last.value if last.value is not None else ast.copy_location(ast.Constant(None), last)
+                target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
+                body[-1] = ast.copy_location(ast.Assign([target], value), last)
+            if len(statements_of(body)) < 2 and not may_call(body):
+                return None
+        elif driven_function(fn) is None:
             return None
-        return cls(fn, source, statements_of(body), inspect.signature(fn), reason)
+        return cls(fn, source, statements_of(body), inspect.signature(fn, follow_wrapped=False), reason)
 
     @property
     def pays(self) -> bool | None:
@@ -116,24 +118,31 @@ class FunctionParts:
 
     def run(self, args: tuple, kwargs: dict[str, Any], *, timed: bool) -> tuple[Any, list[Part]]:
         """The function's result, and what ran. Raises what its statements raise."""
+        function: Any = self.fn  # a field, not a method
+        if not self.statements:
+            with collecting(timed=timed) as ran, running_in_numpy():
+                try:
+                    result = driven(function)(*args, **kwargs)
+                except BaseException as error:
+                    error.__traceback__ = once_each(error.__traceback__)
+                    raise
+            return result, list(ran.repeated())
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        code = function.__code__
         with self._lock:
-            namespace = self._spare.pop() if self._spare else {}
+            namespace = self._spare.pop() if self._spare else Frame(function.__globals__, names_of(code))
         try:
-            function: Any = self.fn  # a field, not a method
-            locals_ = frozenset((*function.__code__.co_varnames, *function.__code__.co_cellvars))
-            namespace.update((k, v) for k, v in function.__globals__.items() if k not in locals_)
             namespace.update(_closure(function))
             namespace.update(bound.arguments)
-            run = PartedRun(self.statements, self.source, namespace, options=_Options(), timed=timed, known=self.known)
+            run = PartedRun(
+                self.statements, self.source, namespace, options=PlainOptions(), timed=timed, known=self.known,
+                named=code,
+            )  # fmt: skip
             try:
                 run.run(self.reason)
             except NameError as error:
-                if type(error) is not NameError or error.name not in locals_:
-                    raise
-                message = f"cannot access local variable '{error.name}' where it is not associated with a value"
-                raise UnboundLocalError(message).with_traceback(error.__traceback__) from None
+                raise as_in_a_function(error, code) from error.__cause__
             return namespace.get(RESULT), run.parts
         finally:
             namespace.clear()
@@ -167,4 +176,6 @@ def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:
     tops: list[ast.AST | None] = [*body, last.value if isinstance(last, ast.Return) else last]
     inside = [n for top in tops if top is not None for n in ast.walk(top)]
     consumed = {id(arg) for n in inside if isinstance(n, ast.Call) for arg in n.args}
+    if set(code.co_freevars) & rebound_names(code):
+        return False
     return not any(isinstance(n, _REFUSED) or isinstance(n, ast.GeneratorExp) and id(n) not in consumed for n in inside)

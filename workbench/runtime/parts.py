@@ -11,18 +11,21 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import CodeType, TracebackType
+from types import CodeType, SimpleNamespace, TracebackType
 from typing import Any
 
 import numpy as np
 
 from ..errors import RoutineRaisedError, TracingError
 from ..frontend.cells import trace_cell
+from ..frontend.liveness import walk_scope
 from ..frontend.scopes import running_in_numpy
 from ..ir import Aval
 from .cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run_cell
 from .compilation import Source
-from .driven_loops import DrivenLoop, Piece, Repeated
+from .driven_functions import collecting, driven, once_each
+from .driven_loops import DrivenStatement, Piece, Repeated
+from .driven_syntax import HOLDERS, DrivenCalls, with_operations
 from .executable import has_written
 
 STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
@@ -55,12 +58,12 @@ Part = CellResult | NumpyPart | Repeated
 
 @dataclass(eq=False, slots=True)
 class Known:
-    """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; loops: those of them
+    """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
     ones apart from others."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
-    loops: dict[int, DrivenLoop] = field(default_factory=dict)
+    held: dict[int, DrivenStatement] = field(default_factory=dict)
     codes: dict[tuple[int, int], tuple[CodeType, CodeType | None]] = field(default_factory=dict)
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
 
@@ -79,23 +82,32 @@ def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
 
 
 def can_be_split(tree: ast.Module) -> bool:
-    """A `__future__` import holds for all that follows it, and of single statements only loops have parts."""
-    futures = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
-    is_loop = len(tree.body) == 1 and isinstance(tree.body[0], ast.For | ast.While)
-    return not futures and (is_loop or len(statements_of(tree.body)) > 1)
+    """A `__future__` import holds for all that follows it; single statements have parts if they hold or call some."""
+    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body):
+        return False
+    if len(statements_of(tree.body)) > 1:
+        return True
+    return may_call(tree.body)
+
+
+def may_call(body: Sequence[ast.stmt]) -> bool:
+    """Whether statements hold or call others, which may run compiled."""
+    return any(isinstance(n, (*HOLDERS, ast.Call)) for n in walk_scope(body))
 
 
 class PartedRun:
     """Runs statements in parts, in `namespace`, which then holds all names that they assigned.
 
-    whole: the cell or function that they are of; timed: whether every step is timed; place, numbers: of a loop's body,
-    what tells it apart, and the names whose integers its iterations may change. parts: what ran, in order.
+    whole: the cell or function that they are of; timed: whether every step is timed; place, numbers: of a piece, what
+    tells it apart, and the names whose integers a loop around it may change; named: the code of the function that the
+    statements are of; at_once: whether they are in no loop that Python runs. parts: what ran, in order.
     """
 
     def __init__(
         self, statements: Sequence[Statement], whole: Source, namespace: dict[str, Any], *,
         options: Options, flags: int = 0, timed: bool = True, known: Known | None = None, place: str = "",
-        numbers: frozenset[str] = frozenset(),
+        numbers: frozenset[str] = frozenset(), named: CodeType | None = None,
+        at_once: bool = True,
     ):  # fmt: skip
         self.statements = statements
         self.whole = whole
@@ -107,6 +119,8 @@ class PartedRun:
         self.refused = self.known.refused
         self.place = place
         self.numbers = numbers
+        self.named = named
+        self.at_once = at_once
         self.parts: list[Part] = []
         self.last_value: Any = None
 
@@ -216,41 +230,47 @@ class PartedRun:
         return low
 
     def _in_numpy(self, begin: int, end: int, reason: Exception) -> None:
-        statements = tuple(self.statements[begin:end])
-        loop = statements[0].nodes[0] if end == begin + 1 and len(statements[0].nodes) == 1 else None
-        if isinstance(loop, ast.For | ast.While):
-            self._driven(begin, loop, reason)
+        if self.place:  # who runs the piece tells of all that is Python's in it, and of what functions ran compiled
+            self._in_python(begin, end)
             return
+        statements = self.statements[begin:end]
+        start = time.perf_counter()
+        with collecting(timed=self.timed) as ran:
+            try:
+                left, repeated = self._in_python(begin, end)
+            except BaseException as error:
+                error.__traceback__ = once_each(error.__traceback__)
+                raise
+        repeated = [*repeated, *ran.repeated()]
+        time_ms = (time.perf_counter() - start) * 1e3 - sum(each.total_ms for each in repeated)
+        self.parts.append(self._numpy_part(statements, left if repeated else statements, reason, max(time_ms, 0.0)))
+        self.parts.extend(repeated)
+
+    def _in_python(self, begin: int, end: int) -> tuple[Sequence[Statement], list[Repeated]]:
+        """Run statements that cannot be compiled. Returns what of them is Python's alone, and what ran compiled."""
+        statements = self.statements[begin:end]
+        node = statements[0].nodes[0]
+        if len(statements) == len(statements[0].nodes) == 1 and isinstance(node, HOLDERS):
+            held = self.known.held.get(begin)
+            if held is None:
+                held = self.known.held[begin] = DrivenStatement.of(node, self)
+            repeated = held.run(self)
+            if self.place:
+                self.parts.extend(repeated)
+            return held.left, repeated
         code, last = self.known.codes.get((begin, end)) or self._codes(begin, end)
         with running_in_numpy():
-            start = time.perf_counter()
             exec(code, self.namespace)
             if last is not None:
                 self.last_value = eval(last, self.namespace)
-            time_ms = (time.perf_counter() - start) * 1e3
-        if not self.place:  # the loop tells of all that is Python's in it
-            self.parts.append(self._numpy_part(statements, statements, reason, time_ms))
+        return statements, []
 
-    def _driven(self, index: int, node: ast.For | ast.While, reason: Exception) -> None:
-        """Run a loop that cannot be compiled."""
-        statement = self.statements[index]
-        loop = self.known.loops.get(index)
-        if loop is None:
-            loop = self.known.loops[index] = DrivenLoop.of(node, lambda tree: self._code(tree, "exec"))
-        start = time.perf_counter()
-        repeated = loop.run(self)
-        time_ms = (time.perf_counter() - start) * 1e3
-        if not self.place:
-            time_ms = max(time_ms - sum(each.total_ms for each in repeated), 0.0)
-            shown = loop.left if repeated else (statement,)
-            self.parts.append(self._numpy_part((statement,), shown, reason, time_ms))
-        self.parts.extend(repeated)
-
-    def inside(self, piece: Piece, place: str, numbers: frozenset[str], *, timed: bool) -> list[Part]:
-        """Run statements of a loop's body in parts, in this namespace. Returns what ran."""
+    def inside(self, piece: Piece, place: str, *, timed: bool) -> list[Part]:
+        """Run statements of a compound statement's body in parts, in this namespace. Returns what ran."""
         run = PartedRun(
             piece.statements, self.whole, self.namespace, options=self.options, flags=self.flags,
-            timed=timed and self.timed, known=piece.known, place=f"{self.place}{place}: ", numbers=numbers,
+            timed=timed and self.timed, known=piece.known, place=f"{self.place}{place}: ", numbers=piece.numbers,
+            named=self.named, at_once=piece.at_once,
         )  # fmt: skip
         run.run(None)
         return run.parts
@@ -269,12 +289,21 @@ class PartedRun:
         nodes = [node for statement in self.statements[begin:end] for node in statement.nodes]
         is_shown = end == len(self.statements) and isinstance(nodes[-1], ast.Expr) and not self.place
         last = nodes.pop() if is_shown else None
-        value = self._code(ast.Expression(last.value), "eval") if isinstance(last, ast.Expr) else None
-        codes = self.known.codes[begin, end] = self._code(ast.Module(nodes, []), "exec"), value
+        value = self.code(ast.Expression(last.value), "eval") if isinstance(last, ast.Expr) else None
+        codes = self.known.codes[begin, end] = self.code(ast.Module(nodes, []), "exec"), value
         return codes
 
-    def _code(self, tree: ast.AST, mode: str) -> CodeType:
-        return compile(tree, self.whole.filename, mode, self.flags, dont_inherit=True)  # type: ignore[call-overload]
+    def code(self, tree: ast.AST, mode: str = "exec") -> CodeType:
+        """The code of statements that Python runs."""
+        tree = DrivenCalls(self.namespace).visit(copy.deepcopy(tree))
+        code = compile(tree, self.whole.filename, mode, self.flags, dont_inherit=True)  # type: ignore[call-overload]
+        code = with_operations(code, _OPERATIONS)
+        if self.named is None:
+            return code
+        return code.replace(co_name=self.named.co_name, co_qualname=self.named.co_qualname)
+
+
+_OPERATIONS = SimpleNamespace(driven=driven)
 
 
 def _names(statements: Sequence[Statement], context: type) -> frozenset[str]:

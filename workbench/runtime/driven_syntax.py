@@ -1,0 +1,366 @@
+"""The syntax of what Python drives: which statements form pieces, which stay, and which calls may be driven in turn.
+
+A piece is a run of statements that may be compiled. Statements that may leave the code around them (`break`, `return`),
+that hold such ones, or that mean something else in a place of their own stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..frontend.liveness import bound, walk_scope
+from ..frontend.positions import USER, code_kind
+
+OPERATIONS = "<workbench.runtime.driven_syntax>"  # a constant of driven code, replaced by an object with operations
+
+HOLDERS = (ast.If, ast.With, ast.Try, ast.For, ast.While)
+_LOOPS = (ast.For, ast.While)
+_BLOCKS = ("body", "orelse", "finalbody")
+_STAYS = (
+    ast.Break, ast.Continue, ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Return,
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.With, ast.Try, ast.Match,
+)  # fmt: skip
+_LEAVES = (ast.Yield, ast.YieldFrom, ast.Await)
+_PLAIN = (ast.Constant, ast.Name, ast.expr_context, ast.Tuple, ast.Assign, ast.Expr)
+
+
+class Splitter:
+    """Puts other statements in place of pieces.
+
+    replaced: what stands for a piece, by its number and statements; stays, closes: whether a statement is of no piece,
+    and whether it is the last one of its piece. pieces: their statements; loops: the outermost loop around each that
+    stays, too; left: the statements that stay.
+    """
+
+    def __init__(
+        self,
+        replaced: Callable[[int, list[ast.stmt]], list[ast.stmt]],
+        stays: Callable[[ast.stmt], bool] | None = None,
+        closes: Callable[[ast.stmt], bool] = lambda node: False,
+    ):
+        self.replaced = replaced
+        self.stays = must_stay if stays is None else stays
+        self.closes = closes
+        self.pieces: list[list[ast.stmt]] = []
+        self.loops: list[ast.stmt | None] = []
+        self.left: list[ast.stmt] = []
+
+    def held(self, node: ast.stmt, loop: ast.stmt | None = None) -> ast.stmt:
+        """A copy of a compound statement that stays, with the pieces of its blocks replaced."""
+        heading = copy.copy(node)
+        heading.end_lineno = node.lineno
+        self.left.append(heading)
+        if loop is None and isinstance(node, _LOOPS):
+            loop = node
+        node = copy.copy(node)
+        for block in _BLOCKS:
+            if getattr(node, block, None):
+                setattr(node, block, self.block(getattr(node, block), loop))
+        if isinstance(node, ast.Try):
+            handlers = [copy.copy(handler) for handler in node.handlers]
+            for handler in handlers:
+                handler.body = self.block(handler.body, loop)
+            node.handlers = handlers
+        return node
+
+    def block(self, nodes: Sequence[ast.stmt], loop: ast.stmt | None = None) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        group: list[ast.stmt] = []
+
+        def end_piece() -> None:
+            if group and all(map(_only_names, group)):
+                self.left.extend(group)
+                result.extend(group)
+            elif group:
+                result.extend(self.replaced(len(self.pieces), list(group)))
+                self.pieces.append(list(group))
+                self.loops.append(loop)
+            group.clear()
+
+        for node in nodes:
+            if not self.stays(node):
+                group.append(node)
+                if self.closes(node):
+                    end_piece()
+                continue
+            end_piece()
+            if isinstance(node, HOLDERS) and not _marks_operations(node):
+                result.append(self.held(node, loop))
+            else:
+                self.left.append(node)
+                result.append(node)
+        end_piece()
+        return result
+
+
+def must_stay(node: ast.stmt) -> bool:
+    """Whether a statement may leave the code around it, or means something else in a place of its own."""
+    return isinstance(node, _STAYS) or leaves(node) or any(isinstance(n, _LEAVES) for n in ast.walk(node))
+
+
+def leaves(node: ast.AST) -> bool:
+    """Whether a statement may end the loop or function that it stands in."""
+    if isinstance(node, ast.Break | ast.Continue | ast.Return):
+        return True
+    if isinstance(node, ast.For | ast.While):  # its `break` is its own, but not one in its `else`
+        inside = walk_scope(node.body)
+        return any(map(leaves, node.orelse)) or any(isinstance(n, ast.Return) for n in inside)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    return any(leaves(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler))
+
+
+def has_loop(nodes: Sequence[ast.AST]) -> bool:
+    return any(isinstance(n, _LOOPS) for n in walk_scope(nodes))
+
+
+def _only_names(node: ast.stmt) -> bool:
+    """Whether a statement hands on names and constants alone: nothing to compile."""
+    return isinstance(node, ast.Assign | ast.Expr) and all(isinstance(n, _PLAIN) for n in ast.walk(node))
+
+
+def _marks_operations(node: ast.stmt) -> bool:
+    """Whether it is a `with jit_scope(...)`: the marks hold for one trace of all that is in it."""
+    if not isinstance(node, ast.With):
+        return False
+    names = (getattr(n, "id", getattr(n, "attr", "")) for item in node.items for n in ast.walk(item.context_expr))
+    return "jit_scope" in names
+
+
+# ---- the operations of driven code ----
+
+
+def operation(name: str, *args: ast.expr, at: ast.AST) -> ast.expr:
+    """A call of an operation."""
+    call = ast.Call(attribute(name), list(args), [])
+    return ast.fix_missing_locations(ast.copy_location(call, at))
+
+
+def attribute(name: str) -> ast.expr:
+    return ast.Attribute(ast.Constant(OPERATIONS), name, ast.Load())
+
+
+def with_operations(code: types.CodeType, operations: object) -> types.CodeType:
+    """`code`, in which that object stands for the constant `OPERATIONS`."""
+    consts: list[Any] = []
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            const = with_operations(const, operations)
+        elif type(const) is str and const == OPERATIONS:
+            const = operations
+        consts.append(const)
+    return code.replace(co_consts=tuple(consts))
+
+
+class DrivenCalls(ast.NodeTransformer):
+    """Lets every call of what may be a function of the user's ask the operation `driven` for what to call instead.
+
+    known: the names that are looked up now, to spare calls of libraries the question.
+    """
+
+    def __init__(self, known: Mapping[str, Any]):
+        self.known = known
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        if not self._is_library(node.func) and not _is_operation(node.func):
+            node.func = operation("driven", node.func, at=node.func)
+        return node
+
+    def _is_library(self, function: ast.expr) -> bool:
+        root = function
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Constant):
+            return True
+        if not isinstance(root, ast.Name):
+            return False
+        value = self.known.get(root.id, _UNKNOWN)
+        if value is _UNKNOWN:
+            return root is function and root.id in _BUILTINS
+        if isinstance(value, types.ModuleType):
+            return code_kind(getattr(value, "__file__", None) or "<frozen >") != USER
+        return isinstance(value, types.BuiltinFunctionType | type) and root is function
+
+    # What these hold may be called when nothing is driven any more.
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+
+_UNKNOWN = object()
+_BUILTINS = frozenset(vars(__import__("builtins")))
+
+
+def _is_operation(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Constant) and node.value.value == OPERATIONS
+
+
+# ---- functions ----
+
+VALUES = "__workbench_values__"
+RETURNED = "__workbench_returned__"
+RAISED = "an error"  # no name that a user could have
+
+_READS_ITS_FRAME = frozenset(("locals", "vars", "dir", "eval", "exec"))
+_OF_THE_FRAME = frozenset(("super", "__class__"))
+
+
+class FunctionSyntax:
+    """A function whose statements may run in parts. body: what to compile in place of its own; pieces, loops: as of
+    `Splitter`, stores: the names that each may set."""
+
+    def __init__(self, node: ast.FunctionDef, code: types.CodeType, known: Mapping[str, Any], rebound: frozenset[str]):
+        """known: the function's globals; rebound: names that other functions than this one may set (`nonlocal`)."""
+        body: list[ast.stmt] = [_Returns().visit(_Unannotated().visit(copy.deepcopy(each))) for each in node.body]
+        body = [each for made in body for each in (made if isinstance(made, list) else [made])]
+        declared = [n for n in walk_scope(body) if isinstance(n, ast.Global | ast.Nonlocal)]
+        self.declared = frozenset(name for n in declared for name in n.names)
+        self.rebound = rebound
+        self.captured = frozenset(code.co_cellvars)
+        self.calls = DrivenCalls({k: v for k, v in known.items() if k not in _names_of(code)})
+        self.stores: list[frozenset[str]] = []
+        splitter = Splitter(self._replaced, self._stays, self._closes)
+        self.body = [self.calls.visit(each) for each in splitter.block(body)]
+        self.pieces, self.loops = splitter.pieces, splitter.loops
+
+    def _stays(self, node: ast.stmt) -> bool:
+        if must_stay(node) or isinstance(node, ast.AnnAssign):
+            return True
+        sets = bound([node])
+        if sets & self.declared or isinstance(node, HOLDERS) and sets & self.captured:
+            return True
+        inside = list(ast.walk(node))
+        consumed = {id(arg) for n in inside if isinstance(n, ast.Call) for arg in n.args}
+        return any(
+            # Functions and generators could outlive the namespace that they read.
+            isinstance(n, ast.Lambda | ast.GeneratorExp) and id(n) not in consumed
+            or isinstance(n, ast.Lambda | ast.Delete)
+            or isinstance(n, ast.Name) and (n.id in _OF_THE_FRAME or n.id in self.rebound)
+            for n in inside
+        )  # fmt: skip
+
+    def _closes(self, node: ast.stmt) -> bool:
+        """Whether it sets what functions inside of this one read: they do so in its frame."""
+        return bool(bound([node]) & self.captured)
+
+    def _replaced(self, number: int, nodes: list[ast.stmt]) -> list[ast.stmt]:
+        """Ask the piece to run; where it leaves that to Python, the statements themselves, else what it has set:
+
+        values = None if piece.in_numpy else piece.begin(locals(), globals())
+        if values.__class__ is dict:
+            if "a" in values:
+                a = values["a"]
+            ...
+            piece.end(values)
+        else:
+            <statements>
+            if values is not None:
+                piece.end(values)
+        """
+        stores = bound(nodes)
+        self.stores.append(stores)
+        at, piece = nodes[0], f"piece_{number}"
+        values = ast.Name(VALUES, ast.Load())
+        begun = operation(
+            f"begin_{piece}", operation("locals", at=at), operation("globals", at=at), at=at
+        )  # fmt: skip
+        asked = ast.IfExp(ast.Attribute(attribute(piece), "in_numpy", ast.Load()), ast.Constant(None), begun)
+        first = ast.Assign([ast.Name(VALUES, ast.Store())], asked)
+        end = ast.Expr(operation(f"end_{piece}", values, at=at))
+        back: list[ast.stmt] = [
+            ast.If(
+                ast.Compare(ast.Constant(name), [ast.In()], [values]),
+                [
+                    ast.Assign(
+                        [ast.Name(name, ast.Store())], ast.Subscript(values, ast.Constant(name), ast.Load())
+                    )
+                ],
+                [],
+            )
+            for name in sorted(stores)
+        ]  # fmt: skip
+        ran = ast.Compare(ast.Attribute(values, "__class__", ast.Load()), [ast.Is()], [attribute("dict")])
+        timed = ast.If(ast.Compare(values, [ast.IsNot()], [ast.Constant(None)]), [end], [])
+        choice = ast.If(ran, [*back, end], [*(copy.deepcopy(node) for node in nodes), timed])
+        placed: list[ast.stmt] = []
+        for each in (first, choice):
+            placed.append(_located(each, at))
+        return placed
+
+
+def _located(node: ast.stmt, at: ast.AST) -> ast.stmt:
+    """Give what has no place that of `at`."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.stmt | ast.expr) and not hasattr(each, "lineno"):
+            ast.copy_location(each, at)
+    return node
+
+
+def _names_of(code: types.CodeType) -> frozenset[str]:
+    return frozenset((*code.co_varnames, *code.co_cellvars, *code.co_freevars))
+
+
+def may_run_in_parts(node: ast.AST, code: types.CodeType) -> bool:
+    """Whether a function's statements mean the same where they run in parts."""
+    if not isinstance(node, ast.FunctionDef) or node.body[0].lineno == node.lineno:
+        return False
+    if _READS_ITS_FRAME & {*code.co_names, *code.co_freevars}:
+        return False
+    for n in ast.walk(node):
+        name = getattr(n, "id", getattr(n, "attr", ""))
+        if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
+            return False  # a private name, which its class changes
+    return True
+
+
+class _Scope(ast.NodeTransformer):
+    """Leaves the functions and classes inside alone."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+
+class _Returns(_Scope):
+    """`return` of something to compute becomes an assignment, which a piece can hold, and a plain `return`."""
+
+    def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802 (ast's name)
+        if node.value is None or all(isinstance(n, _PLAIN) for n in ast.walk(node.value)):
+            return node
+        assigned = ast.copy_location(ast.Assign([_name(RETURNED, ast.Store(), node)], node.value), node)
+        return [assigned, ast.copy_location(ast.Return(_name(RETURNED, ast.Load(), node)), node)]
+
+
+class _Unannotated(_Scope):
+    """Functions do not evaluate annotations of their variables."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802 (ast's name)
+        if not isinstance(node.target, ast.Name) or node.value is None:
+            return node
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+def _name(name: str, context: ast.expr_context, at: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Name(name, context), at)
