@@ -50,6 +50,15 @@ def _of_python(result: Any, x: Tracer, y: Any) -> Any:
 _EQUALITY = {np.equal: np.logical_and, np.not_equal: np.greater_equal}
 
 
+def power_shortcut(x: Tracer, exponent: Any) -> np.ufunc | None:
+    """The function that NumPy's `x ** exponent` takes in place of a power, for complex arrays x (not NumPy's scalars)."""
+    if x.dtype.kind != "c" or x.scalar:
+        return None
+    if type(exponent) is int:
+        return {2: np.square, -1: np.reciprocal}.get(exponent)
+    return np.sqrt if type(exponent) is float and exponent == 0.5 else None
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     may_raise = ufunc in RAISING
 
@@ -60,6 +69,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             return NotImplemented
         if ufunc is np.power and type(other) is int and other == 2 and self.dtype == bool and not self.scalar:
             other = np.int8(2)  # the operator squares, which gives int8, where `np.power` gives int64
+        if ufunc is np.power and (shortcut := power_shortcut(self, other)) is not None:
+            return apply_ufunc(shortcut, "__call__", (self,), {})
         result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
         if self.buffer.grows or type(other) is Tracer and other.buffer.grows:
             end_unless_int64(ufunc, (self, other), result)
@@ -87,6 +98,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
                 "inplace matrix multiplication requires the first operand to have at least one and the second at least "
                 "two dimensions."
             )
+        if ufunc is np.power and (shortcut := power_shortcut(self, other)) is not None:
+            return apply_ufunc(shortcut, "__call__", (self,), {"out": (self,)})
         return apply_ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
 
     return forward, reflected, in_place

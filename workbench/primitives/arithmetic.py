@@ -47,7 +47,15 @@ sub_p.def_lowering(Pointwise(lambda ctx, x, y: wrapping(ctx, "-", x, y)))
 mul_p = Primitive("mul")
 mul_p.def_impl(as_array(np.multiply))
 mul_p.def_abstract_eval(binary(mul_p, ALL))
-mul_p.def_lowering(Pointwise(lambda ctx, x, y: f"{x} & {y}" if ctx.dtype.kind == "b" else wrapping(ctx, "*", x, y)))
+
+
+def _multiply(ctx: ScalarContext, x: str, y: str) -> str:
+    if ctx.dtype.kind == "c":  # NumPy's loops fuse the steps
+        return ctx.call("mul", x, y)
+    return f"{x} & {y}" if ctx.dtype.kind == "b" else wrapping(ctx, "*", x, y)
+
+
+mul_p.def_lowering(Pointwise(_multiply))
 
 
 # ---- div: true division ----
@@ -84,10 +92,17 @@ mod_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("mod", x, y), flops=10, 
 POWERS_BY_ROOT = {0.5: "pow_half", 1.5: "pow_three_halves", -0.5: "pow_minus_half"}
 
 
+COMPLEX_POWERS_MULTIPLIED = 100  # below this NumPy multiplies whole powers of complex numbers out
+
+
 def _power(ctx: ScalarContext, x: str, y: str) -> str:
     exponent = ctx.constant(y)
     if ctx.dtype.kind == "f" and exponent is not None and float(exponent) in POWERS_BY_ROOT:
         return ctx.call(POWERS_BY_ROOT[float(exponent)], x)
+    if ctx.dtype.kind == "c" and exponent is not None:
+        number = complex(exponent)
+        if number.imag == 0 and number.real.is_integer() and abs(number.real) < COMPLEX_POWERS_MULTIPLIED:
+            return ctx.call("pow_whole", x, y)
     return ctx.call("pow", x, y)
 
 
@@ -100,7 +115,7 @@ pow_p.def_lowering(Pointwise(_power, flops=40, expensive=True))
 square_p = Primitive("square")
 square_p.def_impl(as_array(np.square))
 square_p.def_abstract_eval(unary(square_p, NUMBERS))
-square_p.def_lowering(Pointwise(lambda ctx, x: f"{x} * {x}"))
+square_p.def_lowering(Pointwise(lambda ctx, x: _multiply(ctx, x, x) if ctx.dtype.kind == "c" else f"{x} * {x}"))
 
 
 # ---- reciprocal: of integers too, where it is 1/x in double precision, truncated ----
@@ -140,9 +155,13 @@ def integer_pow_aval(x: Aval, *, y: int) -> Aval:
 
 def _multiply_out(ctx: ScalarContext, x: str) -> str:
     y = ctx.params["y"]
-    # NumPy's complex power starts at 1 + 0j from the fourth on, which makes a NaN of an infinite part.
-    largest = 3 if ctx.dtype.kind == "c" else LARGEST_MULTIPLIED_POWER
-    if 2 <= y <= largest:
+    if ctx.dtype.kind == "c":
+        if y == 2:
+            return _multiply(ctx, x, x)
+        if abs(y) < COMPLEX_POWERS_MULTIPLIED:
+            return ctx.call("pow_whole", x, ctx.const(y))
+        return ctx.call("pow", x, ctx.const(y))
+    if 2 <= y <= LARGEST_MULTIPLIED_POWER:
         square = f"({wrapping(ctx, '*', x, x)})"  # of small integers: wider than the dtype, and cut to it at the end
         return wrapping(ctx, "*", square, square) if y == 4 else wrapping(ctx, "*", square, x) if y == 3 else square
     match y:

@@ -13,13 +13,13 @@ _VALUES = {
         LARGE_EXPONENT="700.0", SCALE="1.0142320547350045e304", INV_LN2="1.4426950408889634",
         INV_LN10="0.4342944819032518", LN2="0.6931471805599453", HUGE="4.4e307", HUGE_ROOT="1e300", TINY_ROOT="1e-290",
         UP="3.2451855365842673e32", UP_LOG="74.8598955004741", DOWN="3.0814879110195774e-33",
-        UP_HALF="1.8014398509481984e16", DOWN_HALF="5.551115123125783e-17", SATURATION="22.0",
+        UP_HALF="1.8014398509481984e16", DOWN_HALF="5.551115123125783e-17", SATURATION="22.0", FAR="1e100",
     ),
     "c64": dict(
         LARGE_EXPONENT="80.0", SCALE="5.5406223843935098e34", INV_LN2="1.4426950216293335",
         INV_LN10="0.4342944920063019", LN2="0.6931471824645996", HUGE="8e37", HUGE_ROOT="1e33", TINY_ROOT="1e-30",
         UP="281474976710656.0", UP_LOG="33.27106466687737", DOWN="3.552713678800501e-15", UP_HALF="16777216.0",
-        DOWN_HALF="5.960464477539063e-08", SATURATION="10.0",
+        DOWN_HALF="5.960464477539063e-08", SATURATION="10.0", FAR="1e15",
     ),
 }  # fmt: skip
 
@@ -43,7 +43,7 @@ def exp_T(z):
     # For an infinite x and no definite y: 0 or infinity beside NaN
     lost = (fabs_R(x) == R_type(math.inf)) & (y - y != R_type(0.0))
     real = select_R(lost, e, real)
-    return complex(real, select_R(lost & (x < R_type(0.0)), e, imag))
+    return complex(real, select_R(lost & (x < R_type(0.0)), copysign_R(e, y), imag))
 
 
 def exp2_T(z):
@@ -164,8 +164,10 @@ def cosh_T(z):
     scale = select_R(fabs_R(x) > R_type(LARGE_EXPONENT), R_type(SCALE), R_type(1.0))
     real = w.imag * cos_R(y) * scale
     sine = sin_R(y)
-    imag = select_R(x == R_type(0.0), copysign_R(R_type(0.0), x * sine), w.real * sine * scale)
-    imag = select_R(y == R_type(0.0), copysign_R(R_type(0.0), copysign_R(R_type(1.0), x) * y), imag)
+    level = select_R(y - y == R_type(0.0), copysign_R(R_type(0.0), x * sine), R_type(0.0))
+    imag = select_R(x == R_type(0.0), level, w.real * sine * scale)
+    level = select_R(x == x, copysign_R(R_type(0.0), copysign_R(R_type(1.0), x) * y), y)
+    imag = select_R(y == R_type(0.0), level, imag)
     infinite = (fabs_R(x) == R_type(math.inf)) & (y - y != R_type(0.0))
     return complex(select_R(infinite, fabs_R(x), real), imag)
 
@@ -185,7 +187,7 @@ def tanh_T(z):
     e = exp_R(negative_R(fabs_R(x)))
     sine, cosine = sin_R(y), cos_R(y)
     infinite = fabs_R(x) == R_type(math.inf)
-    product = select_R(infinite & (y - y != R_type(0.0)), R_type(0.0), sine * cosine)
+    product = select_R(infinite & (y - y != R_type(0.0)), copysign_R(R_type(0.0), y), sine * cosine)
     far = R_type(4.0) * product * e * e
     end = copysign_R(R_type(1.0), x)
     real = select_R(saturated, select_R(infinite, end, end + (y - y)), real)
@@ -274,7 +276,7 @@ def asin_T(z):
 def atanh_T(z):
     """The inverse hyperbolic tangent. At most 6 ULP in each part."""
     x, y = fabs_R(z.real), z.imag
-    far = larger_part_R(x, y) > R_type(HUGE_ROOT)
+    far = larger_part_R(x, y) > R_type(FAR)
     height = fabs_R(y)
     # (1 - x)**2 + y**2 and (1 - x) (1 + x) - y**2
     below = R_type(1.0) - x
@@ -298,30 +300,71 @@ def atan_T(z):
     return over_i_T(atanh_T(times_i_T(z)))
 
 
-def pow_T(z, w):
-    """z**w: by multiplication for whole w between -100 and 100, as NumPy, else exp(w log z)."""
-    result = exp_T(mul_T(w, log_T(z)))
-    size = fabs_R(w.real)
-    whole = (w.imag == R_type(0.0)) & (trunc_R(w.real) == w.real) & (size < R_type(100.0))
-    n = I_type(select_R(whole, size, R_type(0.0)))
+def plain_mul_T(a, b):
+    """a * b in separate steps, as NumPy multiplies a power out."""
+    return complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
+
+
+def unit_part_R(x, y):
+    """A part x of an infinite number, whose other part is y, as 1 or 0 with its sign; any other x."""
+    size = select_R(fabs_R(x) == R_type(math.inf), R_type(1.0), R_type(0.0))
+    infinite = (fabs_R(x) == R_type(math.inf)) | (fabs_R(y) == R_type(math.inf))
+    return select_R(infinite, copysign_R(size, x), x)
+
+
+def c_mul_T(z, w):
+    """z * w by C's Annex G: a product with an infinity is an infinity, whatever the other parts are."""
+    a, b, c, d = z.real, z.imag, w.real, w.imag
+    real = a * c - b * d
+    imag = a * d + b * c
+    left = isinf_T(z)
+    right = isinf_T(w)
+    overflow = (fabs_R(a * c) == R_type(math.inf)) | (fabs_R(b * d) == R_type(math.inf))
+    overflow = overflow | (fabs_R(a * d) == R_type(math.inf)) | (fabs_R(b * c) == R_type(math.inf))
+    # An infinite factor makes zeros of what is NaN in the other one; without any, an infinite product does so in both.
+    zeros_left = right | (overflow & not_bool(left))
+    zeros_right = left | (overflow & not_bool(right))
+    recovered = (real != real) & (imag != imag) & (left | right | overflow)
+    zeros = right | (overflow & not_bool(left))
+    a, b = unit_part_R(a, b), unit_part_R(b, a)
+    c, d = unit_part_R(c, d), unit_part_R(d, c)
+    a = select_R(zeros_left & (a != a), copysign_R(R_type(0.0), a), a)
+    b = select_R(zeros_left & (b != b), copysign_R(R_type(0.0), b), b)
+    c = select_R(zeros_right & (c != c), copysign_R(R_type(0.0), c), c)
+    d = select_R(zeros_right & (d != d), copysign_R(R_type(0.0), d), d)
+    real = select_R(recovered, R_type(math.inf) * (a * c - b * d), real)
+    return complex(real, select_R(recovered, R_type(math.inf) * (a * d + b * c), imag))
+
+
+def pow_whole_T(z, w):
+    """z**w for whole w between -100 and 100, multiplied out as NumPy does it. At most 200 ULP."""
+    n = w.real
+    bits = I_type(fabs_R(n))
     power = complex(R_type(1.0), R_type(0.0))
     base = z
 POWERS
-    power = select_parts_T(w.real < R_type(0.0), reciprocal_T(power), power)
-    few = whole & (size < R_type(4.0))  # NumPy does not multiply these by 1, which would spoil infinities
-    squared = mul_T(z, z)
-    first = select_parts_T(size == R_type(1.0), z, select_parts_T(size == R_type(2.0), squared, mul_T(z, squared)))
-    first = select_parts_T(size == R_type(0.0), complex(R_type(1.0), R_type(0.0)), first)
-    power = select_parts_T(few & (w.real >= R_type(0.0)), first, power)
-    result = select_parts_T(whole, power, result)
-    zero = logical_not_T(z) & (not_bool(logical_not_T(w)))
+    power = select_parts_T(n < R_type(0.0), div_T(complex(R_type(1.0), R_type(0.0)), power), power)
+    few = (n >= R_type(0.0)) & (n < R_type(4.0))  # NumPy does not multiply these by 1, which would spoil infinities
+    squared = plain_mul_T(z, z)
+    first = select_parts_T(n == R_type(1.0), z, select_parts_T(n == R_type(2.0), squared, plain_mul_T(z, squared)))
+    power = select_parts_T(few, first, power)
+    of_zero = select_R(n > R_type(0.0), R_type(0.0), R_type(math.nan))
+    power = select_parts_T(logical_not_T(z), complex(of_zero, of_zero), power)
+    return select_parts_T(n == R_type(0.0), complex(R_type(1.0), R_type(0.0)), power)
+
+
+def pow_T(z, w):
+    """z**w: by multiplication for whole w between -100 and 100, as NumPy, else exp(w log z), as C."""
+    result = exp_T(c_mul_T(w, log_T(z)))
+    whole = (w.imag == R_type(0.0)) & (trunc_R(w.real) == w.real) & (fabs_R(w.real) < R_type(100.0))
+    result = select_parts_T(whole, pow_whole_T(z, complex(select_R(whole, w.real, R_type(0.0)), R_type(0.0))), result)
     of_zero = select_R(w.real > R_type(0.0), R_type(0.0), R_type(math.nan))
-    return select_parts_T(zero, complex(of_zero, of_zero), result)
+    return select_parts_T(logical_not_T(z) & not_bool(logical_not_T(w)), complex(of_zero, of_zero), result)
 '''.replace(
         "POWERS",
         "\n".join(
-            f"    power = select_parts_T(and_I(n, {1 << bit}) != I_type(0), mul_T(power, base), power)\n"
-            f"    base = mul_T(base, base)"
+            f"    power = select_parts_T(and_I(bits, {1 << bit}) != I_type(0), plain_mul_T(power, base), power)\n"
+            f"    base = plain_mul_T(base, base)"
             for bit in range(7)
         ),
     ),

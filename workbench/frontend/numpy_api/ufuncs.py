@@ -178,7 +178,8 @@ def in_bounds(ufunc: np.ufunc, operands: list[Any]) -> list[Any]:
 def static_power(ufunc: np.ufunc, operands: list[Any], out_dtype: np.dtype) -> tuple[str, dict[str, int]] | None:
     """The primitive for a power whose exponent is a number known when traced, where one is better than `pow`.
 
-    NumPy takes the same shortcuts, which shows at -0.0 and -inf: `x ** 0.5` of an array is its square root.
+    NumPy takes the same shortcuts, which shows at -0.0 and -inf: `x ** 0.5` of an array is its square root. Of complex
+    numbers only its operators do (see `operators.power_shortcut`), and the square of a function is not `np.square`'s.
     """
     exponent = operands[1] if ufunc is np.power else None
     if exponent is None or is_tracer(exponent) or isinstance(exponent, bool | np.bool_):
@@ -189,10 +190,10 @@ def static_power(ufunc: np.ufunc, operands: list[Any], out_dtype: np.dtype) -> t
         if exponent < 0 and not (is_tracer(operands[0]) and operands[0].size == 0):
             raise ValueError("Integers to negative integer powers are not allowed.")
         return ("integer_pow", {"y": abs(exponent)}) if isinstance(exponent, int) and exponent < 2**31 else None
+    if out_dtype.kind == "c" and exponent in (-1, 0.5, 2):
+        return None
     if exponent == 0.5 and ndim_of(operands[0]):
         return "sqrt", {}
-    if out_dtype.kind == "c" and exponent == -1:  # of complex numbers only `x ** -1` is a reciprocal, not `x ** -1.0`
-        return ("reciprocal", {}) if isinstance(exponent, int) else None
     if (isinstance(exponent, int) and abs(exponent) < 2**31) or exponent in (-1.0, 1.0, 2.0):
         return "integer_pow", {"y": int(exponent.real)}
     return None
