@@ -66,3 +66,26 @@ def test_checks_of_numbers_come_before_what_is_written():
         wb.jit(scaled)(a, b, 0.0)
     assert_same(a, np.array([14.0, 2.0, 2.0]))
     assert_same(b, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["~t", "-t", "+t", "abs(t)", "t + t", "t - t", "t * t", "t ** t", "t << t", "~t & 1", "(-1 - t) & ~t", "True - t"],
+)
+def test_arithmetic_of_pythons_bools_is_that_of_ints(text):
+    function = define(f"def f(b):\n    t = b > 0.5\n    return {text}\n", "f", f"<bools {text}>")
+    compiled = wb.jit(function)
+    for b in (0.25, 0.75):
+        found, expected = compiled(b), function(b)
+        assert type(found) is type(expected) and found == expected
+    assert not compiled.fallbacks
+
+
+def test_fill_diagonal_casts_numpys_scalars():
+    def fill(x):
+        np.fill_diagonal(x, np.uint8(200))
+        return x
+
+    compiled = wb.jit(fill)
+    assert_same(compiled(np.zeros((3, 4), np.int8)), fill(np.zeros((3, 4), np.int8)))
+    assert not compiled.fallbacks

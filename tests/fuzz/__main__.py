@@ -19,6 +19,8 @@ os.environ.setdefault("WORKBENCH_LOG", "error")
 from .differential import Case, reduce  # noqa: E402
 from .nested import Nested, check, cut_down  # noqa: E402
 from .programs import Program, random_program  # noqa: E402
+from .uncommon import Uncommon  # noqa: E402
+from .uncommon import check as check_uncommon  # noqa: E402
 
 
 def failure(program: Program) -> BaseException | None:
@@ -45,8 +47,9 @@ def main() -> None:
     parser.add_argument("--statements", type=int, default=8)
     parser.add_argument("--keep", type=int, default=10, help="stop after so many failures")
     parser.add_argument("--nested", action="store_true", help="programs of nested statements instead")
+    parser.add_argument("--uncommon", action="store_true", help="programs over uncommon arrays and containers instead")
     options = parser.parse_args()
-    if options.nested:
+    if options.nested or options.uncommon:
         search_nested(options)
         return
     begin = time.perf_counter()
@@ -86,13 +89,14 @@ def search_nested(options: argparse.Namespace) -> None:
         if done and done % 500 == 0:
             print(f"{done} programs, {n_failed} failed", flush=True)
         done += 1
-        program = Nested(seed)
+        program = Uncommon(seed) if options.uncommon else Nested(seed)
+        judge = check_uncommon if options.uncommon else check
         try:
-            check(program)
+            judge(program)  # type: ignore[arg-type]
         except Exception as error:
             n_failed += 1
             print(f"\n=== seed {seed}: {type(error).__name__}\n# {program.inputs}")
-            print(f"{cut_down(program)}{str(error)[:600]}", flush=True)
+            print(f"{cut_down(program, judge)}{str(error)[:600]}", flush=True)
     print(f"{done} programs, {n_failed} failed, {(time.perf_counter() - begin) / max(done, 1):.2f} s each")
 
 

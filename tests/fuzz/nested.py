@@ -114,23 +114,29 @@ HELPERS = (
 class Nested:
     """The program that `seed` writes. source: its text; arguments: makes what it is called with."""
 
+    statements: Sequence[str] = SIMPLE
+
     def __init__(self, seed: int, n_statements: int = 6):
         self.seed = seed
         self.rng = random.Random(seed)
         self.n, self.m = self.rng.choice((3, 4, 5, 6)), self.rng.choice((2, 3, 4, 5))
         self.names = "abcd"[: self.rng.choice((1, 2, 2, 3, 4))]
-        base = self.rng.choice(DTYPES)
-        self.inputs = [
-            (self.rng.choice(KINDS[:12] if name == "a" else KINDS), base if self.rng.random() < 0.6 else self.rng.choice(DTYPES),
-             self.rng.choice(("C", "C", "C", "F", "step", "reverse")))
-            for name in self.names
-        ]  # fmt: skip
+        self.draw_inputs()
         self.count = itertools.count()
         self.lines: list[str] = []
         self.result = "a"
         self._write(self.rng.randint(2, n_statements))
 
     # ---- arguments ----
+
+    def draw_inputs(self) -> None:
+        """Decide what the arguments are."""
+        base = self.rng.choice(DTYPES)
+        self.inputs = [
+            (self.rng.choice(KINDS[:12] if name == "a" else KINDS), base if self.rng.random() < 0.6 else self.rng.choice(DTYPES),
+             self.rng.choice(("C", "C", "C", "F", "step", "reverse")))
+            for name in self.names
+        ]  # fmt: skip
 
     def arguments(self, which: int) -> list[Any]:
         """Fresh arguments. which: 0 and 1 differ in numbers, 2 in dtypes, 3 in sizes, 4 in layouts."""
@@ -191,7 +197,7 @@ class Nested:
             if not isinstance(found, dict) or "a" not in found:
                 break
             values = found
-            if any(getattr(v, "size", 0) > 2000 for v in values.values()):
+            if any(isinstance(v, np.ndarray) and v.size > 2000 for v in values.values()):
                 break
         kept = [k for k, v in values.items() if k[0] in "tkxy" and _is_result(v)]
         names = self.rng.sample(kept, min(len(kept), 4)) or ["a"]
@@ -206,8 +212,14 @@ class Nested:
 
     def _filled(self, template: str, values: dict[str, Any], depth: int) -> str:
         """`template` with what stands for its letters: see `SIMPLE`."""
+        makers = self.fillers(values, depth)
+        used = {name: make() for name, make in makers.items() if "{" + name + "}" in template}
+        return template.format(**used)
+
+    def fillers(self, values: dict[str, Any], depth: int) -> dict[str, Callable[[], str]]:
+        """What stands for the letters of templates, made when it is asked for."""
         rng = self.rng
-        makers: dict[str, Callable[[], str]] = {
+        return {
             "a": lambda: self._pick(values, _is_array),
             "b": lambda: self._pick(values, _is_array),
             "w": lambda: self._pick(values, lambda v: _is_array(v) and v.flags.writeable),
@@ -221,8 +233,6 @@ class Nested:
             "s2": lambda: self._scalar(values, depth),
             "c": lambda: self._filled(rng.choice(CONDITIONS), values, depth - 1),
         }
-        used = {name: make() for name, make in makers.items() if "{" + name + "}" in template}
-        return template.format(**used)
 
     def _whole(self, values: dict[str, Any], depth: int) -> str:
         names = [k for k, v in values.items() if type(v) is int and k[0] != "f"]
@@ -286,7 +296,7 @@ class Nested:
             case "exit":
                 done = rng.choice(("break", "continue", "return " + self._pick(values, _is_array)))
                 return [f"if {self._filled('{c}', values, 1)}:", f"    {done}"]
-        return self._filled(rng.choice(SIMPLE), values, 2).split("\n")
+        return self._filled(rng.choice(self.statements), values, 2).split("\n")
 
     def _block(self, values: dict[str, Any], depth: int, *, in_loop: bool) -> list[str]:
         """One to three statements, each tried where `values` are."""
@@ -426,7 +436,7 @@ def _assert_same_memory(found: list[Any], expected: list[Any]) -> None:
             assert np.shares_memory(c, d), "two results, or a result and an argument, share memory that NumPy's do not"
 
 
-def cut_down(program: Nested) -> str:
+def cut_down(program: Nested, check: Callable[..., None] = check) -> str:
     """The text of a failing program with as few lines as still fail."""
 
     def fails(lines: list[str]) -> bool:

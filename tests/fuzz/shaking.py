@@ -2,11 +2,14 @@
 
 NumPy's elementary functions, sums and products of matrices are right to some units in the last place; so are ours, with
 other units. A `Shaken` array computes as NumPy does and then moves each inexact result by a few units at random. The
-spread of several such runs, through all that follows in the program, is what a result may differ by.
+spread of several such runs, through all that follows in the program, is what a result may differ by. Every other run
+sums and multiplies in a wider type first, so that what NumPy's own order of summation loses is part of the spread, and
+makes NaN of what another order, or another product of complex numbers, would overflow in.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +45,10 @@ MAKERS = {
 }  # fmt: skip
 
 
+WIDER = {"f": np.longdouble, "c": np.clongdouble}
+MAX_WIDE = 1 << 24  # multiplications that the wider type, which no library is fast with, is used for
+
+
 class ShakenNumPy:
     """NumPy, with arrays made from nothing that are Shaken, too."""
 
@@ -70,6 +77,8 @@ class Shaken(np.ndarray):
             result = _conditioned(ufunc, result, before, kwargs)
         if Shaken.separately and method == "__call__" and ufunc in (np.multiply, np.square) and _is_complex(result):
             result = _overflowing(result, before[0], before[-1], kwargs)
+        if method == "reduce" and ufunc is np.multiply and Shaken.separately:
+            result = _overflowing_product(result, before[0], kwargs)
         if ufunc is np.matmul or method in ("reduce", "accumulate", "reduceat") and ufunc in (np.add, np.multiply):
             result = _shake_sum(ufunc, method, result, before, kwargs)
         elif ufunc in (np.logaddexp, np.logaddexp2) and method == "__call__":  # terms that may cancel
@@ -88,6 +97,8 @@ class Shaken(np.ndarray):
             a, b = (shaken(np.asarray(plain(x))).reshape(-1) for x in args)
             return a[:, None] * b[None, :]
         result = super().__array_function__(func, types, args, kwargs)
+        if func in SUMMING and Shaken.separately:
+            result = shaken(_computed_wider(func, plain(result), args, kwargs))
         if func in INEXACT_FUNCTIONS:
             scale = None
             if func in SUMMING:
@@ -137,6 +148,52 @@ def _conditioned(ufunc: np.ufunc, result: Any, inputs: list[Any], kwargs: dict[s
         np.copyto(result, moved, where=where & np.asarray(usable))
         return result
     return moved[()]
+
+
+def _wide(x: Any) -> Any:
+    """`x`, or the arrays in it, in the widest type of its kind."""
+    x = plain(x)
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in WIDER:
+        return x.astype(WIDER[x.dtype.kind])
+    return type(x)(map(_wide, x)) if type(x) in (tuple, list) else x
+
+
+def _computed_wider(func: Any, result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """The `result` of a sum of products, from the same operands in a wider type. Of complex numbers infinity and NaN are
+    one: libraries multiply by 1 + 0j, or do not."""
+    if getattr(result, "dtype", np.dtype(int)).kind not in WIDER or kwargs.get("out") is not None:
+        return result
+    sizes = [np.size(x) for x in args if isinstance(x, np.ndarray)]
+    with np.errstate(all="ignore"):
+        if math.prod(sizes) <= MAX_WIDE * max(*sizes, 1, 1):
+            try:
+                result = np.asarray(func(*map(_wide, args), **{k: _wide(v) for k, v in kwargs.items()})).astype(
+                    result.dtype
+                )[()]
+            except (TypeError, ValueError):
+                pass
+        if _is_complex(result):
+            lost = Shaken.rng.choice((np.nan, np.inf)) * (1 + 1j)
+            return np.where(np.isfinite(result), result, lost).astype(result.dtype)[()]
+    return result
+
+
+def _overflowing_product(result: Any, x: Any, kwargs: dict[str, Any]) -> Any:
+    """The `result` of a product of many, as NaN where another order might overflow or underflow on the way."""
+    if getattr(result, "dtype", np.dtype(int)).kind not in WIDER or not isinstance(x, np.ndarray):
+        return result
+    info = np.finfo(result.dtype)
+    kwargs = {k: v for k, v in kwargs.items() if k in ("axis", "keepdims", "where")}
+    with np.errstate(all="ignore"):
+        sizes = np.log2(np.abs(x).astype(np.float64))
+        sizes = np.where(np.isfinite(sizes), sizes, 0)
+        above, below = (np.add.reduce(part, **kwargs) for part in (np.maximum(sizes, 0), np.minimum(sizes, 0)))
+        doubtful = (above > info.maxexp - 2) & (below < -2) | (below < info.minexp) & (above > 2)
+        lost = np.nan
+        if _is_complex(result):
+            doubtful |= ~np.isfinite(result) | (above > info.maxexp - 2)
+            lost = Shaken.rng.choice((np.nan, np.inf)) * (1 + 1j)
+        return np.where(doubtful, lost, result).astype(result.dtype)[()]
 
 
 def _overflowing(product: Any, a: Any, b: Any, kwargs: dict[str, Any]) -> Any:
@@ -203,6 +260,13 @@ def _shake_sum(ufunc: Any, method: str, result: Any, inputs: list[Any], kwargs: 
     kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     if getattr(result, "dtype", np.dtype(int)).kind not in "fc":
         return result
+    if Shaken.separately and ufunc is not np.multiply:
+        function = ufunc if ufunc is np.matmul else getattr(ufunc, method)
+        wider = _computed_wider(function, result, inputs, {k: v for k, v in kwargs.items() if k != "dtype"})
+        if isinstance(result, np.ndarray):
+            np.copyto(result, wider)  # which may be memory that was given
+        else:
+            result = wider
     if kwargs.get("dtype") is not None:
         kwargs["dtype"] = np.float64
     with np.errstate(all="ignore"):

@@ -60,6 +60,9 @@ class ScalarTestContext:
     def constant(self, expr: str) -> Any:
         return None
 
+    def shared(self, expr: str) -> bool:
+        return False
+
     def cast(self, expr: str, source: np.dtype, target: np.dtype) -> str:
         self.casts.add((np.dtype(source), np.dtype(target)))
         return f"cast({expr}, '{source}', '{target}')"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,13 +48,14 @@ def settle(expr: str, dtype: np.dtype) -> str:
 
 class PointwiseContext:
     """What a pointwise rule sees. `called` collects the scalar functions that its expressions name; constants: the
-    values of the operands that are literals, by their text."""
+    values of the operands that are literals, by their text; shared: operands that are one number for an array."""
 
     def __init__(
         self, dtype: np.dtype, in_dtypes: tuple[np.dtype, ...], params: Mapping[str, Any], called: dict,
-        constants: Mapping[str, Any] | None = None,
+        constants: Mapping[str, Any] | None = None, shared: Collection[str] = (),
     ):  # fmt: skip
         self._constants = constants or {}
+        self._shared = shared
         self.dtype = dtype
         self.in_dtypes = in_dtypes
         self.params = params
@@ -65,6 +66,9 @@ class PointwiseContext:
 
     def constant(self, expr: str) -> Any:
         return self._constants.get(expr)
+
+    def shared(self, expr: str) -> bool:
+        return expr in self._shared
 
     def call(self, name: str, *args: str, dtype: np.dtype | None = None) -> str:
         if dtype is None:

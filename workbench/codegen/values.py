@@ -190,7 +190,9 @@ class Values:
             if isinstance(atom, Literal) and atom not in self.counts
         }
         dtypes = tuple(a.aval.dtype for a in eqn.invars)
-        context = PointwiseContext(out, dtypes, eqn.params, self.called, constants)
+        atoms = zip(operands, eqn.invars, strict=True)
+        shared = {text for text, atom in atoms if not atom.aval.shape} if var.aval.shape else ()
+        context = PointwiseContext(out, dtypes, eqn.params, self.called, constants, shared)
         text = settle(lowering.expr(context, *operands), out)
         if re.fullmatch(r"[\w.]+", text):
             return text

@@ -51,7 +51,7 @@ _EQUALITY = {np.equal: np.logical_and, np.not_equal: np.greater_equal}
 
 
 def power_shortcut(x: Tracer, exponent: Any) -> np.ufunc | None:
-    """The function that NumPy's `x ** exponent` takes in place of a power, for complex arrays x (not NumPy's scalars)."""
+    """The function that NumPy takes for the operator `x ** exponent`, of complex arrays (not of NumPy's scalars)."""
     if x.dtype.kind != "c" or x.scalar:
         return None
     if type(exponent) is int:
@@ -59,10 +59,27 @@ def power_shortcut(x: Tracer, exponent: Any) -> np.ufunc | None:
     return np.sqrt if type(exponent) is float and exponent == 0.5 else None
 
 
+def _is_python_bool(x: Any) -> bool:
+    return type(x) is bool or type(x) is Tracer and x.aval.weak_type and x.aval.dtype == bool
+
+
+def _python_int(x: Any) -> Any:
+    """A Python bool as the int that it is in Python's arithmetic."""
+    return weaken(x.astype(np.int64)) if type(x) is Tracer else int(x)
+
+
+# What NumPy makes of bools is what Python makes of its own
+_OF_BOOLS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.matmul, np.true_divide, np.equal, np.not_equal, np.less,
+             np.less_equal, np.greater, np.greater_equal}  # fmt: skip
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     may_raise = ufunc in RAISING
+    of_ints = ufunc not in _OF_BOOLS
 
     def forward(self: Tracer, other: Any) -> Any:
+        if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
+            self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
             if ufunc in _EQUALITY and isinstance(other, str | None) and not self.scalar:  # no element is that
                 return apply_ufunc(_EQUALITY[ufunc], "__call__", (self != self, np.zeros(self.shape, bool)), {})
@@ -79,6 +96,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         return result
 
     def reflected(self: Tracer, other: Any) -> Any:
+        if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
+            self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
             return NotImplemented
         result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
@@ -107,6 +126,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
 
 def _unary(ufunc: np.ufunc) -> Callable:
     def apply(self: Tracer) -> Any:
+        if self.aval.weak_type and self.aval.dtype == bool:
+            self = _python_int(self)
         return _of_python(apply_ufunc(ufunc, "__call__", (self,), {}), self, 0)
 
     return apply

@@ -103,6 +103,8 @@ def _power(ctx: ScalarContext, x: str, y: str) -> str:
         number = complex(exponent)
         if number.imag == 0 and number.real.is_integer() and abs(number.real) < COMPLEX_POWERS_MULTIPLIED:
             return ctx.call("pow_whole", x, y)
+    if ctx.dtype.kind == "f" and exponent is None and ctx.shared(y):
+        return ctx.call("pow_shared", x, y)
     return ctx.call("pow", x, y)
 
 

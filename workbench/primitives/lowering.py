@@ -36,6 +36,10 @@ class ScalarContext(Protocol):
         """The value of an operand that is a literal of the program; None of any other."""
         ...
 
+    def shared(self, expr: str) -> bool:
+        """Whether an operand is one number for all elements of an array."""
+        ...
+
     def cast(self, expr: str, source: np.dtype, target: np.dtype) -> str:
         """`expr` of dtype `source` converted to `target` as NumPy's astype does it."""
         ...

@@ -141,6 +141,11 @@ def pow_T(x, y):
 
 library(
     '''
+def pow_shared_T(x, y):
+    """x**y for a y that is one number for all x: by the square root for y = 1/2, as NumPy. At most 1 ULP."""
+    return select_T(y == T_type(0.5), sqrt_T(x), pow_T(x, y))
+
+
 def pow_half_T(x):
     """x**(1/2). At most 0.5 ULP. Unlike the square root, of -0.0 and -inf it is positive."""
     return select_T(x == T_type(-math.inf), T_type(math.inf), sqrt_T(x) + T_type(0.0))

@@ -18,6 +18,7 @@ from .operands import (
     array,
     as_array,
     as_axes,
+    as_cast,
     as_shape,
     bind,
     broadcast_operand,
@@ -379,7 +380,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     flat = reshape_to(a, (a.size,))
     end = a.size if end is None else min(end, a.size)
     count = -(-end // step) if end > 0 else 0
-    value = array(stored(val, a.dtype))
+    value = array(stored(as_cast(val), a.dtype))
     value = reshape_to(value, (value.size,))
     if value.shape[0] != count and value.size:  # a.flat repeats what it is given
         value = bind("gather_nd", value, np.arange(count) % value.size, axes=(0,), position=0, mode="promise")
