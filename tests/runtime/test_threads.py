@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import sys
@@ -121,7 +122,7 @@ def test_a_kernel_that_launches_kernels_does_not_wait_for_itself():
         seen.append(stop - start)
 
     launch(lambda start, stop: threads.launch(inner, 10, 1, 4, ()), 20, 1, 4, ())
-    assert sum(seen) == 10 * len({*range(min(20, 4 * threads.CHUNKS_PER_THREAD))})
+    assert sum(seen) == 10 * len({*range(min(20, 4 * threads.RANGES_PER_THREAD))})
 
 
 def test_settings_of_one_thread_do_not_reach_another():
@@ -218,8 +219,91 @@ def test_launches_without_workers_are_one_range_and_are_counted():
         assert seen == [(0, 1000)] and words[llvm_pool.ALONE] == left
         seen.clear()
     launch(kernel, 1000, 100, 3, ())
-    assert len(seen) == 3 * threads.CHUNKS_PER_THREAD
+    assert len(seen) == 3 * threads.RANGES_PER_THREAD
     assert sorted(seen)[0][0] == 0 and sorted(seen)[-1][1] == 1000
+
+
+def program_of(size, kernel):
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(kernel)
+    _, program = threads.share(ctypes.c_void_p.from_buffer(function).value, 1000, 600, 3)
+    assert program[llvm_pool.SIZE] == llvm_pool.UNTIMED
+    program[llvm_pool.SIZE] = size
+    return function, program
+
+
+def run_program(program):
+    table = (ctypes.c_int64 * 2)(program.ctypes.data, len(program))
+    return threads._pool().share(0, 1000, ctypes.addressof(table))
+
+
+needs_clock = pytest.mark.skipif(not threads.clock_address(), reason="no clock to time kernels with")
+
+
+@needs_clock
+@pytest.mark.parametrize(("seconds", "size"), [(0.0, llvm_pool.TINY), (3e-5, llvm_pool.SMALL), (2e-3, llvm_pool.LARGE)])
+def test_work_of_unknown_size_is_timed(seconds, size):
+    seen = []
+
+    def kernel(start, stop, _):
+        seen.append((start, stop))
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+        return 0
+
+    function, program = program_of(llvm_pool.UNTIMED, kernel)
+    for _ in range(llvm_pool.TIMED_RUNS):
+        assert program[llvm_pool.SIZE] == llvm_pool.UNTIMED
+        run_program(program)
+    assert seen == [(0, 1000)] * llvm_pool.TIMED_RUNS
+    least_ns = program[llvm_pool.LEAST_NS]
+    assert least_ns >= seconds * 1e9
+    # How long it took depends on the machine; what follows from it does not.
+    expected = (
+        llvm_pool.LARGE if least_ns >= llvm_pool.LARGE_NS
+        else llvm_pool.SMALL if least_ns >= llvm_pool.SMALL_NS
+        else llvm_pool.TINY
+    )  # fmt: skip
+    assert program[llvm_pool.SIZE] == expected
+    assert expected == size or seconds < 1e-3
+    assert 0 <= program[llvm_pool.N_THREADS] <= 3 and program[llvm_pool.N_RANGES] <= least_ns / llvm_pool.RANGE_NS
+    del function
+
+
+@pytest.mark.parametrize("status", [0, 1, 7])
+@pytest.mark.parametrize("size", [llvm_pool.LARGE, llvm_pool.SMALL, llvm_pool.UNTIMED, llvm_pool.TINY])
+def test_every_size_runs_all_ranges_once_and_hands_on_the_status(size, status):
+    counts = np.zeros(1000, int)
+
+    def kernel(start, stop, _):
+        counts[start:stop] += 1
+        return status
+
+    function, program = program_of(size, kernel)
+    for k in range(1, 30):
+        threads._pool().words[llvm_pool.ALONE] = k % 2
+        assert run_program(program) == status
+        assert status or (counts == k).all()
+    del function
+
+
+@needs_clock
+def test_small_work_is_shared_only_soon_after_other_work():
+    words, seen = threads._pool().words, []
+
+    def kernel(start, stop, _):
+        seen.append(stop - start)
+        return 0
+
+    function, program = program_of(llvm_pool.SMALL, kernel)
+    words[llvm_pool.ALONE] = words[llvm_pool.ENDED] = 0
+    run_program(program)
+    assert seen == [1000] and words[llvm_pool.ENDED] > 0
+    words[llvm_pool.ENDED] = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + 10**9  # as if it were just now
+    seen.clear()
+    run_program(program)
+    assert sum(seen) == 1000 and len(seen) == program[llvm_pool.N_RANGES] > 1
+    del function
 
 
 def test_callers_at_the_same_time_each_get_all_of_their_ranges():

@@ -11,7 +11,9 @@ whoever waits for the last range does the same. That is the rule of the ski rent
 the future (Karlin, Li, Manasse, Owicki: "Empirical studies of competitive spinning", SOSP 1991).
 
 A launch that took longer than its caller alone would have, judged by the ranges that the caller did itself, is a loss;
-after losses the workers are left asleep, for twice as many launches each time.
+after losses the workers are left asleep, for twice as many launches each time. Work of which it is not certain that it
+is large enough is timed first. Where it is small it is shared only if one launch follows the other, while workers may
+still be awake.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ BUSY, WAITING, DONE, N_WORKERS, PREPARE, CORE_OF, CLOCK, CLOCK_ID, CORE = range(
 # Launches to come that go without workers; how many go without after the next loss; the moving mean of what launches
 # gained, in parts of the time that the caller alone would have taken.
 ALONE, LOST, GAIN = 41, 42, 43
+# When the last launch ended, in nanoseconds.
+ENDED = 44
 # Of each worker: whether it sleeps, and on which lock.
 WORKERS, EACH = 48, 8
 
@@ -38,6 +42,8 @@ MOST_ALONE = 256
 # Launches over which gains and losses are weighed, and a mean loss that may be noise.
 REMEMBERED = 8
 TOLERATED_LOSS = 0.02
+# A small launch has workers only if the last one ended so many nanoseconds ago at most: they may still be awake then.
+SOON_NS = 30_000
 # How often a thread looks before it sleeps: with the pause between, about 20 microseconds.
 LOOKS = {"x86_64": 500, "AMD64": 500}
 OTHER_LOOKS = 1500
@@ -51,9 +57,22 @@ def n_words(n_workers: int) -> int:
     return WORKERS + EACH * n_workers
 
 
-def share_program(pool: int, kernel: int, n_threads: int, n_chunks: int) -> list[int]:
-    """pool: its address; kernel: the function's; n_threads: that may take part; n_chunks: ranges to take."""
-    return [pool, kernel, n_threads, n_chunks]
+# Words of a program: the pool's address, the kernel's; how many threads may take part, and how many ranges there are;
+# how large the work is; how often it was timed, and the least nanoseconds that it took.
+POOL, CALLED, N_THREADS, N_RANGES, SIZE, N_TIMED, LEAST_NS = range(7)
+# Worth waking a worker; worth sharing with one that is awake; not known yet; not worth sharing.
+LARGE, SMALL, UNTIMED, TINY = range(4)
+# Work that may be small is timed so often, without workers.
+TIMED_RUNS = 4
+# How long work is that is small, or large; and the least parts of it that are worth a thread, or a ticket.
+SMALL_NS, LARGE_NS = 13_000, 60_000
+THREAD_NS, RANGE_NS = 6_500, 2_000
+
+
+def share_program(pool: int, kernel: int, n_threads: int, n_ranges: int, size: int) -> list[int]:
+    """What `workbench_share` is told. It changes the program of work that is `UNTIMED`: n_threads and n_ranges are the
+    most there may be."""
+    return [pool, kernel, n_threads, n_ranges, size, 0, 1 << 62]
 
 
 def _word(name: str, k: int, pool: str = "pool") -> str:
@@ -292,14 +311,64 @@ def _share() -> str:
 define i32 @{SHARE}(i64 %start, i64 %stop, ptr %table) nounwind {{
 entry:
   %program = load ptr, ptr %table
-  %pool = load ptr, ptr %program
-  %at_called = getelementptr i64, ptr %program, i64 1
+{_word("at_pool", POOL, "program")}
+  %pool = load ptr, ptr %at_pool
+{_word("at_called", CALLED, "program")}
   %kernel = load ptr, ptr %at_called
-  %at_threads = getelementptr i64, ptr %program, i64 2
-  %threads = load i64, ptr %at_threads
-  %at_pieces = getelementptr i64, ptr %program, i64 3
-  %chunks = load i64, ptr %at_pieces
+{_word("at_size", SIZE, "program")}
+  %size = load atomic i64, ptr %at_size acquire, align 8
   %its_table = getelementptr i64, ptr %table, i64 {N_OWN}
+  switch i64 %size, label %is_known [
+    i64 {TINY}, label %by_itself
+    i64 {UNTIMED}, label %timed
+  ]
+
+timed:
+{_word("at_most_threads", N_THREADS, "program")}
+  %most_threads = load atomic i64, ptr %at_most_threads monotonic, align 8
+{_word("at_most_ranges", N_RANGES, "program")}
+  %most_ranges = load atomic i64, ptr %at_most_ranges monotonic, align 8
+  %timed_begin = call i64 @now(ptr %pool)
+  %timed_status = call i32 %kernel(i64 %start, i64 %stop, ptr %its_table)
+  %timed_end = call i64 @now(ptr %pool)
+  %took = sub i64 %timed_end, %timed_begin
+{_word("at_least", LEAST_NS, "program")}
+  %least_before = atomicrmw min ptr %at_least, i64 %took monotonic
+  %is_less = icmp slt i64 %took, %least_before
+  %least = select i1 %is_less, i64 %took, i64 %least_before
+{_word("at_timed", N_TIMED, "program")}
+  %runs = atomicrmw add ptr %at_timed, i64 1 monotonic
+  ; One caller settles it: several may be here.
+  %is_last = icmp eq i64 %runs, {TIMED_RUNS - 1}
+  br i1 %is_last, label %settle, label %timed_over
+
+settle:
+  %worth_threads = sdiv i64 %least, {THREAD_NS}
+  %worth_ranges = sdiv i64 %least, {RANGE_NS}
+  %fewer_threads = icmp slt i64 %worth_threads, %most_threads
+  %its_threads = select i1 %fewer_threads, i64 %worth_threads, i64 %most_threads
+  %fewer_ranges = icmp slt i64 %worth_ranges, %most_ranges
+  %its_ranges = select i1 %fewer_ranges, i64 %worth_ranges, i64 %most_ranges
+  store atomic i64 %its_threads, ptr %at_most_threads monotonic, align 8
+  store atomic i64 %its_ranges, ptr %at_most_ranges monotonic, align 8
+  %is_large = icmp sge i64 %least, {LARGE_NS}
+  %is_small = icmp sge i64 %least, {SMALL_NS}
+  %divides = icmp sgt i64 %its_ranges, 1
+  %shareable = and i1 %is_small, %divides
+  %not_large = select i1 %shareable, i64 {SMALL}, i64 {TINY}
+  %large_too = and i1 %is_large, %divides
+  %its_size = select i1 %large_too, i64 {LARGE}, i64 %not_large
+  store atomic i64 %its_size, ptr %at_size release, align 8
+  br label %timed_over
+
+timed_over:
+  ret i32 %timed_status
+
+is_known:
+{_word("at_threads", N_THREADS, "program")}
+  %threads = load atomic i64, ptr %at_threads monotonic, align 8
+{_word("at_ranges", N_RANGES, "program")}
+  %chunks = load atomic i64, ptr %at_ranges acquire, align 8
 {_word("at_busy", BUSY)}
   %swapped = cmpxchg ptr %at_busy, i64 0, i64 1 seq_cst seq_cst
   %mine = extractvalue {{ i64, i1 }} %swapped, 1
@@ -313,13 +382,30 @@ pace:
 {_word("at_alone", ALONE)}
   %alone = load i64, ptr %at_alone
   %without = icmp sgt i64 %alone, 0
-  br i1 %without, label %asleep, label %where
+  br i1 %without, label %asleep, label %when
 
 asleep:
   %alone_next = sub i64 %alone, 1
   store i64 %alone_next, ptr %at_alone
   store atomic i64 0, ptr %at_busy seq_cst, align 8
   br label %by_itself
+
+when:
+  %arrived = call i64 @now(ptr %pool)
+{_word("at_ended", ENDED)}
+  %ended = load i64, ptr %at_ended
+  %soon_until = add i64 %ended, {SOON_NS}
+  %is_late = icmp sgt i64 %arrived, %soon_until
+  %small = icmp eq i64 %size, {SMALL}
+  %apart = and i1 %small, %is_late
+  br i1 %apart, label %lone, label %where
+
+lone:
+  %lone_status = call i32 %kernel(i64 %start, i64 %stop, ptr %its_table)
+  %lone_end = call i64 @now(ptr %pool)
+  store i64 %lone_end, ptr %at_ended
+  store atomic i64 0, ptr %at_busy seq_cst, align 8
+  ret i32 %lone_status
 
 where:
   %others = sub i64 %threads, 1
@@ -407,11 +493,12 @@ work:
   %own_end = call i64 @now(ptr %pool)
   call void @wait(ptr %pool)
   %status64 = load atomic i64, ptr %at_status monotonic, align 8
+  %end = call i64 @now(ptr %pool)
+  store i64 %end, ptr %at_ended
   %none = icmp eq i64 %taken, 0
   br i1 %none, label %leave, label %judge
 
 judge:
-  %end = call i64 @now(ptr %pool)
   %elapsed = sub i64 %end, %begin
   %own = sub i64 %own_end, %begin
   %own_all = mul i64 %own, %chunks

@@ -45,7 +45,7 @@ from .loops import LoopAbortedError, compile_loop
 from .moves import copy_around
 from .placement import Placement, place
 from .products import matmul_on, product_text
-from .threads import is_shared, launch, shared_function
+from .threads import launch, may_share, shared_function
 from .timelines import Totals
 from .views import stays_view, view_of
 
@@ -313,12 +313,12 @@ class _Driver:
     ) -> None:
         """Run a kernel over all of its range. run: the name of it as a function; address: of its machine code, if it
         has any; texts: its arguments."""
-        listed = ", ".join(texts)
-        if is_shared(extent, grain, self.n_threads) and address:
+        listed, is_shared = ", ".join(texts), may_share(extent, grain, self.n_threads)
+        if is_shared and address:
             function, program = shared_function(args, address, extent, grain, self.n_threads)
             names = self._bind("shared", function), self._bind("program", program)
             self.lines.append(f"{names[0]}(0, {extent}, {names[1]}, {listed})")
-        elif is_shared(extent, grain, self.n_threads):
+        elif extent >= 2 * grain and self.n_threads > 1:
             self.lines.append(f"launch({run}, {extent}, {grain}, {self.n_threads}, ({listed},))")
         elif extent:
             self.lines.append(f"{run}(0, {extent}, {listed})")

@@ -27,7 +27,7 @@ from .placement import Placement
 from .products import SMALL
 from .tape_lapack import ROUTINES, write_lapack
 from .tapes import Block, Place, Tape, outline
-from .threads import is_shared, share
+from .threads import may_share, share
 from .views import stays_view, view_of
 
 
@@ -299,7 +299,7 @@ class _PlanWriter:
         if not kernel.extent:
             return
         tape, table, later, address = self.tape, len(self.tape.words), [], compiled.address
-        if is_shared(kernel.extent, kernel.grain, self.code.n_threads):
+        if may_share(kernel.extent, kernel.grain, self.code.n_threads):
             address, program = share(address, kernel.extent, kernel.grain, self.code.n_threads)
             tape.kept.append(program)
             tape.word(program.__array_interface__["data"][0])

@@ -26,17 +26,20 @@ import numpy as np
 
 from ..codegen import llvm_pool as pool_words
 from ..codegen.kernel import KernelArg
-from ..codegen.llvm_pool import RECORD, SHARE, WORKER, share_program
+from ..codegen.llvm_pool import LARGE, RECORD, SHARE, UNTIMED, WORKER, share_program
 from . import machine_code
 from .cores import ask_for_short_slices, current_core, restrict, usable_cores
 from .kernels import function_at, machine_address
 from .machine import physical_cores
 
 # Ranges per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
-CHUNKS_PER_THREAD = 6
+RANGES_PER_THREAD = 6
+# Work is timed that was estimated to be so many times less than what is worth waking a thread for: what a kernel takes
+# is only guessed.
+DOUBT = 8
 # Ranges may be so much smaller than what is worth a thread: taking one costs less than a microsecond, waking a worker
 # twenty.
-CHUNKS_PER_GRAIN = 12
+RANGES_PER_GRAIN = 12
 MOST_WORKERS = 255
 
 
@@ -167,18 +170,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_workers)
 
 
-def is_shared(extent: int, grain: int, n_threads: int) -> bool:
-    """Whether there is enough work for several threads."""
-    return n_threads > 1 and extent >= 2 * grain
+def may_share(extent: int, grain: int, n_threads: int) -> bool:
+    """Whether a kernel may have enough work for several threads. grain: the least range that is worth waking a thread
+    for, as it was estimated."""
+    return n_threads > 1 and extent > 1 and DOUBT * extent >= grain
 
 
 def share(kernel: int, extent: int, grain: int, n_threads: int) -> tuple[int, np.ndarray]:
     """What runs the kernel at an address over ranges of `range(extent)` in several threads: the address of a function
     that takes what kernels do, and the program that comes before the kernel's own arguments."""
     pool = _pool()
-    n_threads = min(n_threads, extent // grain, MOST_WORKERS + 1)
-    n_chunks = min(n_threads * CHUNKS_PER_THREAD, extent // max(1, grain // CHUNKS_PER_GRAIN))
-    return pool.share_address, np.array(share_program(pool.address, kernel, n_threads, n_chunks), np.int64)
+    is_large = extent >= 2 * grain
+    n_threads = min(n_threads, extent // grain if is_large else extent, MOST_WORKERS + 1)
+    n_ranges = min(n_threads * RANGES_PER_THREAD, extent // max(1, grain // RANGES_PER_GRAIN) if is_large else extent)
+    program = share_program(pool.address, kernel, n_threads, n_ranges, LARGE if is_large else UNTIMED)
+    return pool.share_address, np.array(program, np.int64)
 
 
 PROGRAM = KernelArg("program", "in", None, "int64", 1)
@@ -195,7 +201,7 @@ def shared_function(
 def launch(kernel: Callable[..., object], extent: int, grain: int, n_threads: int, args: tuple) -> None:
     """Run a function of Python, `kernel(start, stop, *args)`, over the whole of `range(extent)`, in several threads
     where the work is worth it."""
-    if not is_shared(extent, grain, n_threads) or not machine_code.is_possible():
+    if n_threads < 2 or extent < 2 * grain or not machine_code.is_possible():
         kernel(0, extent, *args)
         return
     errors: list[BaseException] = []
