@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.compare import assert_same
 
 RNG = np.random.default_rng(0)
 X, INTS = RNG.normal(size=(4, 5)), RNG.integers(-9, 9, (4, 5))
@@ -232,3 +233,48 @@ def test_arrays_that_numpy_makes_of_known_numbers_are_written_at_every_call(prog
     compiled = wb.jit(program)
     for a in (np.array([3.0, 4.0, 5.0]), np.array([6.0, 7.0, 8.0]), np.array([-1.0, 0.0, 2.0])):
         np.testing.assert_array_equal(compiled(a), program(a))
+
+
+@pytest.mark.parametrize("shape, strides", [((4, 3), (8, 8)), ((3, 4), (0, 8)), ((4, 3), (16, 8)), ((3,), (0,))])
+def test_writes_into_an_array_whose_elements_share_memory(shape, strides):
+    def adds(x):
+        x[...] = x + 1
+        return x.sum()
+
+    def windows():
+        return np.lib.stride_tricks.as_strided(np.arange(20.0), shape, strides)
+
+    compiled = wb.jit(adds)
+    for _ in range(2):
+        ours, numpys = windows(), windows()
+        assert_same(compiled(ours), adds(numpys))
+        assert_same(ours, numpys)
+
+
+def test_flags_and_dtypes_of_what_was_given_are_numpys_to_set():
+    def read_only(x):
+        x.flags.writeable = False
+        return x.sum()
+
+    def as_integers(x):
+        x.dtype = np.int64
+        return x
+
+    for function in (read_only, as_integers):
+        ours, numpys = np.arange(4.0), np.arange(4.0)
+        compiled = wb.jit(function)
+        assert_same(compiled(ours), function(numpys))
+        assert_same(ours, numpys)
+        assert ours.flags.writeable == numpys.flags.writeable
+        assert [reason.code for reason in compiled.fallbacks] == ["WB120"]
+
+
+@pytest.mark.parametrize("number", [np.float16(3), np.longdouble(2), np.datetime64("2020-01-01"), np.str_("a")])
+def test_numpys_scalars_that_do_not_compile_are_constants(number):
+    compiled = wb.jit(lambda x, number: (x + 1, number))
+    x = np.arange(3.0)
+    for _ in range(2):
+        found = compiled(x, number)
+        assert_same(found[0], x + 1)
+        assert found[1] == number and type(found[1]) is type(number)
+    assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -464,6 +465,8 @@ def _shorter(lines: list[str]) -> Iterator[list[str]]:
     """Without a statement and its block; or with the block in its place."""
     depths = [len(line) - len(line.lstrip()) for line in lines]
     for i in reversed(range(len(lines))):
+        if re.match(r" *f\d+ \+?= ", lines[i]):  # what ends a `while`
+            continue
         end = next((k for k in range(i + 1, len(lines)) if depths[k] <= depths[i]), len(lines))
         yield lines[:i] + lines[end:]
         if end > i + 1:

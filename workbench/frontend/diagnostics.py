@@ -545,8 +545,8 @@ past 64 bits. Nothing had been changed; NumPy ran everything from the start and 
 Such lines compile to a check. Nothing has been changed when it fails; NumPy then runs everything from the start, and
 raises what the line raises. A check that passes costs a microsecond.
   if x.min() < 0: raise ValueError(...)    compiles; as long as it does not raise, nothing to change""",
-    "WB170": """The code writes into an array while another of its inputs is a view of the same memory.
-What is read before and after the write is for NumPy to keep in order, and so it runs there.
+    "WB170": """The code writes into an array while another of its inputs is a view of the same memory, or some of its
+own elements share theirs. What is read before and after the write is for NumPy to keep in order, and so it runs there.
   x[1:] += y  # y is a view of x           ->  x[1:] += y.copy()""",
 }
 

@@ -37,6 +37,18 @@ def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> Strides:
     return tuple(reversed(strides))
 
 
+def overlaps_itself(x: np.ndarray) -> bool:
+    """Whether elements of an array may share memory: each axis must step past all that the shorter steps reach."""
+    if x.flags.c_contiguous or x.flags.f_contiguous or x.size == 0:
+        return False
+    reached = x.itemsize
+    for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape, strict=True) if n > 1):
+        if step < reached:
+            return True
+        reached += step * (n - 1)
+    return False
+
+
 def layout_of(array: np.ndarray) -> Strides | None:
     """The strides of a real array, None if it is C-contiguous."""
     return None if array.flags.c_contiguous else array.strides

@@ -22,6 +22,7 @@ from ..ir import Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Lifter
 from .diagnostics import build, unsupported
+from .layouts import overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
 from .tracer import Buffer, Deferred, Tracer, lift
@@ -77,10 +78,13 @@ class Outputs:
         return self._build(owned, inputs, None)
 
     def overlap(self, inputs: Sequence[Any]) -> bool:
-        """Whether an input that is mutated shares memory with another one, which the program does not know."""
+        """Whether an input that is mutated shares memory with another one, or within itself, which the program does
+        not know."""
         for i, _ in self.writes:
             written = inputs[i]
             if isinstance(written, np.ndarray) and type(written) is not Tracer:
+                if overlaps_itself(written):
+                    return True
                 for j, other in enumerate(inputs):
                     if j == i or not isinstance(other, np.ndarray) or type(other) is Tracer:
                         continue

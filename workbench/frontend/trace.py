@@ -186,7 +186,7 @@ def finish(
     if outputs.overlap(values):
         raise build(
             TracingError,
-            "The code writes to an array that shares memory with another of its inputs.",
+            "The code writes to an array that shares memory with another of its inputs, or within itself.",
             "a mutated input overlaps another input",
             code="WB170",
             fixes=("pass a copy of one of them",),

@@ -120,6 +120,22 @@ class Tracer:
     def dtype(self) -> np.dtype:
         return self.aval.dtype
 
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        from .diagnostics import unsupported
+
+        raise unsupported("the assignment of an array's dtype", value=self)
+
+    @property
+    def strides(self) -> Any:
+        return self.__getattr__("strides")
+
+    @strides.setter
+    def strides(self, value: Any) -> None:
+        from .diagnostics import unsupported
+
+        raise unsupported("the assignment of an array's strides", value=self)
+
     @property
     def ndim(self) -> int:
         return len(self.aval.shape)

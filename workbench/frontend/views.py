@@ -455,6 +455,10 @@ class Flags:
     def writeable(self, value: bool) -> None:
         if value and not self._x.buffer.writeable:
             raise ValueError("cannot set WRITEABLE flag to True of this array")
+        if self._x is self._x.buffer.whole and self._x.buffer.var_in is not None and bool(value) != self.writeable:
+            from .diagnostics import unsupported
+
+            raise unsupported("the assignment of a flag of an array that was given", value=self._x)
         self._x.writeable = bool(value)
 
     def __getitem__(self, key: str) -> bool:

@@ -12,6 +12,7 @@ import optree
 
 from ..errors import NonHashableStaticArgumentError
 from ..frontend.device_arrays import device_aval
+from ..ir.avals import supported_dtype
 from .arguments import STATIC_TYPES, array_key
 
 
@@ -84,9 +85,11 @@ def call_key(
         if isinstance(leaf, np.ndarray):
             key.append(array_key(leaf))
             traced.append(leaf)
-        elif isinstance(leaf, np.generic):
+        elif isinstance(leaf, np.generic) and supported_dtype(leaf.dtype):
             key.append((kind, leaf.dtype))
             traced.append(leaf)
+        elif isinstance(leaf, np.generic):  # a constant, as other objects, but known by its value
+            key.append((kind, leaf.dtype, repr(leaf)))
         elif kind in (float, complex) and not keep_python_scalars:
             key.append(kind)
             traced.append(leaf)
