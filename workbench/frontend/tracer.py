@@ -127,16 +127,6 @@ class Tracer:
         raise unsupported("the assignment of an array's dtype", value=self)
 
     @property
-    def strides(self) -> Any:
-        return self.__getattr__("strides")
-
-    @strides.setter
-    def strides(self, value: Any) -> None:
-        from .diagnostics import unsupported
-
-        raise unsupported("the assignment of an array's strides", value=self)
-
-    @property
     def ndim(self) -> int:
         return len(self.aval.shape)
 
@@ -159,6 +149,12 @@ class Tracer:
     @property
     def strides(self) -> Strides:
         return self._strides if self._strides is not None else contiguous_strides(self.shape, self.itemsize)
+
+    @strides.setter
+    def strides(self, value: Any) -> None:
+        from .diagnostics import unsupported
+
+        raise unsupported("the assignment of an array's strides", value=self)
 
     @property
     def base(self) -> Tracer | None:
