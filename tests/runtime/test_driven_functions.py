@@ -136,6 +136,56 @@ class Loud(Model):
         "model = Model(0.1).fit(m, x)\nweights, losses = model.w, model.losses_\nguess = model.predict(m)\n"
         "other = Loud().fit(m, x)\nlist_of = other.losses_\ndel model, other\n",
     ),
+    "attributes": (
+        """
+class Base:
+    scale = 2.0
+
+    @property
+    def doubled(self):
+        self.asked += 1
+        return self.w * 2
+
+    def __init__(self, n):
+        self.w, self.b, self.asked, self.k = np.zeros(n), 0.0, 0, 0
+        self.log, self.last = [], None
+
+
+class Net(Base):
+    __slots__ = ("extra",)
+
+    def run(self, x, y):
+        for k in range(6):
+            self.k += 1
+            r = x @ self.w + self.b * self.scale - y
+            self.last = np.tanh(r) * self.k
+            self.w -= 0.1 * (x.T @ r) / len(y)
+            self.b = self.b - 0.1 * r.mean()
+            self.extra = self.doubled.sum() + self.last.sum()
+            self.log.append(float(np.sum(r * r)))
+            s = np.cos(self.last) + self.shift(k)
+            print(self.k, round(self.log[-1], 6), self.asked, round(float(s.sum()), 6))
+            if np.abs(self.last).max() < 1e-3:
+                return None
+        return self.log
+
+    def shift(self, k):
+        self.scale = 2.0 + k
+        return np.sqrt(np.abs(self.w)).sum() + self.scale
+
+
+def outside(net, x):
+    for k in range(5):
+        net.w *= 0.9
+        net.b += net.w.sum()
+        t = x * net.b + net.k
+        net.log.append(np.sum(t))
+        print(k, round(float(net.log[-1]), 6))
+    return t
+""",
+        "net = Net(5)\nlog = net.run(m, x)\nw, b, k, scale = net.w, net.b, net.k, net.scale\nt = outside(net, x)\n"
+        "extra, last, asked, b2, w2 = net.extra, net.last, net.asked, net.b, net.w\ndel net\n",
+    ),
     "closures": (
         """
 def fit(x, y):
@@ -473,7 +523,7 @@ def test_the_hot_statements_of_a_function_run_compiled(monkeypatch):
     monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
     monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
     monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
-    for name in ("gradient descent", "heat", "a model", "leaves"):
+    for name in ("gradient descent", "heat", "a model", "attributes", "leaves"):
         functions, cell = PROGRAMS[name]
         report = run_cell(cell, defined(functions, f"<hot {name}>"), filename=f"<hot cell {name}>").report
         assert report.status == "partly", name

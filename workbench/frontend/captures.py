@@ -37,6 +37,8 @@ from .tracer import Tracer, from_outside
 
 Read = Callable[[], Any]
 
+DOT = "·"  # a letter to Python: `self·weights` is one name, of an attribute (`runtime.frames`)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Capture:
@@ -366,7 +368,7 @@ class Overlay(dict):
         lifter = self.lifter
         saved, lifter._through_parent = lifter._through_parent, lifter._through_parent or isinstance(source, Overlay)
         try:
-            value = self._seen[name] = lifter.lift(value, name, lambda: source[name])
+            value = self._seen[name] = lifter.lift(value, name.replace(DOT, "."), lambda: source[name])
         finally:
             lifter._through_parent = saved
         return value

@@ -9,6 +9,7 @@ a loop is compiled when it is first reached, others when they have taken a while
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import threading
 import time
@@ -21,12 +22,22 @@ from linecache import getlines
 from types import CodeType, FunctionType, MethodType, SimpleNamespace, TracebackType
 from typing import Any
 
+from ..frontend.captures import DOT
 from ..frontend.convert import FUTURE_FLAGS, recompiled, syntax_of
 from ..frontend.liveness import read
 from ..frontend.positions import is_user_code, kept_frames, user_traceback
 from .compilation import Source
-from .driven_loops import WARM_UP_RUNS, Piece, Repeated, Tally, numbers_of
-from .driven_syntax import RAISED, FunctionSyntax, has_loop, may_run_in_parts, with_operations
+from .driven_loops import WARM_UP_RUNS, Piece, Repeated, Tally, attribute_stores, numbers_of
+from .driven_syntax import (
+    COMPUTED,
+    RAISED,
+    AttributeNames,
+    FunctionSyntax,
+    has_loop,
+    is_method,
+    may_run_in_parts,
+    with_operations,
+)
 from .frames import Frame
 
 MAX_FUNCTIONS = 500
@@ -84,7 +95,9 @@ class FunctionPiece:
     locals_: frozenset[str]
     reads: frozenset[str]
     stores: frozenset[str]
+    is_method: bool = False
     in_numpy: bool = False
+    _depth: int = 0
     _spare: list[Frame] = field(default_factory=list)
     _warned: dict[Any, Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -95,10 +108,11 @@ class FunctionPiece:
         variables: the function's, which are taken out: on Pythons before 3.13 its frame would keep them.
         """
         piece = self.piece
-        if piece.waits:
+        if piece.waits or self._depth:  # recursion would get deeper than Python's own
             variables.clear()
             return time.perf_counter()
         frame = self._frame(globals_)
+        self._depth += 1
         try:
             frame.update((name, variables[name]) for name in self.reads | self.stores if name in variables)
             variables.clear()
@@ -110,6 +124,7 @@ class FunctionPiece:
                 values[RAISED] = error
             return values
         finally:
+            self._depth -= 1
             frame.clear()
             with self._lock:
                 self._spare.append(frame)
@@ -147,7 +162,7 @@ class FunctionPiece:
         run = PartedRun(
             piece.statements, self.source, frame, options=PlainOptions(), flags=self.code.co_flags & FUTURE_FLAGS,
             timed=timed, known=piece.known, place=f"{self.place}: ", numbers=piece.numbers, named=self.code,
-            at_once=piece.at_once,
+            at_once=piece.at_once, is_method=self.is_method,
         )  # fmt: skip
         begin = time.perf_counter()
         failure: BaseException | None = None
@@ -207,12 +222,16 @@ class DrivenFunction:
         source = Source(fn.__name__, "".join(lines[first - 1 : last]), code.co_filename, first)
         locals_ = names_of(code)
         pieces = []
+        of_method = is_method(code, node)
         for number, (nodes, loop) in enumerate(zip(syntax.pieces, syntax.loops, strict=True)):
             known = Known()
+            if of_method:
+                nodes = [AttributeNames().visit(copy.deepcopy(each)) for each in nodes]
+                known.refused.update(attribute_stores(statements_of(nodes)))
             piece = Piece(statements_of(nodes), known, numbers_of(loop), at_once=loop is None and has_loop(nodes))
             place = f"{code.co_qualname} {number}"
-            reads = read(*nodes) & locals_
-            pieces.append(FunctionPiece(piece, place, code, source, locals_, reads, syntax.stores[number]))
+            reads = frozenset(name.partition(DOT)[0] for name in read(*nodes)) & (locals_ | COMPUTED)
+            pieces.append(FunctionPiece(piece, place, code, source, locals_, reads, syntax.stores[number], of_method))
         rewritten = ast.FunctionDef(node.name, node.args, syntax.body, [], None, None)
         new = recompiled(ast.copy_location(rewritten, node), code)
         if new is None:

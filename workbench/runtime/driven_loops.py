@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import TracingError
+from ..errors import SideEffectError, TracingError
+from ..frontend.captures import DOT
 from ..frontend.positions import kept_frames
 from ..frontend.scopes import running_in_numpy
 from .cells import CellResult
-from .driven_syntax import Splitter, has_loop
+from .driven_syntax import TESTED, Splitter, has_loop
 
 if TYPE_CHECKING:
     from .parts import Known, Part, PartedRun, Statement
@@ -30,7 +31,8 @@ WORTH_S = 1.5e-4  # a piece that NumPy ends sooner is not worth the work around 
 WAIT_S = 0.02  # what is over sooner, all iterations together, is not worth compiling
 WARM_UP_RUNS = 2  # the first one compiles, the second one faults pages in
 TRIED_RUNS = 3
-MOST_S = 0.3  # NumPy gets no turn where waiting for it would be felt
+CLEARLY = 2.5  # times faster than NumPy's first runs: it gets no other turn
+MOST_S = 0.3  # nor where waiting for it would be felt
 MOST_CHANGES = 1  # what is traced anew more often depends on something that iterations change: NumPy is faster then
 RUNS_A_CHANGE = 50  # but once in so many runs is nothing
 IDLE_S = 4 * WAIT_S  # so long loops in a piece may wait until theirs are worth compiling
@@ -66,6 +68,7 @@ class Piece:
     _n_runs: int = 0
     _n_changes: int = 0
     _idle_s: float = 0.0
+    _turn_s: float | None = None
     _has_begun: bool = False
 
     @property
@@ -75,7 +78,8 @@ class Piece:
     @property
     def numpy_s(self) -> float:
         """What a run in NumPy took."""
-        return self.numpy_total_s / max(self.numpy_runs, 1)
+        mean = self.numpy_total_s / max(self.numpy_runs, 1)
+        return mean if self._turn_s is None else min(mean, self._turn_s)
 
     @property
     def warm_s(self) -> float | None:
@@ -88,19 +92,24 @@ class Piece:
         """Whether the next run is NumPy's."""
         if self.in_numpy:
             return True
+        if self.warm_s is not None:  # NumPy's first runs were colder than those in parts
+            doubt = not self.numpy_runs or self.warm_s > self.numpy_s / CLEARLY
+            return self._turn_s is None and doubt and self.warm_s < MOST_S
         if self.numpy_runs:
             return self.numpy_total_s < WAIT_S and not self.parts_s
-        return not self.at_once or self.warm_s is not None and self.warm_s < MOST_S
+        return not self.at_once
 
     def record_numpy(self, elapsed_s: float) -> None:
         """Take note of a run in NumPy."""
         if self.in_numpy:
             return
+        if self.warm_s is not None:
+            self._turn_s = elapsed_s
+            self.in_numpy = self.warm_s >= (self.numpy_s if self.numpy_runs else elapsed_s)
+            return
         self.numpy_total_s += elapsed_s
         self.numpy_runs += 1
-        if self.warm_s is not None:
-            self.in_numpy = self.warm_s >= self.numpy_s
-        elif self.numpy_total_s >= WAIT_S and not self.parts_s:
+        if self.numpy_total_s >= WAIT_S and not self.parts_s:
             self.in_numpy = self.numpy_s < WORTH_S
 
     def can_begin(self, namespace: dict[str, Any]) -> bool:
@@ -162,7 +171,9 @@ class DrivenStatement:
         pieces = []
         for nodes, loop in zip(splitter.pieces, splitter.loops, strict=True):
             at_once = loop is None and around.at_once and (around.named is None or has_loop(nodes))
-            pieces.append(Piece(statements_of(nodes), Known(), numbers_of(loop) | around.numbers, at_once=at_once))
+            statements = statements_of(nodes)
+            known = Known(refused=attribute_stores(statements) if around.is_method else {})
+            pieces.append(Piece(statements, known, numbers_of(loop) | around.numbers, at_once=at_once))
         codes = tuple(around.code(ast.Module(nodes, [])) for nodes in splitter.pieces)
         return cls(around.code(tree), name, tuple(pieces), codes, tuple(statements_of(splitter.left)))
 
@@ -196,6 +207,7 @@ class DrivenStatement:
             raise
         finally:
             namespace.pop(self.name, None)
+            namespace.pop(TESTED, None)
         return [each for tally in ran.values() for each in tally.repeated()]
 
     def _at_the_statement(self, traceback: TracebackType | None) -> TracebackType | None:
@@ -212,11 +224,26 @@ class DrivenStatement:
         return kept_frames(traceback, lambda entry: not is_own(entry)) if follows else traceback
 
 
+def attribute_stores(statements: Sequence[Statement]) -> dict[int, Exception]:
+    """Statements of a method that set attributes of `self`, which every run has to do."""
+    return {
+        index: SideEffectError(f"WB160  Line {statement.first} sets attributes of `self`; each run must", code="WB160")
+        for index, statement in enumerate(statements)
+        for top in statement.nodes
+        for n in ast.walk(top)
+        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        and isinstance(n.value, ast.Name) and n.value.id == "self"
+    }  # fmt: skip
+
+
 def numbers_of(loop: ast.stmt | None) -> frozenset[str]:
     """The names whose integers a loop may change."""
     if loop is None:
         return frozenset()
-    return frozenset(n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    stored = [n for n in ast.walk(loop) if isinstance(getattr(n, "ctx", None), ast.Store)]
+    names = {n.id for n in stored if isinstance(n, ast.Name)}
+    attributes = (n for n in stored if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name))
+    return frozenset(names | {f"{n.value.id}{DOT}{n.attr}" for n in attributes})  # type: ignore[attr-defined]
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..frontend.captures import DOT
 from ..frontend.liveness import bound, walk_scope
 from ..frontend.positions import USER, code_kind
 
@@ -87,6 +88,12 @@ class Splitter:
                 if self.closes(node):
                     end_piece()
                 continue
+            if isinstance(node, ast.If) and _computes(node.test):
+                assigned = _assigned(TESTED, node.test)
+                if not self.stays(assigned):
+                    group.append(assigned)
+                    node = copy.copy(node)
+                    node.test = _name(TESTED, ast.Load(), node.test)
             end_piece()
             if isinstance(node, HOLDERS) and not _marks_operations(node):
                 result.append(self.held(node, loop))
@@ -213,6 +220,11 @@ def _is_operation(node: ast.expr) -> bool:
 
 VALUES = "__workbench_values__"
 RETURNED = "__workbench_returned__"
+TESTED = "__workbench_tested__"
+STORED = "__workbench_stored__"
+OBJECT = "__workbench_object__"
+IS_SPLIT = "is_split"  # an attribute of the latter ones of statements that were one
+COMPUTED = frozenset((RETURNED, TESTED, STORED, OBJECT))
 RAISED = "an error"  # no name that a user could have
 
 _READS_ITS_FRAME = frozenset(("locals", "vars", "dir", "eval", "exec"))
@@ -225,8 +237,9 @@ class FunctionSyntax:
 
     def __init__(self, node: ast.FunctionDef, code: types.CodeType, known: Mapping[str, Any], rebound: frozenset[str]):
         """known: the function's globals; rebound: names that other functions than this one may set (`nonlocal`)."""
-        body: list[ast.stmt] = [_Returns().visit(_Unannotated().visit(copy.deepcopy(each))) for each in node.body]
-        body = [each for made in body for each in (made if isinstance(made, list) else [made])]
+        module = ast.Module([copy.deepcopy(each) for each in node.body], [])
+        own = frozenset(code.co_varnames) - frozenset(code.co_cellvars)
+        body = _ValuesFirst(own).visit(_Unannotated().visit(module)).body
         declared = [n for n in walk_scope(body) if isinstance(n, ast.Global | ast.Nonlocal)]
         self.declared = frozenset(name for n in declared for name in n.names)
         self.rebound = rebound
@@ -343,14 +356,82 @@ class _Scope(ast.NodeTransformer):
         return node
 
 
-class _Returns(_Scope):
-    """`return` of something to compute becomes an assignment, which a piece can hold, and a plain `return`."""
+class _ValuesFirst(_Scope):
+    """What is computed gets a statement of its own, which may be compiled, before it is handed to something that may
+    not: `return`, attributes of objects and lists. The order of things is Python's.
+
+    own: the variables that no other function can set meanwhile.
+    """
+
+    def __init__(self, own: frozenset[str]):
+        self.own = own
 
     def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802 (ast's name)
         if node.value is None or all(isinstance(n, _PLAIN) for n in ast.walk(node.value)):
             return node
-        assigned = ast.copy_location(ast.Assign([_name(RETURNED, ast.Store(), node)], node.value), node)
-        return [assigned, ast.copy_location(ast.Return(_name(RETURNED, ast.Load(), node)), node)]
+        return _split(_assigned(RETURNED, node.value), _at(ast.Return(_name(RETURNED, ast.Load(), node)), node))
+
+    def visit_Assign(self, node: ast.Assign) -> Any:  # noqa: N802 (ast's name)
+        if not all(isinstance(target, ast.Attribute) for target in node.targets) or not _computes(node.value):
+            return node
+        then = _at(ast.Assign(node.targets, _name(STORED, ast.Load(), node)), node)
+        return _split(_assigned(STORED, node.value), then)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802 (ast's name)
+        target = node.target
+        owner = target.value if isinstance(target, ast.Attribute) else None
+        if not isinstance(target, ast.Attribute) or not isinstance(owner, ast.Name) or owner.id not in self.own:
+            return node
+        held = ast.copy_location(ast.Attribute(owner, target.attr, ast.Load()), target)
+        return _split(
+            _assigned(OBJECT, held),
+            _assigned(STORED, node.value),
+            _at(
+                ast.AugAssign(
+                    ast.copy_location(ast.Name(OBJECT, ast.Store()), target), node.op, _name(STORED, ast.Load(), target)
+                ),
+                node,
+            ),
+            _at(ast.Assign([target], _name(OBJECT, ast.Load(), target)), node),
+        )
+
+    def visit_Expr(self, node: ast.Expr) -> Any:  # noqa: N802 (ast's name)
+        call = node.value
+        if not (
+            isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+            and len(call.args) == 1 and not call.keywords and _computes(call.args[0])
+        ):  # fmt: skip
+            return node
+        appended = _name(STORED, ast.Load(), call)
+        owner, before = call.func.value, []
+        if not isinstance(owner, ast.Name):
+            before = [_assigned(OBJECT, owner)]
+            owner = _name(OBJECT, ast.Load(), owner)
+        function = ast.copy_location(ast.Attribute(owner, "append", ast.Load()), call.func)
+        then = _at(ast.Expr(ast.copy_location(ast.Call(function, [appended], []), call)), node)
+        return _split(*before, _assigned(STORED, call.args[0]), then)
+
+
+def _computes(node: ast.expr) -> bool:
+    """Whether an expression may compute with arrays: it calls something that is no builtin."""
+    return any(
+        isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in _BUILTINS)
+        for n in ast.walk(node)
+    ) and not any(isinstance(n, ast.NamedExpr | ast.Starred) for n in ast.walk(node))
+
+
+def _assigned(name: str, value: ast.expr) -> ast.stmt:
+    return _at(ast.Assign([_name(name, ast.Store(), value)], value), value)
+
+
+def _split(*nodes: ast.stmt) -> list[ast.stmt]:
+    for node in nodes[1:]:
+        setattr(node, IS_SPLIT, True)
+    return list(nodes)
+
+
+def _at(node: ast.stmt, at: ast.AST) -> ast.stmt:
+    return ast.copy_location(node, at)
 
 
 class _Unannotated(_Scope):
@@ -360,6 +441,31 @@ class _Unannotated(_Scope):
         if not isinstance(node.target, ast.Name) or node.value is None:
             return node
         return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+class AttributeNames(ast.NodeTransformer):
+    """Makes names of the attributes of `self` that are read (`frames.DOT`): a piece that reads some is then of these
+    alone, and not of all that the object holds."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Name(f"self{DOT}{node.attr}", ast.Load()), node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
+        function = node.func
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):  # of a method
+            node.args = [self.visit(arg) for arg in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            return node
+        self.generic_visit(node)
+        return node
+
+
+def is_method(code: types.CodeType, node: ast.FunctionDef) -> bool:
+    """Whether `self` is the object that a function is a method of, all the time."""
+    return code.co_argcount > 0 and code.co_varnames[0] == "self" and "self" not in bound(node.body)
 
 
 def _name(name: str, context: ast.expr_context, at: ast.AST) -> ast.expr:

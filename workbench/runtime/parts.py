@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RoutineRaisedError, TracingError
+from ..frontend.captures import DOT
 from ..frontend.cells import trace_cell
 from ..frontend.liveness import walk_scope
 from ..frontend.scopes import running_in_numpy
@@ -25,7 +26,7 @@ from .cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run
 from .compilation import Source
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
-from .driven_syntax import HOLDERS, DrivenCalls, with_operations
+from .driven_syntax import HOLDERS, IS_SPLIT, DrivenCalls, with_operations
 from .executable import has_written
 
 STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
@@ -74,7 +75,7 @@ def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
     for node in body:
         first = min([node.lineno, *[d.lineno for d in getattr(node, "decorator_list", ())]])
         last = node.end_lineno or node.lineno
-        if found and first <= found[-1].last:
+        if found and first <= found[-1].last and not getattr(node, IS_SPLIT, False):
             found[-1] = Statement((*found[-1].nodes, node), found[-1].first, last)
         else:
             found.append(Statement((node,), first, last))
@@ -100,14 +101,15 @@ class PartedRun:
 
     whole: the cell or function that they are of; timed: whether every step is timed; place, numbers: of a piece, what
     tells it apart, and the names whose integers a loop around it may change; named: the code of the function that the
-    statements are of; at_once: whether they are in no loop that Python runs. parts: what ran, in order.
+    statements are of; at_once: whether they are in no loop that Python runs; is_method: whether `self` is an object of
+    outside. parts: what ran, in order.
     """
 
     def __init__(
         self, statements: Sequence[Statement], whole: Source, namespace: dict[str, Any], *,
         options: Options, flags: int = 0, timed: bool = True, known: Known | None = None, place: str = "",
         numbers: frozenset[str] = frozenset(), named: CodeType | None = None,
-        at_once: bool = True,
+        at_once: bool = True, is_method: bool = False,
     ):  # fmt: skip
         self.statements = statements
         self.whole = whole
@@ -119,8 +121,10 @@ class PartedRun:
         self.refused = self.known.refused
         self.place = place
         self.numbers = numbers
+        self.traced_numbers = frozenset(name.replace(DOT, ".") for name in numbers)
         self.named = named
         self.at_once = at_once
+        self.is_method = is_method
         self.parts: list[Part] = []
         self.last_value: Any = None
 
@@ -186,7 +190,7 @@ class PartedRun:
         if text is None:  # one object, whose hash is computed once
             text = f"{self.place}{begin}-{end} of {whole.filename}:{whole.first_line}\n{whole.text}"
             self.known.texts[begin, end] = text
-        part = CellPart(lambda: self._tree(begin, end), whole, self.timed, self.numbers)
+        part = CellPart(lambda: self._tree(begin, end), whole, self.timed, self.traced_numbers)
         how = {"label": whole.label, "filename": whole.filename, "options": self.options, "flags": self.flags}
         if self.options.has_tiers:
             compiling = begin_cell(text, self.namespace, part=part, **how)
@@ -202,7 +206,7 @@ class PartedRun:
         try:
             trace_cell(
                 self._tree(begin, end), self.namespace, filename=self.whole.filename, flags=self.flags,
-                temporaries=True, numbers=self.numbers,
+                temporaries=True, numbers=self.traced_numbers,
             )  # fmt: skip
         except TracingError:
             return False
@@ -217,10 +221,13 @@ class PartedRun:
         line = _module_line(error.__traceback__, filename)
         if line is None and error.span is not None and error.span.filename == filename:
             line = error.span.line
-        for index in range(begin, end):
-            if line is not None and self.statements[index].first <= line <= self.statements[index].last:
-                return index
         low, high = begin, end  # statements up to `low` can be traced, up to `high` they cannot
+        if line is not None:
+            there = [i for i in range(begin, end) if self.statements[i].first <= line <= self.statements[i].last]
+            if len(there) == 1:
+                return there[0]
+            if there:
+                low, high = there[0], there[-1] + 1
         while high - low > 1:
             middle = (low + high) // 2
             if self._can_be_traced(begin, middle):
@@ -270,7 +277,7 @@ class PartedRun:
         run = PartedRun(
             piece.statements, self.whole, self.namespace, options=self.options, flags=self.flags,
             timed=timed and self.timed, known=piece.known, place=f"{self.place}{place}: ", numbers=piece.numbers,
-            named=self.named, at_once=piece.at_once,
+            named=self.named, at_once=piece.at_once, is_method=self.is_method,
         )  # fmt: skip
         run.run(None)
         return run.parts
