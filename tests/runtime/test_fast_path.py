@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import operator
+from functools import partial
+from operator import is_
+
 import numpy as np
 import optree
 import pytest
 
 import workbench as wb
+from workbench.frontend.captures import Guard, same_constant
 from workbench.runtime.fast_path import MISS, ResultText, fast_call
+from workbench.runtime.kernels import fits_function
 
 X = np.linspace(0.0, 1.0, 12)
 FIRST = ResultText("r[0]", {})
 
 
 def test_only_arguments_of_the_same_kind_hit():
-    call = fast_call((X, 2.0, 3), lambda *arrays: (arrays,), FIRST, None, floats_are_traced=True)
+    call = fast_call((X, 2.0, 3), lambda *arrays: (arrays,), FIRST, (), floats_are_traced=True)
     assert call is not None
     (x, factor) = call(X, 2.5, 3)
     assert x is X and factor == 2.5 and isinstance(factor, np.ndarray)
@@ -27,9 +33,58 @@ def test_only_arguments_of_the_same_kind_hit():
         assert call(*other) is MISS
 
 
+class Derived(np.ndarray):
+    pass
+
+
+def test_what_fits_is_what_python_says():
+    one, record = np.arange(24.0), np.zeros(5, [("a", "u1"), ("b", "f8")])
+    values = [
+        one, one.copy(), one[:12], one[::2], one.reshape(4, 6), one.reshape(4, 6).T, one.reshape(6, 4), one[:, None],
+        one[:0], one[:0].reshape(0, 3), one.reshape(2, 3, 4), np.array(1.0), np.array(1), one.astype("f4"),
+        one.astype(">f8"), one.view("i8"), one.view("c16"), one.view(Derived), record["b"], one.view("M8[s]"),
+        np.float64(1.0), 1.0, 1, True, None, "text", [1.0], object(),
+    ]  # fmt: skip
+    for flags in (0x1, 0x100, 0x101, 0x501):
+
+        def like(a, b, flags=flags):
+            if type(a) is not type(b):
+                return False
+            if not isinstance(a, np.ndarray):
+                return True
+            return a.dtype is b.dtype and a.shape == b.shape and b.flags.num & flags == flags
+
+        for a in values:
+            fits = fits_function([a, 2.0], flags)
+            for b in values:
+                assert fits(b, 3.0) is like(a, b)
+                assert fits(b, 3) is False and fits(b) is False and fits(b, 3.0, 3.0) is False
+            pair = fits_function([one, a], flags)
+            assert pair(one, a) is (like(one, one) and like(a, a))
+    assert fits_function([], 0)() is True
+
+
+def test_guards_of_globals_are_looked_up():
+    names = {"offset": 1, "zero": 0.0, "function": abs}
+    guards = [
+        Guard(name, partial(operator.getitem, names, name), value, same)
+        for name, value, same in (("offset", 1, same_constant), ("zero", 0.0, same_constant), ("function", abs, is_))
+    ]
+    assert all(guard.place == (names, guard.name) for guard in guards)
+    call = fast_call((X,), lambda x: (x,), FIRST, guards, floats_are_traced=True)
+    assert call is not None and call(X) is X
+    for name, value in (("offset", True), ("offset", 2), ("zero", -0.0), ("function", max), ("zero", None)):
+        before, names[name] = names[name], value
+        assert call(X) is MISS
+        del names[name]
+        assert call(X) is MISS
+        names[name] = before
+        assert call(X) is X
+
+
 def test_a_guard_that_fails_misses():
     current = True
-    call = fast_call((X,), lambda x: (x,), FIRST, lambda: current, floats_are_traced=True)
+    call = fast_call((X,), lambda x: (x,), FIRST, [Guard("current", lambda: current, True)], floats_are_traced=True)
     assert call is not None and call(X) is X
     current = False
     assert call(X) is MISS
@@ -37,7 +92,7 @@ def test_a_guard_that_fails_misses():
 
 @pytest.mark.parametrize("args", [([1.0],), ({"a": X},), (1j,), (np.float64(1),), (X[::2],)])
 def test_other_arguments_have_no_fast_path(args):
-    assert fast_call(args, lambda *a: a, FIRST, None, floats_are_traced=True) is None
+    assert fast_call(args, lambda *a: a, FIRST, (), floats_are_traced=True) is None
 
 
 def test_shapes_dtypes_and_statics_that_alternate():
@@ -115,18 +170,17 @@ def test_inside_another_trace_the_program_is_inlined():
 
 
 def test_arguments_that_are_left_out_or_too_many_miss():
-    call = fast_call((X, 2), lambda x: (x,), FIRST, None, floats_are_traced=True)
+    call = fast_call((X, 2), lambda x: (x,), FIRST, (), floats_are_traced=True)
     assert call is not None and call(X, 2) is X
     assert call(X) is MISS and call() is MISS and call(X, 2, None) is MISS
 
 
-def test_read_only_arguments_hit_where_they_were_read_only_before():
+def test_read_only_arguments_hit():
     frozen = X.copy()
     frozen.flags.writeable = False
-    call = fast_call((X,), lambda x: (x,), FIRST, None, floats_are_traced=True)
-    assert call is not None and call(frozen) is MISS  # the slow path knows what to do
-    call = fast_call((frozen,), lambda x: (x,), FIRST, None, floats_are_traced=True)
-    assert call is not None and call(frozen) is frozen and call(X) is X
+    for first in (X, frozen):  # programs that write have no fast path
+        call = fast_call((first,), lambda x: (x,), FIRST, (), floats_are_traced=True)
+        assert call is not None and call(frozen) is frozen and call(X) is X
     f = wb.jit(lambda x: x * 2)
     for x in (X, frozen, X, frozen, np.broadcast_to(X, (2, 12))[1]):
         np.testing.assert_array_equal(f(x), X * 2)
@@ -134,7 +188,7 @@ def test_read_only_arguments_hit_where_they_were_read_only_before():
 
 def test_a_chosen_device_is_asked_from_then_on():
     chosen = set()
-    call = fast_call((X,), lambda x: (x,), FIRST, None, floats_are_traced=True, elsewhere=chosen)
+    call = fast_call((X,), lambda x: (x,), FIRST, (), floats_are_traced=True, elsewhere=chosen)
     assert call is not None and call(X) is X
     chosen.add("cuda:0")
     assert call(X) is MISS

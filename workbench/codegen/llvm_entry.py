@@ -23,7 +23,7 @@ HEAD = object.__basicsize__
 TYPE = HEAD - 8
 ITEMS = tuple.__basicsize__
 CONTENT = bytes.__basicsize__ - 1
-DATA, N_DIM, LENGTHS, STRIDES, DTYPE = HEAD, HEAD + 8, HEAD + 16, HEAD + 24, HEAD + 40
+DATA, N_DIM, LENGTHS, STRIDES, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 24, HEAD + 40, HEAD + 48
 KIND, ITEMSIZE = HEAD + 8, HEAD + 24
 
 SYMBOL = "workbench_entry"

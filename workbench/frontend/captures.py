@@ -24,6 +24,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,14 @@ class Guard:
             return bool(self.same(self.read(), self.value))
         except Exception:  # the name, key or attribute is gone
             return False
+
+    @property
+    def place(self) -> tuple[dict[str, Any], str] | None:
+        """The namespace and the name there that `read` looks up, if that is all it does."""
+        read = self.read
+        if isinstance(read, partial) and read.func is operator.getitem and type(read.args[0]) is dict:
+            return read.args
+        return None
 
 
 def same_constant(a: Any, b: Any) -> bool:
@@ -368,7 +377,9 @@ class Overlay(dict):
         lifter = self.lifter
         saved, lifter._through_parent = lifter._through_parent, lifter._through_parent or isinstance(source, Overlay)
         try:
-            value = self._seen[name] = lifter.lift(value, name.replace(DOT, "."), lambda: source[name])
+            value = self._seen[name] = lifter.lift(
+                value, name.replace(DOT, "."), partial(operator.getitem, source, name)
+            )
         finally:
             lifter._through_parent = saved
         return value

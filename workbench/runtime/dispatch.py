@@ -168,10 +168,10 @@ class CompiledFunction:
     def _remember(self, entry: Specialisation, args: tuple) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
         if entry.fast is None and entry.result is not None:
-            is_current = entry.is_current if entry.traced.guards else None
             run, floats = entry.compilation.executable.run, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
-            call = fast_call(args, run, entry.result, is_current, floats_are_traced=floats, elsewhere=elsewhere)
+            guards = entry.traced.guards
+            call = fast_call(args, run, entry.result, guards, floats_are_traced=floats, elsewhere=elsewhere)
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast

@@ -1,13 +1,9 @@
 """The fast path of a call: one generated function that tests whether the arguments are those of a specialisation.
 
-For two arrays and a float it reads like this (`carray`: C-contiguous, aligned and writeable, in one look-up):
+For two arrays, a float and a static value it reads like this (`fits`: see `codegen.llvm_fits`):
 
-    def call(a0=MISS, a1=MISS, a2=MISS, *rest):
-        if (
-            type(a0) is ndarray and a0.dtype is dtype0 and a0.shape == shape0 and a0.flags.carray
-            and type(a1) is ndarray and a1.dtype is dtype1 and a1.shape == shape1 and a1.flags.carray
-            and type(a2) is float and not rest and not open.traces and not elsewhere
-        ):
+    def call(a0=MISS, a1=MISS, a2=MISS, a3=MISS, *rest):
+        if fits(a0, a1, a2) and type(a3) is kind3 and a3 == value3 and not rest and not open.traces and not elsewhere:
             r = run(a0, a1, asarray(a2))
             return r[0], r[1].item()
         return MISS
@@ -15,6 +11,7 @@ For two arrays and a float it reads like this (`carray`: C-contiguous, aligned a
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +19,13 @@ from typing import Any
 import numpy as np
 import optree
 
+from ..frontend.captures import Guard, same_constant
 from ..frontend.outputs import OutLeaf, Outputs
 from ..frontend.recording import open_traces
 from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES
+from .kernels import fits_function
+from .machine_code import is_possible
 
 MISS = object()
 
@@ -82,45 +82,67 @@ def fast_call(
     args: tuple,
     run: Callable[..., tuple],
     result: ResultText,
-    is_current: Callable[[], bool] | None,
+    guards: Sequence[Guard],
     *,
     floats_are_traced: bool,
     elsewhere: Collection[str] = (),
 ) -> Callable[..., Any] | None:
-    """`call(*args)`: the result of `run` for arguments like `args`, or MISS for others and inside a trace. is_current:
-    what else must hold, if anything; elsewhere: what must be empty. None where the arguments are of other kinds than
+    """`call(*args)`: the result of `run` for arguments like `args`, or MISS for others and inside a trace. guards:
+    what else must hold; elsewhere: what must be empty. None where the arguments are of other kinds than
     C-contiguous arrays, floats and static values."""
-    scope: dict[str, Any] = {"ndarray": np.ndarray, "asarray": np.asarray, "run": run, "MISS": MISS, **result.scope}
+    if not is_possible():
+        return None
+    scope: dict[str, Any] = {"asarray": np.asarray, "run": run, "MISS": MISS, **result.scope}
     scope["open"], scope["elsewhere"] = open_traces(), elsewhere
     tests: list[str] = []
     passed: list[str] = []
+    checked: list[int] = []
     good = C_CONTIGUOUS | ALIGNED
     for i, arg in enumerate(args):
         kind = type(arg)
         if kind is np.ndarray and arg.flags.num & good == good:
-            scope[f"dtype{i}"], scope[f"shape{i}"] = arg.dtype, arg.shape
-            in_order = f"a{i}.flags.carray" if arg.flags.carray else f"a{i}.flags.num & {good} == {good}"
-            tests.append(f"type(a{i}) is ndarray and a{i}.dtype is dtype{i} and a{i}.shape == shape{i} and {in_order}")
+            checked.append(i)
             passed.append(f"a{i}")
         elif kind is float and floats_are_traced:
-            tests.append(f"type(a{i}) is float")
+            checked.append(i)
             passed.append(f"asarray(a{i})")
         elif kind in STATIC_TYPES:
             scope[f"kind{i}"], scope[f"value{i}"] = kind, arg
             tests.append(f"type(a{i}) is kind{i} and a{i} == value{i}")
         else:
             return None
+    if checked:
+        scope["fits"] = fits_function([args[i] for i in checked], good)
+        tests.insert(0, f"fits({', '.join(f'a{i}' for i in checked)})")
     tests.append("not rest and not open.traces")
     if not isinstance(elsewhere, tuple):
         tests.append("not elsewhere")
-    if is_current is not None:
-        scope["is_current"] = is_current
-        tests.append("is_current()")
+    tests += _guard_texts(guards, scope)
     parameters = ", ".join([*(f"a{i}=MISS" for i in range(len(args))), "*rest"])
     body = f"        r = run({', '.join(passed)})\n        return {result.text}\n"
     source = f"def call({parameters}):\n    if {' and '.join(tests)}:\n{body}    return MISS\n"
     exec(compile(source, "<workbench call>", "exec"), scope)
     return scope["call"]
+
+
+def _guard_texts(guards: Sequence[Guard], scope: dict[str, Any]) -> list[str]:
+    """Tests that hold while the guards do: of globals, which most guard, as look-ups."""
+    texts, others = [], []
+    for k, guard in enumerate(guards):
+        if guard.place is None or guard.same not in (operator.is_, same_constant):
+            others.append(guard)
+            continue
+        scope[f"globals{k}"], name = guard.place
+        scope[f"value{k}_then"], scope["same_constant"] = guard.value, same_constant
+        read = f"globals{k}.get({name!r}, MISS)"
+        if guard.same is operator.is_:
+            texts.append(f"{read} is value{k}_then")
+        else:
+            texts.append(f"((now := {read}) is value{k}_then or same_constant(now, value{k}_then))")
+    if others:
+        scope["is_current"] = lambda: all(guard.holds() for guard in others)
+        texts.append("is_current()")
+    return texts
 
 
 def fast_device_call(

@@ -154,7 +154,7 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
     try:
         code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol, masks=machine_code.has_masks()))
         address = machine_code.address(code, symbol)
-        entry = _entry().function(kernel.args, address)
+        entry = function_at(address, kernel.args)
     except UnsupportedSourceError as error:
         logger.debug("numba compiles %s: %s", kernel.name, error)
         return None
@@ -168,15 +168,6 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
 
 def _symbol(kernel: Kernel, key: str) -> str:
     return f"{kernel.name}_{key[:32]}"
-
-
-@functools.cache
-def _entry() -> Any:
-    """What makes functions that Python calls out of kernels: compiled once a machine, as kernels are."""
-    from ..codegen.llvm_entry import ENTRY, SYMBOL
-    from . import machine_code
-
-    return machine_code.Entry.of(machine_address(ENTRY, SYMBOL))
 
 
 @functools.cache
@@ -201,7 +192,21 @@ def _own_code(text: str) -> bytes:
 
 def function_at(address: int, args: Sequence[KernelArg]) -> Callable[..., None]:
     """The machine code at an address as a function that takes `args`, as kernels do."""
-    return _entry().function(args, address)
+    from ..codegen.llvm_entry import ENTRY, SYMBOL, descriptor
+    from . import machine_code
+
+    entry = machine_address(ENTRY, SYMBOL)
+    return machine_code.builtin_function(entry, np.ndarray, descriptor(args, address))
+
+
+def fits_function(args: Sequence[Any], flags: int) -> Callable[..., bool]:
+    """`fits(*others)`: whether they are of the types of `args`, and arrays of the same dtypes and lengths with these
+    flags."""
+    from ..codegen.llvm_fits import FITS, SYMBOL, expected
+    from . import machine_code
+
+    held = tuple(arg.dtype if isinstance(arg, np.ndarray) else type(arg) for arg in args)
+    return machine_code.builtin_function(machine_address(FITS, SYMBOL), held, expected(args, flags))
 
 
 def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:
@@ -311,7 +316,7 @@ def _unpacked(kernel: Kernel, key: str, payload: bytes) -> CompiledKernel:
         begin = len(_OBJECT) + _LENGTH.size
         end = begin + _LENGTH.unpack(payload[len(_OBJECT) : begin])[0]
         address = machine_code.address(payload[begin:end], _symbol(kernel, key))
-        entry = _entry().function(kernel.args, address)
+        entry = function_at(address, kernel.args)
         return CompiledKernel(kernel, entry, 0.0, True, payload[end:], address=address)
     if payload.startswith(_NUMBA):
         from . import numba_kernels

@@ -11,19 +11,18 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.kernel import KernelArg
 from ..codegen.llvm_entry import (
     CONTENT,
     DATA,
     DTYPE,
+    FLAGS,
     ITEMS,
     ITEMSIZE,
     KIND,
@@ -31,7 +30,6 @@ from ..codegen.llvm_entry import (
     N_DIM,
     STRIDES,
     TYPE,
-    descriptor,
 )
 from .object_code import UnsupportedObjectError, load
 from .object_code import is_possible as loads_itself
@@ -55,6 +53,9 @@ class _Method(ctypes.Structure):
     )  # fmt: skip
 
 
+_methods: dict[int, _Method] = {}  # functions point to theirs for as long as they live
+
+
 @cache
 def is_possible() -> bool:
     """Whether arrays, tuples and dtypes look in memory as `codegen.llvm_entry` reads them."""
@@ -69,12 +70,13 @@ def is_possible() -> bool:
             _word(id(array) + TYPE), _word(id(pair) + ITEMS), _word(id(content) + CONTENT), _word(id(array) + DATA),
             _word(id(array) + N_DIM) & 0xFFFFFFFF, (_word(lengths), _word(lengths + 8)),
             (_word(strides), _word(strides + 8)), dtype, _word(dtype + KIND) & 0xFF, _word(dtype + ITEMSIZE),
+            _word(id(array) + FLAGS) & 0xFFFFFFFF,
         )  # fmt: skip
     except (TypeError, ValueError):
         return False
     expected = (
         id(np.ndarray), id(np.ndarray), int.from_bytes(content, sys.byteorder), array.__array_interface__["data"][0], 2,
-        array.shape, array.strides, id(array.dtype), ord("f"), 4,
+        array.shape, array.strides, id(array.dtype), ord("f"), 4, array.flags.num,
     )  # fmt: skip
     return found == expected
 
@@ -212,22 +214,11 @@ def _loaded_by_llvm(code: bytes, symbol: str) -> int:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The function that Python calls to run kernels; see `codegen.llvm_entry`."""
-
-    method: _Method
-    make: Any
-
-    @classmethod
-    def of(cls, address: int) -> Entry:
-        make: Any = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype = ctypes.py_object
-        make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
-        return cls(_Method(b"kernel", address, METH_FASTCALL, None), make)
-
-    def function(self, args: Sequence[KernelArg], at: int) -> Callable[..., None]:
-        """The kernel at the address `at`, which takes `args`."""
-        about = descriptor(args, at)
-        # What the function's `self` holds lives as long as the function: the description of the method, too.
-        return self.make(ctypes.byref(self.method), (np.ndarray, about, self.method), None)
+def builtin_function(address: int, *held: Any) -> Callable[..., Any]:
+    """The machine code at an address as a built-in function (METH_FASTCALL) whose `self` is the tuple `held`."""
+    make: Any = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
+    if address not in _methods:
+        _methods[address] = _Method(b"kernel", address, METH_FASTCALL, None)
+    return make(ctypes.byref(_methods[address]), held, None)

@@ -1,0 +1,128 @@
+"""The function that tells whether the arguments of a call are such as they were: `fits(*args)`, a bool.
+
+It is one for all, a built-in function of the kind METH_FASTCALL. Its `self` is a tuple whose second item, `expected`,
+says what the arguments must be: objects of one type, and if they are arrays, with this very dtype, these lengths and
+these flags. Python takes ten times as long for the same questions.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+
+from .llvm_entry import CONTENT, DTYPE, FLAGS, ITEMS, LENGTHS, N_DIM, TYPE
+
+SYMBOL = "workbench_fits"
+_ANY = -1  # in place of the number of axes: nothing but the type is asked for
+_WORD = struct.Struct("=q")
+
+
+def expected(args: Sequence[object], flags: int) -> bytes:
+    """What arguments must be that are like these. flags: bits of `ndarray.flags.num` that arrays must have."""
+    words = [len(args)]
+    for arg in args:
+        if isinstance(arg, np.ndarray):
+            words += [id(type(arg)), arg.ndim, id(arg.dtype), flags, *arg.shape]
+        else:
+            words += [id(type(arg)), _ANY]
+    return b"".join(map(_WORD.pack, words))
+
+
+FITS = f"""\
+@_Py_TrueStruct = external global i8
+@_Py_FalseStruct = external global i8
+declare void @Py_IncRef(ptr)
+
+define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %n) nounwind {{
+entry:
+  %at_bytes = getelementptr i8, ptr %self, i64 {ITEMS + 8}
+  %bytes = load ptr, ptr %at_bytes
+  %about = getelementptr i8, ptr %bytes, i64 {CONTENT}
+  %n_args = load i64, ptr %about
+  %complete = icmp eq i64 %n, %n_args
+  br i1 %complete, label %next, label %no
+
+next:
+  %k = phi i64 [ 0, %entry ], [ %k_next, %scalar ], [ %k_next, %lengths_done ]
+  %word = phi i64 [ 1, %entry ], [ %word_scalar, %scalar ], [ %word_array, %lengths_done ]
+  %more = icmp ult i64 %k, %n_args
+  br i1 %more, label %arg, label %yes
+
+arg:
+  %k_next = add i64 %k, 1
+  %at_object = getelementptr ptr, ptr %args, i64 %k
+  %object = load ptr, ptr %at_object
+  %about_it = getelementptr i64, ptr %about, i64 %word
+  %type = load ptr, ptr %about_it
+  %at_type = getelementptr i8, ptr %object, i64 {TYPE}
+  %its_type = load ptr, ptr %at_type
+  %same_type = icmp eq ptr %type, %its_type
+  br i1 %same_type, label %deep, label %no
+
+deep:
+  %at_depth = getelementptr i64, ptr %about_it, i64 1
+  %depth = load i64, ptr %at_depth
+  %no_array = icmp slt i64 %depth, 0
+  br i1 %no_array, label %scalar, label %array
+
+scalar:
+  %word_scalar = add i64 %word, 2
+  br label %next
+
+array:
+  %at_its_depth = getelementptr i8, ptr %object, i64 {N_DIM}
+  %its_depth32 = load i32, ptr %at_its_depth
+  %its_depth = sext i32 %its_depth32 to i64
+  %as_deep = icmp eq i64 %its_depth, %depth
+  %at_its_dtype = getelementptr i8, ptr %object, i64 {DTYPE}
+  %its_dtype = load ptr, ptr %at_its_dtype
+  %at_dtype = getelementptr i64, ptr %about_it, i64 2
+  %dtype = load ptr, ptr %at_dtype
+  %same_dtype = icmp eq ptr %its_dtype, %dtype
+  %at_its_flags = getelementptr i8, ptr %object, i64 {FLAGS}
+  %its_flags32 = load i32, ptr %at_its_flags
+  %its_flags = sext i32 %its_flags32 to i64
+  %at_flags = getelementptr i64, ptr %about_it, i64 3
+  %flags = load i64, ptr %at_flags
+  %common = and i64 %its_flags, %flags
+  %same_flags = icmp eq i64 %common, %flags
+  %both = and i1 %as_deep, %same_dtype
+  %all = and i1 %both, %same_flags
+  %at_its_lengths = getelementptr i8, ptr %object, i64 {LENGTHS}
+  %its_lengths = load ptr, ptr %at_its_lengths
+  br i1 %all, label %length, label %no
+
+length:
+  %d = phi i64 [ 0, %array ], [ %d_next, %compared ]
+  %deeper = icmp slt i64 %d, %depth
+  br i1 %deeper, label %compare, label %lengths_done
+
+compare:
+  %d_next = add i64 %d, 1
+  %at_its_length = getelementptr i64, ptr %its_lengths, i64 %d
+  %its_length = load i64, ptr %at_its_length
+  %place = add i64 %d, 4
+  %at_length = getelementptr i64, ptr %about_it, i64 %place
+  %length_word = load i64, ptr %at_length
+  %same_length = icmp eq i64 %its_length, %length_word
+  br i1 %same_length, label %compared, label %no
+
+compared:
+  br label %length
+
+lengths_done:
+  %word_head = add i64 %word, 4
+  %word_array = add i64 %word_head, %depth
+  br label %next
+
+yes:
+  call void @Py_IncRef(ptr @_Py_TrueStruct)
+  ret ptr @_Py_TrueStruct
+
+no:
+  call void @Py_IncRef(ptr @_Py_FalseStruct)
+  ret ptr @_Py_FalseStruct
+}}
+"""
