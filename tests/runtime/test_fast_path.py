@@ -11,7 +11,7 @@ import optree
 import pytest
 
 import workbench as wb
-from workbench.frontend.captures import Guard, same_constant
+from workbench.frontend.captures import Capture, Guard, place_of, same_constant
 from workbench.runtime.fast_path import MISS, ResultText, fast_call
 from workbench.runtime.kernels import fits_function
 
@@ -70,7 +70,7 @@ def test_guards_of_globals_are_looked_up():
         Guard(name, partial(operator.getitem, names, name), value, same)
         for name, value, same in (("offset", 1, same_constant), ("zero", 0.0, same_constant), ("function", abs, is_))
     ]
-    assert all(guard.place == (names, guard.name) for guard in guards)
+    assert all(place_of(guard.read) == (names, guard.name) for guard in guards)
     call = fast_call((X,), lambda x: (x,), FIRST, guards, floats_are_traced=True)
     assert call is not None and call(X) is X
     for name, value in (("offset", True), ("offset", 2), ("zero", -0.0), ("function", max), ("zero", None)):
@@ -80,6 +80,41 @@ def test_guards_of_globals_are_looked_up():
         assert call(X) is MISS
         names[name] = before
         assert call(X) is X
+
+
+@pytest.mark.parametrize("is_global", [True, False])
+def test_captured_arrays_are_read_at_every_call(is_global):
+    names = {"table": X + 1}
+    read = partial(operator.getitem, names, "table") if is_global else lambda: names["table"]
+    captures = [Capture("table", read, None)]
+    call = fast_call((X,), lambda x, table: (x, table), FIRST, (), captures, floats_are_traced=True)
+    run = fast_call((X,), lambda x, table: (table,), FIRST, (), captures, floats_are_traced=True)
+    assert call is not None and run is not None and call(X) is X and run(X) is names["table"]
+    names["table"] = X + 2
+    assert run(X) is names["table"]
+    for other in (X[:5], X.astype("f4"), np.repeat(X, 2)[::2], list(X), None):
+        names["table"] = other
+        assert run(X) is MISS
+    del names["table"]
+    assert run(X) is MISS
+
+
+def test_functions_over_captured_arrays_take_the_fast_path():
+    table = X + 1
+
+    def inner(x):
+        return x * table
+
+    f = wb.jit(inner)
+    for _ in range(4):
+        np.testing.assert_array_equal(f(X), X * table)
+    assert f._fast(X) is not MISS
+    for other in (X + 5, X[:1], X + 7):
+        table = other
+        for _ in range(3):
+            np.testing.assert_array_equal(f(X), X * table)
+    table[...] = 3.0
+    np.testing.assert_array_equal(f(X), X * 3.0)
 
 
 def test_a_guard_that_fails_misses():

@@ -38,6 +38,14 @@ from .tracer import Tracer, from_outside
 
 Read = Callable[[], Any]
 
+
+def place_of(read: Read) -> tuple[dict[str, Any], str] | None:
+    """The namespace and the name there that `read` looks up, if that is all it does."""
+    if isinstance(read, partial) and read.func is operator.getitem and type(read.args[0]) is dict:
+        return read.args
+    return None
+
+
 DOT = "·"  # a letter to Python: `self·weights` is one name, of an attribute (`runtime.frames`)
 
 
@@ -67,14 +75,6 @@ class Guard:
             return bool(self.same(self.read(), self.value))
         except Exception:  # the name, key or attribute is gone
             return False
-
-    @property
-    def place(self) -> tuple[dict[str, Any], str] | None:
-        """The namespace and the name there that `read` looks up, if that is all it does."""
-        read = self.read
-        if isinstance(read, partial) and read.func is operator.getitem and type(read.args[0]) is dict:
-            return read.args
-        return None
 
 
 def same_constant(a: Any, b: Any) -> bool:

@@ -170,8 +170,8 @@ class CompiledFunction:
         if entry.fast is None and entry.result is not None:
             run, floats = entry.compilation.executable.run, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
-            guards = entry.traced.guards
-            call = fast_call(args, run, entry.result, guards, floats_are_traced=floats, elsewhere=elsewhere)
+            outside = entry.traced.guards, entry.traced.captures
+            call = fast_call(args, run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere)
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast

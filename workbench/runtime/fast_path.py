@@ -14,12 +14,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import optree
 
-from ..frontend.captures import Guard, same_constant
+from ..frontend.captures import Capture, Guard, Read, place_of, same_constant
 from ..frontend.outputs import OutLeaf, Outputs
 from ..frontend.recording import open_traces
 from ..ir import Atom
@@ -83,37 +84,48 @@ def fast_call(
     run: Callable[..., tuple],
     result: ResultText,
     guards: Sequence[Guard],
+    captures: Sequence[Capture] = (),
     *,
     floats_are_traced: bool,
     elsewhere: Collection[str] = (),
 ) -> Callable[..., Any] | None:
     """`call(*args)`: the result of `run` for arguments like `args`, or MISS for others and inside a trace. guards:
-    what else must hold; elsewhere: what must be empty. None where the arguments are of other kinds than
-    C-contiguous arrays, floats and static values."""
+    what else must hold; captures: arrays that the program reads from outside; elsewhere: what must be empty. None where
+    the arguments are of other kinds than C-contiguous arrays, floats and static values."""
     if not is_possible():
         return None
     scope: dict[str, Any] = {"asarray": np.asarray, "run": run, "MISS": MISS, **result.scope}
     scope["open"], scope["elsewhere"] = open_traces(), elsewhere
     tests: list[str] = []
     passed: list[str] = []
-    checked: list[int] = []
+    checked: list[Any] = []
+    seen: list[str] = []  # as texts
     good = C_CONTIGUOUS | ALIGNED
     for i, arg in enumerate(args):
         kind = type(arg)
         if kind is np.ndarray and arg.flags.num & good == good:
-            checked.append(i)
+            checked.append(arg)
+            seen.append(f"a{i}")
             passed.append(f"a{i}")
         elif kind is float and floats_are_traced:
-            checked.append(i)
+            checked.append(arg)
+            seen.append(f"a{i}")
             passed.append(f"asarray(a{i})")
         elif kind in STATIC_TYPES:
             scope[f"kind{i}"], scope[f"value{i}"] = kind, arg
             tests.append(f"type(a{i}) is kind{i} and a{i} == value{i}")
         else:
             return None
+    for i, capture in enumerate(captures):
+        array = _value(capture.read)
+        if type(array) is not np.ndarray or array.flags.num & good != good:
+            return None
+        checked.append(array)
+        seen.append(f"(c{i} := {_read_text(f'c{i}', capture.read, scope)})")
+        passed.append(f"c{i}")
     if checked:
-        scope["fits"] = fits_function([args[i] for i in checked], good)
-        tests.insert(0, f"fits({', '.join(f'a{i}' for i in checked)})")
+        scope["fits"] = fits_function(checked, good)
+        tests.insert(0, f"fits({', '.join(seen)})")
     tests.append("not rest and not open.traces")
     if not isinstance(elsewhere, tuple):
         tests.append("not elsewhere")
@@ -129,20 +141,36 @@ def _guard_texts(guards: Sequence[Guard], scope: dict[str, Any]) -> list[str]:
     """Tests that hold while the guards do: of globals, which most guard, as look-ups."""
     texts, others = [], []
     for k, guard in enumerate(guards):
-        if guard.place is None or guard.same not in (operator.is_, same_constant):
+        if place_of(guard.read) is None or guard.same not in (operator.is_, same_constant):
             others.append(guard)
             continue
-        scope[f"globals{k}"], name = guard.place
-        scope[f"value{k}_then"], scope["same_constant"] = guard.value, same_constant
-        read = f"globals{k}.get({name!r}, MISS)"
+        then, read = f"then{k}", _read_text(f"guard{k}", guard.read, scope)
+        scope[then], scope["same_constant"] = guard.value, same_constant
         if guard.same is operator.is_:
-            texts.append(f"{read} is value{k}_then")
+            texts.append(f"{read} is {then}")
         else:
-            texts.append(f"((now := {read}) is value{k}_then or same_constant(now, value{k}_then))")
+            texts.append(f"((now := {read}) is {then} or same_constant(now, {then}))")
     if others:
         scope["is_current"] = lambda: all(guard.holds() for guard in others)
         texts.append("is_current()")
     return texts
+
+
+def _read_text(name: str, read: Read, scope: dict[str, Any]) -> str:
+    """The expression for what `read` gives, MISS where it raises."""
+    place = place_of(read)
+    if place is None:
+        scope[f"{name}_read"] = partial(_value, read)
+        return f"{name}_read()"
+    scope[f"{name}_names"] = place[0]
+    return f"{name}_names.get({place[1]!r}, MISS)"
+
+
+def _value(read: Read) -> Any:
+    try:
+        return read()
+    except Exception:  # the name, key or attribute is gone
+        return MISS
 
 
 def fast_device_call(

@@ -31,9 +31,8 @@ class Specialisation:
     traced: Traced
     compilation: Compilation
     capture_keys: tuple[tuple, ...]
-    # The result, where nothing is written back and no result needs care, as text and as a function.
-    result: ResultText | None = None
-    finish: Callable[[tuple], Any] | None = None
+    result: ResultText | None = None  # where nothing is written back and no result needs care
+    finish: Callable[[tuple], Any] | None = None  # the same as a function, where nothing is captured
     fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
     trial: Trial | None = None  # while it is not known whether NumPy is faster
 
@@ -44,9 +43,10 @@ class Specialisation:
             self.trial = Trial()
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
-        if not (traced.captures or traced.writes):
+        if not traced.writes:
             self.result = result_text(traced.outputs, plan.outvars, owned)
-            self.finish = self.result.function() if self.result is not None else None
+            if self.result is not None and not traced.captures:
+                self.finish = self.result.function()
 
     def is_current(self) -> bool:
         """Whether the values that the trace captured are what they were (arrays: their types)."""
