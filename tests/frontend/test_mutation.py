@@ -269,6 +269,16 @@ def test_flags_and_dtypes_of_what_was_given_are_numpys_to_set():
         assert [reason.code for reason in compiled.fallbacks] == ["WB120"]
 
 
+def test_whose_memory_an_argument_is_each_call_decides():
+    def owners(x):
+        made = x + 1
+        return x.base is None, x.flags.owndata, x[1:].flags.owndata, made.base is None, made[1:].base is made
+
+    compiled = wb.jit(owners)
+    for x in (np.arange(4.0), np.arange(8.0)[4:], np.arange(4.0)):
+        assert compiled(x) == owners(x)
+
+
 @pytest.mark.parametrize("number", [np.float16(3), np.longdouble(2), np.datetime64("2020-01-01"), np.str_("a")])
 def test_numpys_scalars_that_do_not_compile_are_constants(number):
     compiled = wb.jit(lambda x, number: (x + 1, number))
@@ -278,3 +288,18 @@ def test_numpys_scalars_that_do_not_compile_are_constants(number):
         assert_same(found[0], x + 1)
         assert found[1] == number and type(found[1]) is type(number)
     assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]
+
+
+def test_an_index_of_no_axes_in_a_loop():
+    def total(x):
+        n = 0.0
+        for row in x:
+            y = row[()]
+            for k in range(3):
+                n = n + y[k] * x[()][k, 0]
+        return n, y
+
+    x = np.arange(12.0).reshape(4, 3)
+    compiled = wb.jit(total)
+    assert_same(compiled(x), total(x))
+    assert not compiled.fallbacks

@@ -52,6 +52,13 @@ class Buffer:
         self.given: Any = None
         self.whole: Tracer | None = None  # the tracer that stands for the input itself
 
+    def require_own(self, what: str) -> None:
+        """Refuse `what` of an input, whose memory may be anybody's: each call decides."""
+        if self.var_in is not None:
+            from .diagnostics import unsupported
+
+            raise unsupported(what, why="of an array from outside, each call decides")
+
 
 class Tracer:
     """One traced array. `scalar` tracers stand for NumPy or Python scalars: values, which nothing can write to.
@@ -158,6 +165,7 @@ class Tracer:
 
     @property
     def base(self) -> Tracer | None:
+        self.buffer.require_own("ndarray.base")
         return None if self.parent is None else self.buffer.whole
 
     @property

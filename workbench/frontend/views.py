@@ -445,6 +445,8 @@ class Flags:
 
     @property
     def owndata(self) -> bool:
+        if self._x.parent is None:
+            self._x.buffer.require_own("ndarray.flags.owndata")
         return self._x.parent is None
 
     @property

@@ -386,6 +386,10 @@ class Scope(Arrays):
         these are single indices and slices without steps."""
         assert isinstance(base.type, Array)
         nodes = list(node.elts) if isinstance(node, ast.Tuple) else [node]
+        if not nodes:  # x[()]
+            if not base.type.ndim:
+                raise UntranslatableError("an index of no axes")
+            nodes = [ast.Constant(...)]
         used = sum(not is_newaxis_or_dots(self, n) for n in nodes)
         if used > base.type.ndim:
             raise UntranslatableError("too many indices")
