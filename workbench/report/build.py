@@ -44,11 +44,14 @@ from .traffic import bytes_saved, moves_nothing
 _numbers = itertools.count(1)
 
 
-def build_report(compilation: Any) -> CompileReport:
-    """The report of a compilation (`runtime.compilation.Compilation`), as far as it has run."""
-    source = compilation.source
+def build_report(compilation: Any, source: Any = None, place: SourceSpan | None = None) -> CompileReport:
+    """The report of a compilation (`runtime.compilation.Compilation`), as far as it has run.
+
+    source: the text to show, if that is not what was compiled; place: where in it is called what stands elsewhere.
+    """
+    source = compilation.source if source is None else source
     plan: Plan = compilation.plan
-    spans = SpanMap(source)
+    spans = SpanMap(source, place)
     stages, ids = _stages(compilation.stages, spans)
     _mark_steps(stages, ids, plan)
     limits = compilation.limits
@@ -131,16 +134,18 @@ def _now() -> str:
 
 
 class SpanMap:
-    """From spans of a file to spans of the cell or function whose text the report holds."""
+    """From spans of a file to spans of the cell or function whose text the report holds. elsewhere: what stands for
+    spans of other files."""
 
-    def __init__(self, source: Any):
+    def __init__(self, source: Any, elsewhere: SourceSpan | None = None):
+        self.elsewhere = elsewhere
         self.filename = source.filename
         self.first_line = source.first_line
         self.n_lines = source.text.count("\n") + 1
 
     def __call__(self, span: Span | None) -> SourceSpan | None:
         if span is None or span.filename != self.filename:
-            return None
+            return None if span is None else self.elsewhere
         first, last = span.line - self.first_line + 1, span.end_line - self.first_line + 1
         if not 1 <= first <= last <= self.n_lines:
             return None

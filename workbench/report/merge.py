@@ -70,12 +70,16 @@ def parts_report(parts: Sequence[Any], whole: Any, kept: Callable[[str], bool]) 
     """The report of a cell or function that ran in parts (`runtime.parts.Part`). whole: its source, as
     `runtime.compilation.Source` has it; kept: whether a name outlives it."""
     rows: list[ReportPart] = []
+    caller: SourceSpan | None = None
     for part in parts:
         if isinstance(part, NumpyPart):
             rows.append(_numpy_statements(part, whole))
+            caller = rows[-1].spans[0] if isinstance(rows[-1], NumpyStatements) else None
         elif isinstance(part, Repeated):
-            if part.result.compilation.plan.steps:
-                report = build_report(part.result.compilation)
+            compilation = part.result.compilation
+            if compilation.plan.steps:
+                is_here = compilation.source.filename == whole.filename
+                report = build_report(compilation, whole, None if is_here else caller)
                 rows.append(CompiledStatements(report, part.runs, part.total_ms))
         elif part.compilation.plan.steps:
             rows.append(CompiledStatements(build_report(part.compilation)))
@@ -94,6 +98,8 @@ def _numpy_statements(part: NumpyPart, whole: Any) -> NumpyStatements:
         name: Value(name, str(aval), aval.nbytes) if aval is not None else None for name, aval in part.writes.items()
     }
     places = [_lines_of(statement, whole) for statement in part.statements]
+    if fallback.span is None and places:
+        fallback.span = places[0]
     return NumpyStatements(title, places, fallback, part.reads, values, part.time_ms)
 
 
