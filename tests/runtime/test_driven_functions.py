@@ -14,7 +14,8 @@ import pytest
 import workbench as wb
 from tests.compare import assert_same
 from workbench.notebook.cells import run_cell
-from workbench.runtime import driven_functions, driven_loops
+from workbench.runtime import cells as runtime_cells
+from workbench.runtime import driven_functions, driven_loops, parts
 
 # Each: functions, as an earlier cell defines them, and the cell that calls them.
 PROGRAMS = {
@@ -606,3 +607,82 @@ def test_functions_of_the_user_are_left_as_they_are(worth):
     before = copy.copy(codes)
     run_cell(cell, mine, filename="<cell left>")
     assert all(vars(mine["Model"])[k].__code__ is code for k, code in before.items())
+
+
+def traces_of(monkeypatch) -> list[str]:
+    """The places of pieces, and `cell` for cells, that are traced from now on."""
+    traced: list[str] = []
+    for module in (runtime_cells, parts):
+        original = module.trace_cell
+
+        def counted(*args, original=original, **kwargs):
+            traced.append("cell" if isinstance(args[0], str) else "part")
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(module, "trace_cell", counted)
+    return traced
+
+
+def test_a_cell_that_runs_again_is_not_traced_again(monkeypatch, capsys):
+    source = (
+        "y = np.exp(-x * x) + helper(x)\nprint(y.sum().round(6))\nz = np.sqrt(y) + 1\nk = z[z > 1.5]\n"
+        "for i in range(3):\n    z = z * 0.5\n    print(i)\nlast = (z + 1).sum()\n"
+    )
+    namespace = defined("def helper(a):\n    return a.clip(0, 1)\n", "<helper>")
+    traced = traces_of(monkeypatch)
+    counts = []
+    for _ in range(3):
+        run_cell(source, namespace, filename="<cell again>")
+        counts.append(len(traced))
+        traced.clear()
+    assert counts[0] > 2 and counts[1:] == [0, 0]
+    namespace["x"] = namespace["x"].astype(np.float32)
+    run_cell(source, namespace, filename="<cell again>")
+    assert traced
+    namespace["x"] = namespace["x"].astype(np.float64)
+    traced.clear()
+    exec(compile("def helper(a):\n    return a.clip(0, 2)\n", "<other helper>", "exec"), namespace)
+    report = run_cell(source, namespace, filename="<cell again>").report
+    assert traced and report.status == "partly"
+    plain = dict(namespace)
+    exec(source, plain)
+    check(values(namespace), values(plain), "again")
+
+
+def test_another_function_under_the_name_that_a_function_calls(monkeypatch, capsys):
+    monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
+    monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
+    monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
+    functions = (
+        "def step(a):\n    print('step')\n    return np.cos(a)\n\n"
+        "def run(a):\n    for k in range(6):\n        a = step(a) * 0.5\n        print(k)\n    return a\n"
+    )
+    mine, plain = defined(functions, "<steps>"), defined(functions, "<steps>")
+    other = "def step(a):\n    return np.sin(a) + 1\n"
+    linecache.cache["<other steps>"] = (len(other), None, other.splitlines(keepends=True), "<other steps>")
+    run_cell("y = run(x)\n", mine, filename="<cell steps>")
+    for namespace in (mine, plain):
+        exec(compile(other, "<other steps>", "exec"), namespace)
+    report = run_cell("y = run(x)\n", mine, filename="<cell steps>").report
+    exec("y = run(x)\n", plain)
+    check(mine["y"], plain["y"], "y")
+    assert any("sin" in kernel.name for kernel in report.kernels)
+
+
+def test_the_report_shows_pieces_where_they_stand(monkeypatch, capsys):
+    monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
+    monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
+    monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10**6)
+    functions = "def f(a):\n    for k in range(5):\n        a = np.tanh(a) + 1\n        print(k)\n    return a\n"
+    elsewhere = run_cell("z = 1\ny = f(x)\n", defined(functions, "<defined before>"), filename="<call>").report
+    source = functions + "y = f(x)\n"
+    here = run_cell(source, inputs(), filename=cached("<defined here>", source)).report
+    for report, line in ((elsewhere, 2), (here, 3)):
+        (step,) = {row.step for row in report.stages[-1].equations if row.primitive == "tanh"}
+        spans = [s.line for row in report.stages[-1].equations if row.step == step for s in row.spans]
+        assert spans and set(spans) == {line}
+
+
+def cached(filename: str, source: str) -> str:
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    return filename

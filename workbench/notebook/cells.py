@@ -18,6 +18,7 @@ import numpy as np
 from ..config import config
 from ..errors import BackendError, RoutineRaisedError, TracingError, WorkbenchError
 from ..frontend.diagnostics import set_label
+from ..frontend.liveness import live_before_block
 from ..frontend.scopes import running_in_numpy
 from ..report import CompileReport, build_report, compare_with_numpy, compiling_report, numpy_report
 from ..report.merge import parts_report
@@ -27,8 +28,9 @@ from ..runtime.background import Task
 from ..runtime.cells import CellResult, CompilingCell, Overwritten
 from ..runtime.compilation import Source
 from ..runtime.executable import has_written
+from ..runtime.known import KnownCell, kinds_of, known_cell, remember_cell
 from ..runtime.limits import machine_limits
-from ..runtime.parts import PartedRun, can_be_split, statements_of
+from ..runtime.parts import Known, PartedRun, can_be_split, statements_of
 from . import baseline
 from .compare import compare
 
@@ -132,6 +134,9 @@ class _Job:
         failure: Exception
         how = {"label": self.label, "filename": self.filename, "options": self.options, "flags": self.flags}
         compiling, result = None, None
+        earlier = None if self.options.strict else known_cell(self._key(), self._kinds())
+        if earlier is not None:
+            return self.run_in_parts(earlier.reason, earlier.known)
         try:
             if self.options.has_tiers:
                 compiling = runtime_cells.begin_cell(self.source, self.namespace, **how)
@@ -166,17 +171,31 @@ class _Job:
             return run
         # Outside of the `except` clauses, so that an error of the user's own is not chained to ours.
         if isinstance(failure, TracingError) and not isinstance(failure, RoutineRaisedError):
-            return self.run_in_parts(failure) if can_be_split(self.tree) else self.run_in_numpy(failure)
+            return self._run_in_new_parts(failure) if can_be_split(self.tree) else self.run_in_numpy(failure)
         # The user's mistake, which NumPy reports best, or ours, which must not cost the result: NumPy knows which.
         return self.run_in_numpy(failure, undoes=True)
 
-    def run_in_parts(self, reason: TracingError) -> CellRun:
-        """Compile the statements that can be, and run the others between them. reason: why not all of them can."""
+    def _run_in_new_parts(self, reason: TracingError) -> CellRun:
+        kinds, known = self._kinds(), Known()
+        run = self.run_in_parts(reason, known)
+        if known.refused:  # else the statements were compiled, one by one, and kept by themselves
+            remember_cell(self._key(), KnownCell(kinds, reason.with_traceback(None), known))
+        return run
+
+    def _key(self) -> tuple:
+        return (id(self.namespace), self.filename, self.source, self.flags, self.options.device)
+
+    def _kinds(self) -> tuple:
+        return kinds_of(live_before_block(self.tree.body, frozenset()), self.namespace)
+
+    def run_in_parts(self, reason: TracingError, known: Known) -> CellRun:
+        """Compile the statements that can be, and run the others between them. reason: why not all of them can; known:
+        what earlier runs have shown."""
 
         before = dict(self.namespace)
         whole = Source(self.label, self.source, self.filename)
         statements = statements_of(self.tree.body)
-        run = PartedRun(statements, whole, self.namespace, options=self.options, flags=self.flags)
+        run = PartedRun(statements, whole, self.namespace, options=self.options, flags=self.flags, known=known)
         try:
             run.run(reason)
         except Exception:

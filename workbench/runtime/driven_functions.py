@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import operator
 import re
 import threading
 import time
@@ -140,6 +141,15 @@ class FunctionPiece:
         if error is not None:
             raise error
 
+    def forget(self) -> None:
+        """Take the piece for a new one."""
+        piece = self.piece
+        from .parts import Known
+
+        known = Known(refused=attribute_stores(piece.statements) if self.is_method else {})
+        self.piece = Piece(piece.statements, known, piece.numbers, piece.at_once)
+        self.in_numpy = False
+
     def _frame(self, globals_: dict[str, Any]) -> Frame:
         with self._lock:
             frame = next((each for each in self._spare if each.globals_ is globals_), None)
@@ -196,11 +206,12 @@ def as_in_a_function(error: BaseException, code: CodeType) -> BaseException:
 
 @dataclass(eq=False, slots=True)
 class DrivenFunction:
-    """code: in place of the user's `original`."""
+    """code: in place of the user's."""
 
     code: CodeType
-    original: CodeType
     pieces: tuple[FunctionPiece, ...]
+    called: tuple[str, ...]
+    _codes: list[Any] = field(default_factory=list)
 
     @classmethod
     def of(cls, fn: FunctionType) -> DrivenFunction | None:
@@ -241,10 +252,18 @@ class DrivenFunction:
             setattr(operations, f"piece_{number}", piece)
             setattr(operations, f"begin_piece_{number}", piece.begin)
             setattr(operations, f"end_piece_{number}", piece.end)
-        return cls(with_operations(new, operations), code, tuple(pieces))
+        return cls(with_operations(new, operations), tuple(pieces), code.co_names)
 
     def over(self, fn: FunctionType) -> FunctionType:
-        """What to call in place of `fn`, a function of the original code."""
+        """What to call in place of `fn`, a function of the user's code."""
+        codes = [getattr(fn.__globals__.get(name), "__code__", None) for name in self.called]
+        if len(codes) != len(self._codes) or any(map(operator.is_not, codes, self._codes)):
+            if (
+                self._codes
+            ):  # other functions stand under the names that it calls: what could not be compiled may be now
+                for piece in self.pieces:
+                    piece.forget()
+            self._codes = codes
         new = FunctionType(self.code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
         new.__kwdefaults__ = fn.__kwdefaults__
         new.__qualname__ = fn.__qualname__
