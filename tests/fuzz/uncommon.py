@@ -151,7 +151,8 @@ class Uncommon(Nested):
 
     def __init__(self, seed: int, n_statements: int = 5):
         self.inputs: list[tuple[str, str, str]] = []
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             super().__init__(seed, n_statements)
 
     def draw_inputs(self) -> None:
@@ -179,7 +180,9 @@ class Uncommon(Nested):
                 kind = {"float64": "int64", "int64": "float64", "float16": "float64", "scalar": "rank 0"}.get(
                     kind, kind
                 )
-            value = KINDS.get(kind, KINDS["float64"])(shape, rng)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of `np.matrix`
+                value = KINDS.get(kind, KINDS["float64"])(shape, rng)
             plain = type(value) is np.ndarray and kind in list(KINDS)[:8]
             made.append(_laid_out(value, layout) if plain else value)
         return made
