@@ -2,7 +2,7 @@
 
 It is one for all, a built-in function of the kind METH_FASTCALL. Its `self` is a tuple whose second item, `expected`,
 says what the arguments must be: objects of one type, and if they are arrays, with this very dtype, these lengths and
-these flags. Python takes ten times as long for the same questions.
+these flags; and which of them must lie apart in memory. Python takes ten times as long for the same questions.
 """
 
 from __future__ import annotations
@@ -12,22 +12,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .llvm_entry import CONTENT, DTYPE, FLAGS, ITEMS, LENGTHS, N_DIM, TYPE
+from .llvm_entry import CONTENT, DATA, DTYPE, FLAGS, ITEMS, LENGTHS, N_DIM, TYPE
 
 SYMBOL = "workbench_fits"
 _ANY = -1  # in place of the number of axes: nothing but the type is asked for
 _WORD = struct.Struct("=q")
 
 
-def expected(args: Sequence[object], flags: int) -> bytes:
-    """What arguments must be that are like these. flags: bits of `ndarray.flags.num` that arrays must have."""
-    words = [len(args)]
-    for arg in args:
+def expected(args: Sequence[object], flags: Sequence[int], apart: Sequence[tuple[int, int]] = ()) -> bytes:
+    """What arguments must be that are like these. flags: bits of `ndarray.flags.num` that each must have if it is an
+    array; apart: pairs of arrays in C order that may not overlap."""
+    words = [len(args), len(apart)]
+    for i, j in apart:
+        words += [i, _n_bytes(args[i]), j, _n_bytes(args[j])]
+    for arg, its_flags in zip(args, flags, strict=True):
         if isinstance(arg, np.ndarray):
-            words += [id(type(arg)), arg.ndim, id(arg.dtype), flags, *arg.shape]
+            words += [id(type(arg)), arg.ndim, id(arg.dtype), its_flags, *arg.shape]
         else:
             words += [id(type(arg)), _ANY]
     return b"".join(map(_WORD.pack, words))
+
+
+def _n_bytes(arg: object) -> int:
+    assert isinstance(arg, np.ndarray)
+    return arg.nbytes
 
 
 FITS = f"""\
@@ -41,14 +49,19 @@ entry:
   %bytes = load ptr, ptr %at_bytes
   %about = getelementptr i8, ptr %bytes, i64 {CONTENT}
   %n_args = load i64, ptr %about
+  %at_pairs = getelementptr i64, ptr %about, i64 1
+  %n_pairs = load i64, ptr %at_pairs
+  %pairs = getelementptr i64, ptr %about, i64 2
+  %pair_words = shl i64 %n_pairs, 2
+  %first_word = add i64 %pair_words, 2
   %complete = icmp eq i64 %n, %n_args
   br i1 %complete, label %next, label %no
 
 next:
   %k = phi i64 [ 0, %entry ], [ %k_next, %scalar ], [ %k_next, %lengths_done ]
-  %word = phi i64 [ 1, %entry ], [ %word_scalar, %scalar ], [ %word_array, %lengths_done ]
+  %word = phi i64 [ %first_word, %entry ], [ %word_scalar, %scalar ], [ %word_array, %lengths_done ]
   %more = icmp ult i64 %k, %n_args
-  br i1 %more, label %arg, label %yes
+  br i1 %more, label %arg, label %pair
 
 arg:
   %k_next = add i64 %k, 1
@@ -116,6 +129,40 @@ lengths_done:
   %word_head = add i64 %word, 4
   %word_array = add i64 %word_head, %depth
   br label %next
+
+pair:
+  %p = phi i64 [ 0, %next ], [ %p_next, %looked ]
+  %more_pairs = icmp ult i64 %p, %n_pairs
+  br i1 %more_pairs, label %look, label %yes
+
+look:
+  %p_next = add i64 %p, 1
+  %p_word = shl i64 %p, 2
+  %one = getelementptr i64, ptr %pairs, i64 %p_word
+  %one_k = load i64, ptr %one
+  %at_one_bytes = getelementptr i64, ptr %one, i64 1
+  %one_bytes = load i64, ptr %at_one_bytes
+  %other = getelementptr i64, ptr %one, i64 2
+  %other_k = load i64, ptr %other
+  %at_other_bytes = getelementptr i64, ptr %one, i64 3
+  %other_bytes = load i64, ptr %at_other_bytes
+  %at_one_object = getelementptr ptr, ptr %args, i64 %one_k
+  %one_object = load ptr, ptr %at_one_object
+  %at_one_data = getelementptr i8, ptr %one_object, i64 {DATA}
+  %one_begin = load i64, ptr %at_one_data
+  %at_other_object = getelementptr ptr, ptr %args, i64 %other_k
+  %other_object = load ptr, ptr %at_other_object
+  %at_other_data = getelementptr i8, ptr %other_object, i64 {DATA}
+  %other_begin = load i64, ptr %at_other_data
+  %one_end = add i64 %one_begin, %one_bytes
+  %other_end = add i64 %other_begin, %other_bytes
+  %before = icmp ule i64 %one_end, %other_begin
+  %after = icmp ule i64 %other_end, %one_begin
+  %aside = or i1 %before, %after
+  br i1 %aside, label %looked, label %no
+
+looked:
+  br label %pair
 
 yes:
   call void @Py_IncRef(ptr @_Py_TrueStruct)

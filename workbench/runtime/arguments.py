@@ -14,6 +14,7 @@ from ..ir import Aval
 # Bits of `ndarray.flags.num`, which is one look-up where the named flags are two each.
 C_CONTIGUOUS = 0x1
 ALIGNED = 0x100
+WRITEABLE = 0x400
 STATIC_TYPES = frozenset({bool, int, str, bytes, type(None)})
 
 

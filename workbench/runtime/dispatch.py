@@ -107,16 +107,15 @@ class CompiledFunction:
     # ---- the call ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            try:
-                result = self._fast(*args)
-            except Exception as error:
-                if self.is_strict or has_written(error):
-                    raise
-                self._fast = missed
-                result = MISS
-            if result is not MISS:
-                return result
+        try:
+            result = self._fast(*args, **kwargs)
+        except Exception as error:
+            if self.is_strict or has_written(error):
+                raise
+            self._fast = missed
+            result = MISS
+        if result is not MISS:
+            return result
         if (device_choices or self._moves) and not self._settled and current_trace() is None:
             there = self.where()
             if there is not self:
@@ -146,7 +145,7 @@ class CompiledFunction:
                 if found:
                     entry = found[-1]
                     if type(entry) is Specialisation and entry.is_usable(leaves):
-                        self._remember(entry, args)
+                        self._remember(entry, args, kwargs)
                         try:
                             if entry.finish is not None and only_arrays:
                                 return entry.finish(entry.compilation.executable.run(*leaves))
@@ -165,13 +164,15 @@ class CompiledFunction:
                 error.__traceback__ = user_traceback(error.__traceback__, with_numpy=True)
             raise
 
-    def _remember(self, entry: Specialisation, args: tuple) -> None:
+    def _remember(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
         if entry.fast is None and entry.result is not None:
             run, floats = entry.compilation.executable.run, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
-            outside = entry.traced.guards, entry.traced.captures
-            call = fast_call(args, run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere)
+            outside = entry.traced.guards, entry.traced.captures, entry.traced.writes
+            call = fast_call(
+                args, kwargs, run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere
+            )  # fmt: skip
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast
@@ -202,6 +203,8 @@ class CompiledFunction:
                 if entry.trial is not None:
                     entry.trial.record_compiled(time.perf_counter() - begin)
                     self._settle(entry, args, kwargs)
+                elif self._plain and self.place == "cpu":
+                    self._remember(entry, args, kwargs)
                 return result
         except (LoopAbortedError, CheckFailedError) as error:
             logger.info("%s runs in NumPy this time: %s", self.name, error)

@@ -1,18 +1,24 @@
 """The fast path of a call: one generated function that tests whether the arguments are those of a specialisation.
 
-For two arrays, a float and a static value it reads like this (`fits`: see `codegen.llvm_fits`):
+For two arrays, of which the first is written, and a dict of an array and a static value it reads like this (`fits`: see
+`codegen.llvm_fits`):
 
-    def call(a0=MISS, a1=MISS, a2=MISS, a3=MISS, *rest):
-        if fits(a0, a1, a2) and type(a3) is kind3 and a3 == value3 and not rest and not open.traces and not elsewhere:
-            r = run(a0, a1, asarray(a2))
-            return r[0], r[1].item()
+    def call(_0=MISS, _1=MISS, *rest, options=MISS, **others):
+        if (
+            type(options) is dict and [*options] == keys2 and type(options["n"]) is int and options["n"] == value2
+            and fits((x0 := _0), (x1 := _1), (x2 := options["w"])) and not rest and not others and not open.traces
+        ):
+            r = run(x0, x1, x2)
+            if r[1] is not x0:
+                copyto(x0, r[1])
+            return r[0]
         return MISS
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,120 +27,192 @@ import numpy as np
 import optree
 
 from ..frontend.captures import Capture, Guard, Read, place_of, same_constant
+from ..frontend.device_arrays import device_aval
 from ..frontend.outputs import OutLeaf, Outputs
 from ..frontend.recording import open_traces
 from ..ir import Atom
-from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES
+from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
 from .kernels import fits_function
 from .machine_code import is_possible
 
 MISS = object()
+GOOD = C_CONTIGUOUS | ALIGNED
 
 
-def missed(*_: Any) -> Any:
+def missed(*_: Any, **__: Any) -> Any:
     """The fast path of a function that has none."""
     return MISS
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ResultText:
-    """What a call returns, as an expression of `r`, the results of the program, and of the names in `scope`."""
+    """What a call returns, as an expression of `r`, the results of the program, of its inputs, `x0`, `x1` ..., and of
+    the names in `scope`."""
 
     text: str
     scope: dict[str, Any]
+    reads_inputs: bool = False
 
-    def function(self) -> Callable[[Sequence[np.ndarray]], Any]:
-        return eval(f"lambda r: {self.text}", dict(self.scope))
+    def function(self) -> Callable[[Sequence[np.ndarray]], Any] | None:
+        """The same as a function of `r`, if that is all it takes."""
+        return None if self.reads_inputs else eval(f"lambda r: {self.text}", dict(self.scope))
 
 
 def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[Atom]) -> ResultText | None:
-    """The expression for results that are numbers, static values and new arrays. None where one is a view, or the
-    memory of an argument, a constant or another result: these need care. foreign: variables whose memory others know.
-    """
+    """The expression for results that are numbers, static values, new arrays and inputs. None where one is a view, or
+    the memory of an argument, a constant or another result: these need care. foreign: variables whose memory others
+    know."""
     scope: dict[str, Any] = {}
-    arrays = [leaf.outvar for leaf in outputs.leaves if leaf.kind == "array" and leaf.outvar is not None]
+    arrays = [leaf.outvar for leaf in outputs.leaves if leaf.kind == "array" and _is_new(leaf)]
+    arrays += [k for _, k in outputs.writes]
     if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
         return None
     if any(_needs_care(leaf) for leaf in outputs.leaves):
         return None
     texts = [_leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
+    reads_inputs = any(leaf.base_input is not None for leaf in outputs.leaves)
     tree = outputs.tree
     if tree is None:
-        return ResultText(texts[0], scope)
+        return ResultText(texts[0], scope, reads_inputs)
     listed = "".join(f"{text}, " for text in texts)
     if tree.type in (tuple, list) and all(child.is_leaf() for child in tree.children()):
-        return ResultText(f"({listed})" if tree.type is tuple else f"[{listed}]", scope)
+        return ResultText(f"({listed})" if tree.type is tuple else f"[{listed}]", scope, reads_inputs)
     scope |= {"unflatten": optree.tree_unflatten, "tree": tree}
-    return ResultText(f"unflatten(tree, [{listed}])", scope)
+    return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs)
+
+
+def _is_new(leaf: OutLeaf) -> bool:
+    return leaf.outvar is not None and leaf.base_input is None
 
 
 def _needs_care(leaf: OutLeaf) -> bool:
-    return any(x is not None for x in (leaf.same_as, leaf.base_input, leaf.base_outvar, leaf.code))
+    return bool(leaf.views) or any(x is not None for x in (leaf.same_as, leaf.base_outvar, leaf.code))
 
 
 def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:
+    if leaf.base_input is not None:
+        return f"x{leaf.base_input}"
     if leaf.outvar is None:
         scope[f"static{i}"] = leaf.value
         return f"static{i}()" if leaf.kind == "outside" else f"static{i}"
     return f"r[{leaf.outvar}]" + {"array": "", "scalar": "[()]", "python": ".item()"}[leaf.kind]
 
 
+class _OtherKindError(Exception):
+    """An argument that the fast path does not take."""
+
+
+class _Reader:
+    """Writes the tests of the arguments. inputs: of the program, in order, with the expressions that read them."""
+
+    def __init__(self, scope: dict[str, Any], *, floats_are_traced: bool):
+        self.scope = scope
+        self.floats_are_traced = floats_are_traced
+        self.tests: list[str] = []
+        self.inputs: list[tuple[Any, str]] = []
+        self.leaves: list[Any] = []
+
+    def read(self, value: Any, text: str) -> None:
+        kind = type(value)
+        if kind is dict:
+            keys = self._bind("keys", list(value))
+            self.tests.append(f"type({text}) is dict and [*{text}] == {keys}")
+            for key in sorted(value):
+                self.read(value[key], f"{text}[{self._bind('key', key)}]")
+        elif kind in (tuple, list):
+            self.tests.append(f"type({text}) is {kind.__name__} and len({text}) == {len(value)}")
+            for i, item in enumerate(value):
+                self.read(item, f"{text}[{i}]")
+        else:
+            self.leaf(value, kind, text)
+
+    def leaf(self, value: Any, kind: type, text: str) -> None:
+        self.leaves.append(value)
+        if kind is np.ndarray and value.flags.num & GOOD == GOOD or kind is float and self.floats_are_traced:
+            self.inputs.append((value, text))
+        elif kind in STATIC_TYPES:
+            types, value = self._bind("kind", kind), self._bind("value", value)
+            self.tests.append(f"type({text}) is {types} and {text} == {value}")
+        elif isinstance(value, np.ndarray | np.generic | float | complex) or device_aval(value) is not None:
+            raise _OtherKindError
+        else:  # an object, whose attributes are guarded
+            self.tests.append(f"{text} is {self._bind('object', value)}")
+
+    def _bind(self, prefix: str, value: Any) -> str:
+        name = f"{prefix}{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+
 def fast_call(
     args: tuple,
+    kwargs: Mapping[str, Any],
     run: Callable[..., tuple],
     result: ResultText,
-    guards: Sequence[Guard],
+    guards: Sequence[Guard] = (),
     captures: Sequence[Capture] = (),
+    writes: Sequence[tuple[int, int]] = (),
     *,
     floats_are_traced: bool,
     elsewhere: Collection[str] = (),
 ) -> Callable[..., Any] | None:
-    """`call(*args)`: the result of `run` for arguments like `args`, or MISS for others and inside a trace. guards:
-    what else must hold; captures: arrays that the program reads from outside; elsewhere: what must be empty. None where
-    the arguments are of other kinds than C-contiguous arrays, floats and static values."""
+    """`call(*args, **kwargs)`: the result of `run` for arguments like these, or MISS for others and inside a trace.
+
+    guards: what else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the
+    result that is written there; elsewhere: what must be empty. None where the arguments are of other kinds than
+    C-contiguous arrays, floats and static values, and tuples, lists and dicts of them.
+    """
     if not is_possible():
         return None
-    scope: dict[str, Any] = {"asarray": np.asarray, "run": run, "MISS": MISS, **result.scope}
+    scope: dict[str, Any] = {"asarray": np.asarray, "copyto": np.copyto, "run": run, "MISS": MISS, **result.scope}
     scope["open"], scope["elsewhere"] = open_traces(), elsewhere
-    tests: list[str] = []
-    passed: list[str] = []
-    checked: list[Any] = []
-    seen: list[str] = []  # as texts
-    good = C_CONTIGUOUS | ALIGNED
-    for i, arg in enumerate(args):
-        kind = type(arg)
-        if kind is np.ndarray and arg.flags.num & good == good:
-            checked.append(arg)
-            seen.append(f"a{i}")
-            passed.append(f"a{i}")
-        elif kind is float and floats_are_traced:
-            checked.append(arg)
-            seen.append(f"a{i}")
-            passed.append(f"asarray(a{i})")
-        elif kind in STATIC_TYPES:
-            scope[f"kind{i}"], scope[f"value{i}"] = kind, arg
-            tests.append(f"type(a{i}) is kind{i} and a{i} == value{i}")
-        else:
-            return None
-    for i, capture in enumerate(captures):
-        array = _value(capture.read)
-        if type(array) is not np.ndarray or array.flags.num & good != good:
-            return None
-        checked.append(array)
-        seen.append(f"(c{i} := {_read_text(f'c{i}', capture.read, scope)})")
-        passed.append(f"c{i}")
-    if checked:
-        scope["fits"] = fits_function(checked, good)
-        tests.insert(0, f"fits({', '.join(seen)})")
-    tests.append("not rest and not open.traces")
+    reader = _Reader(scope, floats_are_traced=floats_are_traced)
+    try:
+        for i, arg in enumerate(args):
+            reader.read(arg, f"_{i}")
+        for name in sorted(kwargs):
+            reader.read(kwargs[name], name)
+        for i, capture in enumerate(captures):
+            if type(array := _value(capture.read)) is not np.ndarray:
+                return None
+            reader.leaf(array, np.ndarray, _read_text(f"capture{i}", capture.read, scope))
+            reader.leaves.pop()
+    except (_OtherKindError, TypeError):  # keys that cannot be sorted, too
+        return None
+    if not _same(reader.leaves, optree.tree_leaves((args, dict(kwargs)), none_is_leaf=True)):  # type: ignore[arg-type]
+        return None
+    written = {i for i, _ in writes}
+    inputs, tests = [value for value, _ in reader.inputs], reader.tests
+    if not all(type(inputs[i]) is np.ndarray and inputs[i].flags.writeable for i in written):
+        return None
+    if inputs:
+        arrays = [i for i, value in enumerate(inputs) if type(value) is np.ndarray]
+        flags = [GOOD | (WRITEABLE if i in written else 0) for i in range(len(inputs))]
+        apart = [(i, j) for i in written for j in arrays if j > i or j < i and j not in written]
+        scope["fits"] = fits_function(inputs, flags, apart)
+        tests.append(f"fits({', '.join(f'(x{i} := {text})' for i, (_, text) in enumerate(reader.inputs))})")
+    tests.append("not rest and not others and not open.traces")
     if not isinstance(elsewhere, tuple):
         tests.append("not elsewhere")
     tests += _guard_texts(guards, scope)
-    parameters = ", ".join([*(f"a{i}=MISS" for i in range(len(args))), "*rest"])
-    body = f"        r = run({', '.join(passed)})\n        return {result.text}\n"
-    source = f"def call({parameters}):\n    if {' and '.join(tests)}:\n{body}    return MISS\n"
-    exec(compile(source, "<workbench call>", "exec"), scope)
+    if not scope.keys().isdisjoint(kwargs):
+        return None
+    parameters = [*(f"_{i}=MISS" for i in range(len(args))), "*rest", *(f"{name}=MISS" for name in kwargs), "**others"]
+    passed = (f"x{i}" if type(value) is np.ndarray else f"asarray(x{i})" for i, value in enumerate(inputs))
+    lines = [
+        f"def call({', '.join(parameters)}):",
+        f"    if {' and '.join(tests)}:",
+        f"        r = run({', '.join(passed)})",
+        *(f"        if r[{k}] is not x{i}:\n            copyto(x{i}, r[{k}])" for i, k in writes),
+        f"        return {result.text}",
+        "    return MISS",
+    ]
+    exec(compile("\n".join(lines), "<workbench call>", "exec"), scope)
     return scope["call"]
+
+
+def _same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _guard_texts(guards: Sequence[Guard], scope: dict[str, Any]) -> list[str]:
@@ -186,8 +264,8 @@ def fast_device_call(
     kinds = tuple((x.dtype, x.shape) for x in args)
     owns, n, opened = memory.owns, len(args), open_traces()
 
-    def fast(*given: Any) -> Any:
-        if len(given) != n or opened.traces or elsewhere:
+    def fast(*given: Any, **others: Any) -> Any:
+        if others or len(given) != n or opened.traces or elsewhere:
             return MISS
         for x, (dtype, shape) in zip(given, kinds, strict=True):
             if not owns(x) or x.dtype != dtype or x.shape != shape:

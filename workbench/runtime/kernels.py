@@ -199,14 +199,16 @@ def function_at(address: int, args: Sequence[KernelArg]) -> Callable[..., None]:
     return machine_code.builtin_function(entry, np.ndarray, descriptor(args, address))
 
 
-def fits_function(args: Sequence[Any], flags: int) -> Callable[..., bool]:
+def fits_function(
+    args: Sequence[Any], flags: Sequence[int], apart: Sequence[tuple[int, int]] = ()
+) -> Callable[..., bool]:
     """`fits(*others)`: whether they are of the types of `args`, and arrays of the same dtypes and lengths with these
-    flags."""
+    flags, of which those that must lie `apart` (pairs, in C order) do."""
     from ..codegen.llvm_fits import FITS, SYMBOL, expected
     from . import machine_code
 
     held = tuple(arg.dtype if isinstance(arg, np.ndarray) else type(arg) for arg in args)
-    return machine_code.builtin_function(machine_address(FITS, SYMBOL), held, expected(args, flags))
+    return machine_code.builtin_function(machine_address(FITS, SYMBOL), held, expected(args, flags, apart))
 
 
 def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:

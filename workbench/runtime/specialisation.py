@@ -31,8 +31,8 @@ class Specialisation:
     traced: Traced
     compilation: Compilation
     capture_keys: tuple[tuple, ...]
-    result: ResultText | None = None  # where nothing is written back and no result needs care
-    finish: Callable[[tuple], Any] | None = None  # the same as a function, where nothing is captured
+    result: ResultText | None = None  # where no result needs care
+    finish: Callable[[tuple], Any] | None = None  # the same as a function, where that is all there is to do
     fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
     trial: Trial | None = None  # while it is not known whether NumPy is faster
 
@@ -43,10 +43,9 @@ class Specialisation:
             self.trial = Trial()
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
-        if not traced.writes:
-            self.result = result_text(traced.outputs, plan.outvars, owned)
-            if self.result is not None and not traced.captures:
-                self.finish = self.result.function()
+        self.result = result_text(traced.outputs, plan.outvars, owned)
+        if self.result is not None and not (traced.captures or traced.writes):
+            self.finish = self.result.function()
 
     def is_current(self) -> bool:
         """Whether the values that the trace captured are what they were (arrays: their types)."""
