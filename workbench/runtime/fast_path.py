@@ -63,7 +63,8 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     the memory of an argument, a constant or another result: these need care. foreign: variables whose memory others
     know."""
     scope: dict[str, Any] = {}
-    arrays = [leaf.outvar for leaf in outputs.leaves if leaf.kind == "array" and _is_new(leaf)]
+    new = [leaf for leaf in outputs.leaves if leaf.kind == "array" and leaf.base_input is None]
+    arrays = [leaf.outvar for leaf in new if leaf.outvar is not None]
     arrays += [k for _, k in outputs.writes]
     if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
         return None
@@ -79,10 +80,6 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
         return ResultText(f"({listed})" if tree.type is tuple else f"[{listed}]", scope, reads_inputs)
     scope |= {"unflatten": optree.tree_unflatten, "tree": tree}
     return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs)
-
-
-def _is_new(leaf: OutLeaf) -> bool:
-    return leaf.outvar is not None and leaf.base_input is None
 
 
 def _needs_care(leaf: OutLeaf) -> bool:
