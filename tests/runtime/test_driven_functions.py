@@ -187,6 +187,49 @@ def outside(net, x):
         "net = Net(5)\nlog = net.run(m, x)\nw, b, k, scale = net.w, net.b, net.k, net.scale\nt = outside(net, x)\n"
         "extra, last, asked, b2, w2 = net.extra, net.last, net.asked, net.b, net.w\ndel net\n",
     ),
+    "metaclass": (
+        """
+class Counting(type):
+    made = 0
+
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        Counting.made += 1
+        for k in range(2):
+            made.v = made.v * 2
+            print("made", k)
+        return made
+
+
+class Thing(metaclass=Counting):
+    def __init__(self, v):
+        self.v = v
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *rest):
+        print("exit", kind)
+        return True
+
+    def work(self):
+        with self as t:
+            for k in range(3):
+                z = np.exp(t.v)
+                print(z.sum().round(6))
+                t.v = z * 0.1
+            raise RuntimeError("left")
+        return self.v
+
+    @classmethod
+    def make(cls, v):
+        for k in range(2):
+            v = v + 1
+            print(cls.__name__, k)
+        return cls(v)
+""",
+        "t = Thing(x * 0.1)\ny = t.work()\nz = Thing.make(x).v\ncount = Counting.made\ndel t\n",
+    ),
     "closures": (
         """
 def fit(x, y):

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedOperationError
-from .diagnostics import build
+from .diagnostics import build, unsupported
 from .positions import USER, code_kind, is_user_code
 
 if TYPE_CHECKING:
@@ -188,12 +188,15 @@ def is_user_class(cls: type) -> bool:
     """Whether `cls` was written by the user, in a way that a copy of it behaves the same."""
     if type(cls) not in (type, abc.ABCMeta) or issubclass(cls, enum.Enum | BaseException | tuple):
         return False
-    module = sys.modules.get(cls.__module__)
-    file = getattr(module, "__file__", None)
-    if cls.__module__ != "__main__" and (file is None or code_kind(file) != USER):
+    if not _is_of_user(cls):
         return False
     # Classes that do something when they are subclassed would do it to the copy.
     return "__init_subclass__" not in {k for base in cls.__mro__[:-1] for k in vars(base)}
+
+
+def _is_of_user(cls: type) -> bool:
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return cls.__module__ == "__main__" or file is not None and code_kind(file) == USER
 
 
 def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
@@ -201,6 +204,8 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
     from .proxies import wrap_library
 
     if not is_user_class(cls):
+        if _is_of_user(type(cls)):  # it makes objects by code that is not traced, which would run while tracing
+            raise unsupported(f"`{name}`, a class with a metaclass", why="a copy of it would be another class")
         return lifter._remember(cls, wrap_library(lifter, cls), read)
     return copy_class(
         cls,
