@@ -89,3 +89,18 @@ def test_fill_diagonal_casts_numpys_scalars():
     compiled = wb.jit(fill)
     assert_same(compiled(np.zeros((3, 4), np.int8)), fill(np.zeros((3, 4), np.int8)))
     assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize(
+    "text", ["1j - s", "1j * s", "1j + s", "2j / s", "s - 1j", "2.0 - s", "(1j * s) * a", "1j - s.astype(np.float32)"]
+)
+def test_pythons_complex_numbers_take_numpys_floats_for_their_own(text):
+    function = define(f"def f(a):\n    s = a.sum()\n    return {text}\n", "f", f"<complex {text}>")
+    compiled = wb.jit(function)
+    for a in (np.array([0.5, 2.0]), np.array([0.5, 2.0], np.float32), np.zeros(2)):
+        expected = function(a) if a.any() or "/" not in text else None
+        if expected is None:
+            with pytest.raises(ZeroDivisionError):
+                compiled(a)
+        else:
+            assert_same(compiled(a), expected)

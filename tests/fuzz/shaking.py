@@ -173,9 +173,14 @@ def _computed_wider(func: Any, result: Any, args: Any, kwargs: dict[str, Any]) -
             except (TypeError, ValueError):
                 pass
         if _is_complex(result):
-            lost = Shaken.rng.choice((np.nan, np.inf)) * (1 + 1j)
-            return np.where(np.isfinite(result), result, lost).astype(result.dtype)[()]
+            return np.where(np.isfinite(result), result, _anything(np.shape(result))).astype(result.dtype)[()]
     return result
+
+
+def _anything(shape: tuple[int, ...]) -> np.ndarray:
+    """Complex numbers, or what multiplications of infinite ones by zeros make of them."""
+    parts = Shaken.rng.choice((np.nan, np.inf, -np.inf, 1.0), (*shape, 2))
+    return parts.view(np.complex128)[..., 0]
 
 
 def _overflowing_product(result: Any, x: Any, kwargs: dict[str, Any]) -> Any:
@@ -192,7 +197,7 @@ def _overflowing_product(result: Any, x: Any, kwargs: dict[str, Any]) -> Any:
         lost = np.nan
         if _is_complex(result):
             doubtful |= ~np.isfinite(result) | (above > info.maxexp - 2)
-            lost = Shaken.rng.choice((np.nan, np.inf)) * (1 + 1j)
+            lost = _anything(np.shape(result))
         return np.where(doubtful, lost, result).astype(result.dtype)[()]
 
 

@@ -68,6 +68,12 @@ def _python_int(x: Any) -> Any:
     return weaken(x.astype(np.int64)) if type(x) is Tracer else int(x)
 
 
+def _python_float(x: Tracer) -> Tracer:
+    from .numpy_api.operands import bind
+
+    return weaken(bind("copy", x))
+
+
 # What NumPy makes of bools is what Python makes of its own
 _OF_BOOLS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.matmul, np.true_divide, np.equal, np.not_equal, np.less,
              np.less_equal, np.greater, np.greater_equal}  # fmt: skip
@@ -96,6 +102,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         return result
 
     def reflected(self: Tracer, other: Any) -> Any:
+        if type(other) is complex and self.scalar and self.aval.dtype == np.float64 and not self.aval.weak_type:
+            self = _python_float(self)  # `complex` knows what to do with a float, which `np.float64` is
         if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
