@@ -28,9 +28,13 @@ class WorkbenchError(Exception):
 
 
 class TracingError(WorkbenchError):
-    """The code cannot be traced. Outside strict mode it runs in NumPy and the report gives this as the reason."""
+    """The code cannot be traced. Outside strict mode it runs in NumPy and the report gives this as the reason.
+
+    of_numbers: the value that had to be known is computed from Python floats alone that the call was given.
+    """
 
     code = "WB100"
+    of_numbers = False
 
 
 class ConcretizationTypeError(TracingError, TypeError):

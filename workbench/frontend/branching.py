@@ -360,10 +360,14 @@ def _as_step(
 ) -> Translated | None:
     """The loop as one step, if it can be one."""
     try:
-        return translate(SOURCES[source], variables, live, anew, items)
+        step = translate(SOURCES[source], variables, live, anew, items)
     except UntranslatableError as reason:
         logger.debug("a loop is no step of its own: %s", reason)
         return None
+    trace = current_trace()
+    if trace is not None:
+        trace.count_step()
+    return step
 
 
 def _prefers(step: Translated) -> bool:

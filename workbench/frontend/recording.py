@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # What is written out further than this (loops that unroll, recursion) would take longer to compile than it can save.
 MAX_EQUATIONS = 16_384
+MAX_STEPS = 256  # loops translated whole; each takes the time of some hundred equations
 MAX_COMPUTED = 1 << 21  # numbers that one trace computes to decide conditions which depend on no input
 
 
@@ -72,6 +73,7 @@ class Trace:
         self.static: dict[Var, Equation | None] = {}
         self._known: dict[Var, np.ndarray] = {}
         self._n_computed = 0  # numbers, for conditions that a trace has decided
+        self._n_steps = 0  # loops that have been translated, here and in the regions inside
         self._dear: set[Var] = set()  # conditions that it will not
         self._by_id: dict[int, CapturedArray] = {}
         # A region is the body of a branch or loop: it shares the buffers of the trace around it.
@@ -112,7 +114,7 @@ class Trace:
         n_eqns = len(self.eqns)
         try:
             if n_eqns > MAX_EQUATIONS:
-                raise self._too_long()
+                raise self._too_long(f"{MAX_EQUATIONS:,} equations")
             result = fn(*args, **kwargs)
         except TracingError as error:
             self.failure = self.failure or error
@@ -125,11 +127,23 @@ class Trace:
             self.name_result(result, hint, origin)
         return result
 
-    def _too_long(self) -> TracingError:
+    def count_step(self) -> None:
+        """One more loop has been translated. Recursion in branches makes exponentially many, in regions of their own,
+        before any of them is long."""
+        trace = self
+        while trace.parent is not None:
+            trace = trace.parent
+        trace._n_steps += 1
+        if trace._n_steps > MAX_STEPS:
+            error = self._too_long(f"{MAX_STEPS} loops")
+            self.failure = self.failure or error
+            raise error
+
+    def _too_long(self, reached: str) -> TracingError:
         from .diagnostics import build
 
         return build(
-            TracingError, f"{{line}} is reached after {MAX_EQUATIONS:,} equations: the program is too long to compile.",
+            TracingError, f"{{line}} is reached after {reached}: the program is too long to compile.",
             "a program of very many equations", code="WB185",
             fixes=("compile the function that is called again and again, instead of its caller",),
         )  # fmt: skip
@@ -221,6 +235,32 @@ class Trace:
                 return None
         self._n_computed += size
         return self.known(atom)
+
+    def rests_on_floats(self, atom: Atom) -> bool:
+        """Whether an atom is computed from Python floats among the arguments, and from nothing else of the inputs."""
+        made = {var: eqn for eqn in self.eqns for var in eqn.outvars}
+        outside = {entry.var: entry.value for entry in self.captured}
+        seen: set[Var] = set()
+        pending = [atom]
+        n_floats = 0
+        while pending:
+            var = pending.pop()
+            if isinstance(var, Literal) or var in seen or var in self.static:
+                continue
+            seen.add(var)
+            if var in made:
+                pending += made[var].invars
+                continue
+            if var in outside:
+                value: Any = outside[var]
+                if isinstance(value, np.ndarray) or not value.buffer.trace.rests_on_floats(value.current):
+                    return False
+            elif self.region or var not in self.invars or var.aval.shape or not var.aval.weak_type:
+                return False
+            elif var.aval.dtype.kind not in "fc":
+                return False
+            n_floats += 1
+        return n_floats > 0
 
     def known(self, atom: Atom) -> np.ndarray | None:
         """The value of an atom that depends on no input (read-only), else None."""

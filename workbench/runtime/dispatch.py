@@ -38,6 +38,9 @@ from .specialisation import Entry, Fallback, Specialisation
 from .tiers import Pending, compile_later, may_run_in_numpy
 
 
+MOST_PINNED = 8  # versions of a function for other Python floats
+
+
 @dataclass(slots=True)
 class _State:
     specialisations: dict[Any, list[Entry]] = field(default_factory=dict)
@@ -72,6 +75,8 @@ class CompiledFunction:
         self.show_graph = show_graph
         self.strict = strict
         self.n_traces = 0
+        self._pinned: set[Any] = set()  # keys of versions in which Python floats are constants, since shapes need them
+        self._may_pin = not keep_python_scalars
         self._state = _State()
         self._fast: Callable[..., Any] = missed  # of the latest call's version
         self._plain = not self.static
@@ -359,9 +364,12 @@ class CompiledFunction:
     def _version(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         key, leaves = self._key(args, kwargs)
         entry = self._find(key)
-        if entry is None:
+        while entry is None:
             with self._state.lock:
                 entry = self._find(key) or self._make(key, args, kwargs, leaves)
+            if entry is None:  # Python floats have become constants, or are traced again
+                key, leaves = self._key(args, kwargs)
+                entry = self._find(key)
         if isinstance(entry, Pending) and entry.task.is_done:
             entry = self._compiled(key, entry)
         return entry, leaves
@@ -385,14 +393,25 @@ class CompiledFunction:
                 return entry
         return None
 
-    def _make(self, key: Any, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Entry:
+    def _make(self, key: Any, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Entry | None:
+        """A new version; None if the key of such a call is another one from now on."""
         begin = time.perf_counter()
         entry: Entry
+        if self._pinned:
+            self._pinned.add(key)
+            if len(self._pinned) > MOST_PINNED:
+                self._pin(False)
+                return None
         try:
             traced = self.trace(args, kwargs)
         except TracingError as error:
             if self.is_strict:
                 raise
+            if error.of_numbers and self._may_pin:
+                # `np.zeros(int(length / step))`: the floats that sizes are computed from are known, as ints are.
+                self._pinned.add(key)
+                self._pin(True)
+                return None
             entry = Fallback(error, FunctionParts.of(self.fn, self.source(), error))
             how = "in NumPy" if entry.parts is None else "in NumPy, or in parts where that is faster"
             logger.warning("%s runs %s: %s", self.name, how, error)
@@ -416,6 +435,14 @@ class CompiledFunction:
         found = self._state.specialisations.get(key, [])
         self._state.specialisations[key] = [*found[-3:], entry]
         return entry
+
+    def _pin(self, pinned: bool) -> None:
+        """Take Python floats for constants from now on, or never again: they take too many values."""
+        self._may_pin = False
+        self.keep_python_scalars = pinned
+        self._fast = missed
+        if not pinned:
+            self._pinned.clear()
 
     def _key(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
         return call_key(self.static, args, kwargs, keep_python_scalars=self.keep_python_scalars, function=self.name)
