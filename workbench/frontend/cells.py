@@ -89,7 +89,7 @@ class TracedCell:
 def trace_cell(
     source: str | ast.Module, namespace: MutableMapping[str, Any], *, filename: str, out: Collection[str] | None = None,
     strict: bool = False, name: str = "cell", flags: int = 0, temporaries: bool = False,
-    on_gpu: bool = False, numbers: Collection[str] = (),
+    on_gpu: bool = False, numbers: Collection[str] = (), later: frozenset[str] | None = None,
 ) -> TracedCell:  # fmt: skip
     """Trace a cell's source (without magics), or its syntax, in `namespace`, which is not changed.
 
@@ -100,6 +100,7 @@ def trace_cell(
     temporaries : keep the names that begin with `_` too, as for a part of a cell.
     on_gpu : as for `trace`.
     numbers : names whose integers are inputs, as floats are, instead of constants.
+    later : the names that are read afterwards: others are not kept. By default, any may be.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def trace_cell(
     if not strict:
         from .convert import compile_cell, converted_module
 
-        converted = converted_module(tree)
+        converted = converted_module(tree, later)
         code = code if converted is tree else compile_cell(converted, code, filename, flags)
     record = Trace(name, strict=strict, on_gpu=on_gpu)
     lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers)
@@ -132,7 +133,7 @@ def trace_cell(
         with user_errors(record):
             exec(code, overlay, overlay)
         last = (dict.pop(overlay, _LAST),) if has_last else ()
-        names = _kept(overlay, out, temporaries)
+        names = _kept(overlay, out, temporaries, later)
         for key in names:
             _name_value(overlay[key], key)
         first: dict[int, str] = {}
@@ -159,8 +160,12 @@ def _name_last_expression(tree: ast.Module) -> bool:
     return True
 
 
-def _kept(overlay: Overlay, out: Collection[str] | None, temporaries: bool) -> tuple[str, ...]:
+def _kept(
+    overlay: Overlay, out: Collection[str] | None, temporaries: bool, later: Collection[str] | None
+) -> tuple[str, ...]:
     written = [name for name in overlay.written() if not name.startswith("_wb_")]  # of converted control flow
+    if later is not None:
+        written = [name for name in written if name in later]
     if out is None:
         return tuple(name for name in written if temporaries or not name.startswith("_"))
     missing = [name for name in out if name not in written]

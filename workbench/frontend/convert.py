@@ -57,12 +57,13 @@ def converted_code(code: CodeType) -> CodeType | None:
     return new
 
 
-def converted_module(tree: ast.Module) -> ast.Module:
-    """A cell with its control flow converted; compile it with `compile_cell`."""
+def converted_module(tree: ast.Module, later: Names | None = None) -> ast.Module:
+    """A cell with its control flow converted; compile it with `compile_cell`. later: the names that are read after it,
+    if not any may be."""
     if not _worth_it(tree):
         return tree
     try:
-        return _Function(tree).converted()  # type: ignore[return-value]  # a module comes out of a module
+        return _Function(tree, later).converted()  # type: ignore[return-value]  # a module comes out of a module
     except (NotConvertibleError, RecursionError):
         return tree
 
@@ -210,10 +211,12 @@ def _with_operations(code: CodeType, renamed: tuple[str, str] = ("", ""), around
 
 
 class _Function:
-    """One function, lambda or module being converted."""
+    """One function, lambda or module being converted. later: of a module, the names that are read after it; all may be
+    where it is None."""
 
-    def __init__(self, node: ast.AST):
+    def __init__(self, node: ast.AST, later: Names | None = None):
         self.node = node
+        self.later = later
         self.is_module = isinstance(node, ast.Module)
         self.n_helpers = 0
 
@@ -237,7 +240,7 @@ class _Function:
         everything = bound(lowered)
         self.seen_elsewhere = self.always  # read at any time, by whom the loops here do not know
         if self.is_module:
-            self.always |= everything
+            self.always |= everything if self.later is None else everything & self.later
         new, _ = self._block(lowered, self.always)
         if self.is_module:
             return ast.copy_location(ast.fix_missing_locations(ast.Module(new, [])), node)

@@ -92,8 +92,8 @@ def build(
     error = cls(
         "\n".join(text), code=code, span=span, value=name_of(value) or expr, provenance=origin, fixes=filled
     )  # fmt: skip
-    if type(value) is Tracer and trace is not None and not trace.strict:
-        error.of_numbers = value.buffer.trace.rests_on_floats(value.current)
+    if type(value) is Tracer and value.parent is None and trace is not None and not trace.strict:
+        error.of_numbers = value.buffer.trace.rests_on_floats(value.buffer.value)
     if trace is not None and not trace.op and trace.failure is None:  # inside an operation, a rule may handle it
         trace.failure = error
     return error

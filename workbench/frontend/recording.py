@@ -252,8 +252,8 @@ class Trace:
                 pending += made[var].invars
                 continue
             if var in outside:
-                value: Any = outside[var]
-                if isinstance(value, np.ndarray) or not value.buffer.trace.rests_on_floats(value.current):
+                buffer = getattr(outside[var], "buffer", None)  # of the trace around it
+                if buffer is None or not buffer.trace.rests_on_floats(buffer.value):
                     return False
             elif self.region or var not in self.invars or var.aval.shape or not var.aval.weak_type:
                 return False

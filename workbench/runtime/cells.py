@@ -43,14 +43,15 @@ class Options(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CellPart:
-    """Statements of a larger cell or function, all of whose names are kept: the rest may read them. tree: makes their
-    syntax, which tracing rewrites; whole: its source; timed: whether every step is timed, for a report; numbers: names
-    whose integers are inputs."""
+    """Statements of a larger cell or function. tree: makes their syntax, which tracing rewrites; whole: its source;
+    timed: whether every step is timed, for a report; numbers: names whose integers are inputs; later: the names that
+    the rest may read, if not all."""
 
     tree: Callable[[], ast.Module]
     whole: Source
     timed: bool = True
     numbers: frozenset[str] = frozenset()
+    later: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +248,7 @@ def _trace(
     cell = trace_cell(
         source if part is None else part.tree(), namespace, filename=filename, out=out, strict=options.strict,
         name=label, flags=flags, temporaries=part is not None, on_gpu=device.startswith("cuda"),
-        numbers=frozenset() if part is None else part.numbers,
+        numbers=frozenset() if part is None else part.numbers, later=None if part is None else part.later,
     )  # fmt: skip
     trace_ms = (time.perf_counter() - begin) * 1e3
     inputs = [capture.read() for capture in cell.captures]

@@ -137,7 +137,7 @@ class FunctionParts:
             namespace.update(bound.arguments)
             run = PartedRun(
                 self.statements, self.source, namespace, options=PlainOptions(), timed=timed, known=self.known,
-                named=code,
+                named=code, later=frozenset((RESULT,)),
             )  # fmt: skip
             try:
                 run.run(self.reason)

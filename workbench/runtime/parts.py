@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import RoutineRaisedError, TracingError
 from ..frontend.captures import DOT
 from ..frontend.cells import trace_cell
-from ..frontend.liveness import walk_scope
+from ..frontend.liveness import read, walk_scope
 from ..frontend.scopes import running_in_numpy
 from ..ir import Aval
 from .cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run_cell
@@ -61,12 +61,13 @@ Part = CellResult | NumpyPart | Repeated
 class Known:
     """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
-    ones apart from others."""
+    ones apart from others; later: the names that are read after them."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
     codes: dict[tuple[int, int], tuple[CodeType, CodeType | None]] = field(default_factory=dict)
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
+    later: dict[int, frozenset[str]] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -102,14 +103,14 @@ class PartedRun:
     whole: the cell or function that they are of; timed: whether every step is timed; place, numbers: of a piece, what
     tells it apart, and the names whose integers a loop around it may change; named: the code of the function that the
     statements are of; at_once: whether they are in no loop that Python runs; is_method: whether `self` is an object of
-    outside. parts: what ran, in order.
+    outside; later: the names that are read afterwards, if not any may be. parts: what ran, in order.
     """
 
     def __init__(
         self, statements: Sequence[Statement], whole: Source, namespace: dict[str, Any], *,
         options: Options, flags: int = 0, timed: bool = True, known: Known | None = None, place: str = "",
         numbers: frozenset[str] = frozenset(), named: CodeType | None = None,
-        at_once: bool = True, is_method: bool = False,
+        at_once: bool = True, is_method: bool = False, later: frozenset[str] | None = None,
     ):  # fmt: skip
         self.statements = statements
         self.whole = whole
@@ -125,6 +126,7 @@ class PartedRun:
         self.named = named
         self.at_once = at_once
         self.is_method = is_method
+        self.later = later
         self.parts: list[Part] = []
         self.last_value: Any = None
 
@@ -190,13 +192,23 @@ class PartedRun:
         if text is None:  # one object, whose hash is computed once
             text = f"{self.place}{begin}-{end} of {whole.filename}:{whole.first_line}\n{whole.text}"
             self.known.texts[begin, end] = text
-        part = CellPart(lambda: self._tree(begin, end), whole, self.timed, self.traced_numbers)
+        part = CellPart(lambda: self._tree(begin, end), whole, self.timed, self.traced_numbers, self._later(end))
         how = {"label": whole.label, "filename": whole.filename, "options": self.options, "flags": self.flags}
         if self.options.has_tiers:
             compiling = begin_cell(text, self.namespace, part=part, **how)
             if compiling is not None:
                 return compiling
         return run_cell(text, self.namespace, part=part, **how)
+
+    def _later(self, end: int) -> frozenset[str] | None:
+        """The names that are read after the statements before `end`, if not any may be."""
+        if self.later is None or self.is_method:  # attributes have names of their own
+            return None
+        found = self.known.later.get(end)
+        if found is None:
+            nodes = [node for each in self.statements[end:] for node in each.nodes]
+            found = self.known.later[end] = self.later | read(*nodes)
+        return found
 
     def _tree(self, begin: int, end: int) -> ast.Module:
         # A copy: tracing may rewrite what it is given.
@@ -206,7 +218,7 @@ class PartedRun:
         try:
             trace_cell(
                 self._tree(begin, end), self.namespace, filename=self.whole.filename, flags=self.flags,
-                temporaries=True, numbers=self.traced_numbers,
+                temporaries=True, numbers=self.traced_numbers, later=self._later(end),
             )  # fmt: skip
         except TracingError:
             return False
@@ -278,6 +290,7 @@ class PartedRun:
             piece.statements, self.whole, self.namespace, options=self.options, flags=self.flags,
             timed=timed and self.timed, known=piece.known, place=f"{self.place}{place}: ", numbers=piece.numbers,
             named=self.named, at_once=piece.at_once, is_method=self.is_method,
+            later=self._later(0),
         )  # fmt: skip
         run.run(None)
         return run.parts
