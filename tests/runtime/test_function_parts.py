@@ -219,3 +219,27 @@ def test_what_has_written_is_not_run_again(monkeypatch):
     with pytest.raises(ValueError, match="late"):
         parts.run((x,), {}, timed=False)
     np.testing.assert_array_equal(x, [1.0, *range(1, 10)])
+
+
+def test_names_that_nothing_reads_later_are_not_kept():
+    def train(w, c, seed):
+        picked = np.random.default_rng(seed).integers(0, len(w), (40, 3))
+        loss = 0.0
+        for t in range(len(picked)):
+            v = w[picked[t, 0]]  # a view, also of what is written below: as a name that lives on, it could not be kept
+            for k in picked[t]:
+                s = 1 / (1 + np.exp(-v @ c[k]))
+                loss -= np.log(s)
+                c[k] -= 0.1 * s * v
+            w[picked[t, 1]] += 0.5 * v
+        return loss
+
+    rng = np.random.default_rng(1)
+    mine = (rng.normal(size=(9, 4)), rng.normal(size=(9, 4)), 5)
+    theirs = (mine[0].copy(), mine[1].copy(), 5)
+    parts = parts_of(train, *mine)
+    got, ran = parts.run(mine, {}, timed=True)
+    np.testing.assert_allclose(got, train(*theirs), rtol=1e-12)
+    np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-12)
+    np.testing.assert_allclose(mine[1], theirs[1], rtol=1e-12)
+    assert [isinstance(part, NumpyPart) for part in ran] == [False, True, False][-len(ran) :]

@@ -252,14 +252,14 @@ class Lifter:
         self._copies.append((name, lifted, copy.copy(lifted)))
         return lifted
 
-    def watch_attributes(self, name: str, attributes: dict[str, Any]) -> None:
-        """Notice at the end of the trace if an object's attributes were changed."""
-        self._copies.append((name, attributes, dict(attributes)))
+    def watch_attributes(self, name: str, attributes: Callable[[], dict[str, Any]]) -> None:
+        """Notice at the end of the trace if an object's or a class's attributes were changed."""
+        self._copies.append((name, attributes, attributes()))
 
     def check_side_effects(self) -> None:
         """SideEffectError if the code changed something outside besides arrays: it has to do so at every run."""
         for name, lifted, before in self._copies:
-            if not _unchanged(lifted, before):
+            if not _unchanged(lifted() if isinstance(lifted, types.FunctionType) else lifted, before):
                 raise _changed(name, "changes", "something outside")
         for _original, cell, before in self.cells.values():
             if _content(cell) is not before:

@@ -143,7 +143,7 @@ def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Re
         new.__dict__.update(
             {k: lifter.lift(v, f"{fn.__name__}.{k}", _attribute(fn, k)) for k, v in attributes.items()}
         )  # fmt: skip
-        lifter.watch_attributes(fn.__name__, new.__dict__)
+    lifter.watch_attributes(fn.__name__, lambda: dict(new.__dict__))
     return new
 
 
@@ -207,12 +207,19 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
         if _is_of_user(type(cls)):  # it makes objects by code that is not traced, which would run while tracing
             raise unsupported(f"`{name}`, a class with a metaclass", why="a copy of it would be another class")
         return lifter._remember(cls, wrap_library(lifter, cls), read)
-    return copy_class(
+    new = copy_class(
         cls,
         bases=tuple(lifter.lift(base, f"{name}.__bases__", lambda: base) for base in cls.__bases__),  # noqa: B023
         remember=lambda new: lifter._remember(cls, new, read),
         convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", _class_attribute(cls, key)),
     )
+    lifter.watch_attributes(cls.__qualname__, lambda: class_attributes(new))
+    return new
+
+
+def class_attributes(cls: type) -> dict[str, Any]:
+    """What a class holds of its own, without what Python adds when it is asked."""
+    return {k: v for k, v in vars(cls).items() if k != "__annotations__" and not k.startswith("_abc_")}
 
 
 def _class_attribute(cls: type, path: str) -> Read:
@@ -282,8 +289,7 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     for key, item in attributes.items():
         lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: getattr(read(), key))
         object.__setattr__(new, key, lifted)
-    if hasattr(new, "__dict__"):
-        lifter.watch_attributes(name, new.__dict__)
+    lifter.watch_attributes(name, lambda: instance_attributes(new))
     return new
 
 

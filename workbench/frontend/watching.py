@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .captures import Overlay
+from .functions import class_attributes, is_user_class
 from .merging import UNDEFINED, refuse
 from .tracer import Tracer
 
@@ -38,8 +39,29 @@ class GlobalName:
             dict.__setitem__(self.space, self.name, content)
 
 
+class ClassState:
+    """The attributes of a class of the user's."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type):
+        self.cls = cls
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return class_attributes(self.cls)
+
+    def put_back(self, content: dict[str, Any]) -> None:
+        for name in self.content.keys() - content.keys():
+            delattr(self.cls, name)
+        for name, value in content.items():
+            if vars(self.cls).get(name, UNDEFINED) is not value:
+                setattr(self.cls, name, value)
+
+
 class Watched:
-    """The containers, objects and globals that a body can reach. Tracing runs it once, so that it must not change them.
+    """The containers, objects, classes and globals that a body can reach. Tracing runs it once, so that it must not
+    change them.
 
     roots: what it reads, by name; places: the globals that functions which it may call may assign.
     """
@@ -66,18 +88,28 @@ class Watched:
                 for cell in value.__closure__ or ():
                     self.contents.append((name, cell, _content(cell)))
                     pending.append((name, _content(cell)))
+                self.contents.append((name, value.__dict__, dict(value.__dict__)))
+                pending += [(name, v) for v in value.__dict__.values()]
+            elif isinstance(value, staticmethod | classmethod):
+                pending.append((name, value.__func__))
+            elif isinstance(value, type):
+                if is_user_class(value):
+                    state = ClassState(value)
+                    self.contents.append((name, state, state.content))
+                    pending += [(name, v) for v in (*state.content.values(), *value.__bases__)]
             elif isinstance(value, MethodType):
                 pending.append((name, value.__self__))
             elif issubclass(
                 kind, np.ndarray
             ):  # by the type itself: what stands for elements behind a mask says it is one
                 self.contents.append((name, value, value.copy()))
-            elif hasattr(kind, "__next__") and not isinstance(value, type):
+            elif hasattr(kind, "__next__"):
                 raise refuse("uses", name, "an iterator, which a traced branch or loop would advance only once")
-            elif hasattr(value, "__dict__") and not isinstance(value, type) and kind.__module__ != "builtins":
+            elif hasattr(value, "__dict__") and kind.__module__ != "builtins":
                 if type(value.__dict__) is dict:
                     self.contents.append((name, value.__dict__, dict(value.__dict__)))
                     pending += [(name, v) for v in value.__dict__.values()]
+                    pending.append((name, kind))
 
     def undo(self, own_cells: frozenset[int]) -> tuple[str, str] | None:
         """Put everything back. What was changed, if anything was: its name, and what it is."""
@@ -102,6 +134,7 @@ class Watched:
             return id(value) in own_cells or _content(value) is before
         if isinstance(value, GlobalName):
             return value.content is before
+        value = value.content if isinstance(value, ClassState) else value
         if isinstance(value, np.ndarray):
             return value.tobytes() == before.tobytes()
         if isinstance(value, dict):
@@ -117,7 +150,7 @@ def _put_back(value: Any, before: Any) -> None:
             value.cell_contents = before
         else:
             del value.cell_contents
-    elif isinstance(value, GlobalName):
+    elif isinstance(value, GlobalName | ClassState):
         value.put_back(before)
     elif isinstance(value, np.ndarray):
         value[...] = before

@@ -37,7 +37,6 @@ from .loops import LoopAbortedError
 from .specialisation import Entry, Fallback, Specialisation
 from .tiers import Pending, compile_later, may_run_in_numpy
 
-
 MOST_PINNED = 8  # versions of a function for other Python floats
 
 
