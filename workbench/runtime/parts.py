@@ -202,7 +202,7 @@ class PartedRun:
 
     def _later(self, end: int) -> frozenset[str] | None:
         """The names that are read after the statements before `end`, if not any may be."""
-        if self.later is None or self.is_method:  # attributes have names of their own
+        if self.later is None:
             return None
         found = self.known.later.get(end)
         if found is None:
@@ -290,7 +290,6 @@ class PartedRun:
             piece.statements, self.whole, self.namespace, options=self.options, flags=self.flags,
             timed=timed and self.timed, known=piece.known, place=f"{self.place}{place}: ", numbers=piece.numbers,
             named=self.named, at_once=piece.at_once, is_method=self.is_method,
-            later=self._later(0),
         )  # fmt: skip
         run.run(None)
         return run.parts
