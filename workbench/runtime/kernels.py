@@ -171,21 +171,21 @@ def _symbol(kernel: Kernel, key: str) -> str:
 
 
 @functools.cache
-def machine_address(text: str, symbol: str) -> int:
-    """Where a function is whose text is the same for all programs."""
+def machine_address(text: str, symbol: str, *, optimise: bool = False) -> int:
+    """Where a function is whose text is the same for all programs. Most are written as they should run."""
     from . import machine_code
 
     with _guard:
-        return machine_code.address(_own_code(text), symbol)
+        return machine_code.address(_own_code(text, optimise), symbol)
 
 
-def _own_code(text: str) -> bytes:
+def _own_code(text: str, optimise: bool) -> bytes:
     from . import machine_code
 
-    key = hashlib.sha256(f"{_environment_key()}\n{text}".encode()).hexdigest()
+    key = hashlib.sha256(f"{_environment_key()}\n{optimise}\n{text}".encode()).hexdigest()
     code = read_payload(key, "entry")
     if code is None:
-        code = machine_code.compile_assembly(text)[0]
+        code = machine_code.compile_assembly(text, optimise=optimise)[0]
         write_payload(key, code, "entry")
     return code
 
@@ -219,7 +219,7 @@ def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:
 
     if not machine_code.is_possible():
         raise RuntimeError("arrays are not laid out as object code reads them")
-    return function_at(machine_address(machine(), SYMBOL), args)
+    return function_at(machine_address(machine(), SYMBOL, optimise=True), args)
 
 
 def _through_numba(kernel: Kernel) -> CompiledKernel:

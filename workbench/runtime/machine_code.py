@@ -161,17 +161,19 @@ def _parse(text: str) -> binding.ModuleRef:
     return module
 
 
-def compile_assembly(text: str) -> tuple[bytes, str]:
-    """The object code of a module, and its optimised LLVM assembly. RuntimeError if LLVM does not take it."""
+def compile_assembly(text: str, *, optimise: bool = True) -> tuple[bytes, str]:
+    """The object code of a module, and its LLVM assembly, optimised unless it is not worth the time. RuntimeError if
+    LLVM does not take it."""
     binding = _binding()
     with _lock:
         module = _parse(text)
         module.verify()
-        options = binding.create_pipeline_tuning_options(SPEED_LEVEL)
-        options.loop_vectorization = True
-        options.slp_vectorization = False
-        builder = binding.create_pass_builder(_machine(), options)
-        builder.getModulePassManager().run(module, builder)
+        if optimise:
+            options = binding.create_pipeline_tuning_options(SPEED_LEVEL)
+            options.loop_vectorization = True
+            options.slp_vectorization = False
+            builder = binding.create_pass_builder(_machine(), options)
+            builder.getModulePassManager().run(module, builder)
         return _machine().emit_object(module), str(module)
 
 
