@@ -155,3 +155,34 @@ def nearest_neighbours(queries, points, labels, k):
         nearest = np.argsort(distances, kind="stable")[:k]
         votes[i] = np.argmax(np.bincount(labels[nearest], minlength=5))
     return votes
+
+
+@program(
+    lambda rng, n: (
+        rng.standard_normal((n, 16)) * 0.1,
+        rng.standard_normal((n, 16)) * 0.1,
+        rng.integers(0, n, 8 * n),
+        0.05,
+    ),
+    8,
+    80,
+)
+def skip_grams(words, contexts, corpus, rate):
+    loss = 0.0
+    negatives = np.random.default_rng(7).integers(0, len(words), (len(corpus), 4, 3))
+    for t in range(2, len(corpus) - 2):
+        c = corpus[t]
+        for k, offset in enumerate([-2, -1, 1, 2]):
+            o = corpus[t + offset]
+            v = words[c]
+            s = 1 / (1 + np.exp(-v @ contexts[o]))
+            loss -= np.log(s)
+            gradient = (s - 1) * contexts[o]
+            contexts[o] -= rate * (s - 1) * v
+            for other in negatives[t, k]:
+                s = 1 / (1 + np.exp(-v @ contexts[other]))
+                loss -= np.log(1 - s + 1e-12)
+                gradient += s * contexts[other]
+                contexts[other] -= rate * s * v
+            words[c] -= rate * gradient
+    return loss

@@ -132,3 +132,50 @@ def black_scholes(price, strike, t, rate, vol):
     Se = np.exp(b) * strike
     call = price * d1 - Se * d2
     return call, call - price + Se
+
+
+@program(lambda rng, n: (rng.random((n, 2)) * 20, rng.standard_normal((n, 2)), 20.0, 2.5, 3), 24, 150)
+def linked_cells(pos, vel, box, cutoff, steps):
+    n = len(pos)
+    n_cells = int(box // cutoff)
+    width = box / n_cells
+    dt = 0.0005
+
+    def forces(pos):
+        force = np.zeros_like(pos)
+        energy = 0.0
+        head = -np.ones((n_cells, n_cells), dtype=int)
+        following = -np.ones(n, dtype=int)
+        for i in range(n):
+            cx, cy = int(pos[i, 0] / width) % n_cells, int(pos[i, 1] / width) % n_cells
+            following[i] = head[cx, cy]
+            head[cx, cy] = i
+        for i in range(n):
+            cx, cy = int(pos[i, 0] / width) % n_cells, int(pos[i, 1] / width) % n_cells
+            for ax in (-1, 0, 1):
+                for ay in (-1, 0, 1):
+                    j = head[(cx + ax) % n_cells, (cy + ay) % n_cells]
+                    while j != -1:
+                        if j > i:
+                            d = pos[i] - pos[j]
+                            d -= box * np.round(d / box)
+                            r2 = np.dot(d, d)
+                            if r2 < cutoff * cutoff:
+                                i6 = 1.0 / max(r2, 0.5) ** 3
+                                f = 24 * (2 * i6 * i6 - i6) / max(r2, 0.5)
+                                force[i] += f * d
+                                force[j] -= f * d
+                                energy += 4 * (i6 * i6 - i6)
+                        j = following[j]
+        return force, energy
+
+    force, energy = forces(pos)
+    energies = []
+    for _ in range(steps):
+        vel += 0.5 * dt * force
+        pos += dt * vel
+        pos %= box
+        force, energy = forces(pos)
+        vel += 0.5 * dt * force
+        energies.append(energy + 0.5 * np.sum(vel**2))
+    return energies
