@@ -108,6 +108,8 @@ class Case:
                     assert type(a) is type(b), f"{name}: a {type(a).__name__}, not a {type(b).__name__}"
                     assert_same(*map(self._comparable, (a, b)), where=name)
                 except AssertionError:
+                    if expected.error is not None and self._is_left_to_chance(which, i, b):
+                        continue
                     # Something rounded may have gone into it by way of a list or a number.
                     if not rounded or expected.error is not None or not self._varies(which, i, a, b):
                         raise
@@ -117,6 +119,12 @@ class Case:
             self._assert_near(which, i, a, b, name, FEW_ULPS)
         if expected.error is None and ours.sharing != expected.sharing:
             raise AssertionError(f"results share memory differently: {ours.sharing}, not {expected.sharing}")
+
+    def _is_left_to_chance(self, which: int, i: int, value: Any) -> bool:
+        """Whether what NumPy leaves in an argument where it raises differs from run to run: it is memory that nobody
+        wrote, as after `x **= -1` of integers."""
+        again = [run(self.function, self.program.arguments(which), self.names).values[i] for _ in range(8)]
+        return any(np.asarray(x).tobytes() != np.asarray(value).tobytes() for x in again)
 
     def _others(self, which: int, i: int, n: int) -> list[Any]:
         """What `n` shaken runs make of a value; empty if there is no telling: with other roundings, or as arrays, it
