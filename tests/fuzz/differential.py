@@ -137,6 +137,8 @@ class Case:
             others = self._others(which, i, n)
             if not others:
                 return
+            # A rounding may decide how many elements there are; such a run tells nothing of their values.
+            others = [other for other in others if np.shape(other) == np.shape(b)]
             try:
                 _assert_near(a, b, others, name, ulps)
                 return
@@ -159,7 +161,7 @@ class Case:
             return False
         varies = np.zeros(y.shape, bool)
         for other in self._others(which, i, MORE_RUNS):
-            varies |= np.asarray(other) != y
+            varies |= np.asarray(other) != y if np.shape(other) == y.shape else False
         return bool(np.all(varies | (x == y)))
 
     def _comparable(self, x: Any) -> Any:
