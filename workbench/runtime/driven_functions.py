@@ -258,9 +258,7 @@ class DrivenFunction:
         """What to call in place of `fn`, a function of the user's code."""
         codes = [getattr(fn.__globals__.get(name), "__code__", None) for name in self.called]
         if len(codes) != len(self._codes) or any(map(operator.is_not, codes, self._codes)):
-            if (
-                self._codes
-            ):  # other functions stand under the names that it calls: what could not be compiled may be now
+            if self._codes:  # other functions stand under these names: what could not be compiled may be now
                 for piece in self.pieces:
                     piece.forget()
             self._codes = codes
