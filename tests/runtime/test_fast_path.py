@@ -323,13 +323,19 @@ def test_containers_and_keywords_hit_only_where_they_are_alike():
 
 
 def test_names_of_keywords_may_be_any():
-    def f(x, *, run=2.0, fits=1, open=None, call=None, _0=3.0, np=4.0):
-        return x * run + _0 * np + fits
+    def f(x, *, run=2.0, fits=1, open=None, call=None, a0=3.0, x0=4.0, x1=5.0, r=6.0, now=7.0, rest=8.0, named=9.0):
+        return x * run + a0 * x0 - x1 + fits, r * now + rest * named
 
     g = wb.jit(f)
-    for _ in range(4):
-        for options in ({}, {"run": 5.0}, {"fits": 2, "_0": 1.0}, {"np": 2.0, "open": None}, {"call": 3}):
-            np.testing.assert_allclose(g(X, **options), f(X, **options), rtol=1e-15)
+    for options in (
+        {}, {"run": 5.0}, {"fits": 2, "a0": 1.0}, {"x0": X + 1}, {"x0": X + 1, "x1": X * 3}, {"x1": X + 5, "a0": X - 1},
+        {"open": None, "r": X + 2, "now": 3.0}, {"rest": X, "named": X + 1}, {"call": 3, "x1": 1.0},
+    ):  # fmt: skip
+        for turned in (options, dict(reversed(options.items()))):
+            for _ in range(4):
+                for found, expected in zip(g(X, **turned), f(X, **turned), strict=True):
+                    np.testing.assert_allclose(found, expected, rtol=1e-15)
+            assert g._fast(X, **turned) is not MISS
 
 
 class Model:

@@ -3,10 +3,10 @@
 For two arrays, of which the first is written, and a dict of an array and a static value it reads like this (`fits`: see
 `codegen.llvm_fits`):
 
-    def call(_0=MISS, _1=MISS, *rest, options=MISS, **others):
+    def call(a0=MISS, a1=MISS, a2=MISS, *rest, **named):
         if (
-            type(options) is dict and [*options] == keys2 and type(options["n"]) is int and options["n"] == value2
-            and fits((x0 := _0), (x1 := _1), (x2 := options["w"])) and not rest and not others and not open.traces
+            type(a2) is dict and [*a2] == keys2 and type(a2["n"]) is int and a2["n"] == value2
+            and fits((x0 := a0), (x1 := a1), (x2 := a2["w"])) and not rest and len(named) == 0 and not open.traces
         ):
             r = run(x0, x1, x2)
             if r[1] is not x0:
@@ -166,9 +166,9 @@ def fast_call(
     reader = _Reader(scope, floats_are_traced=floats_are_traced)
     try:
         for i, arg in enumerate(args):
-            reader.read(arg, f"_{i}")
+            reader.read(arg, f"a{i}")
         for name in sorted(kwargs):
-            reader.read(kwargs[name], name)
+            reader.read(kwargs[name], f"named.get({name!r}, MISS)")
         for i, capture in enumerate(captures):
             if type(array := _value(capture.read)) is not np.ndarray:
                 return None
@@ -188,13 +188,11 @@ def fast_call(
         apart = [(i, j) for i in written for j in arrays if j > i or j < i and j not in written]
         scope["fits"] = fits_function(inputs, flags, apart)
         tests.append(f"fits({', '.join(f'(x{i} := {text})' for i, (_, text) in enumerate(reader.inputs))})")
-    tests.append("not rest and not others and not open.traces")
+    tests.append(f"not rest and len(named) == {len(kwargs)} and not open.traces")
     if not isinstance(elsewhere, tuple):
         tests.append("not elsewhere")
     tests += _guard_texts(guards, scope)
-    if not scope.keys().isdisjoint(kwargs):
-        return None
-    parameters = [*(f"_{i}=MISS" for i in range(len(args))), "*rest", *(f"{name}=MISS" for name in kwargs), "**others"]
+    parameters = [*(f"a{i}=MISS" for i in range(len(args))), "*rest", "**named"]
     passed = (f"x{i}" if type(value) is np.ndarray else f"asarray(x{i})" for i, value in enumerate(inputs))
     lines = [
         f"def call({', '.join(parameters)}):",
