@@ -3,7 +3,7 @@
 For two arrays, of which the first is written, and a dict of an array and a static value it reads like this (`fits`: see
 `codegen.llvm_fits`):
 
-    def call(a0=MISS, a1=MISS, a2=MISS, *rest, **named):
+    def call(a0=MISS, a1=MISS, a2=MISS, /, *rest, **named):
         if (
             type(a2) is dict and [*a2] == keys2 and type(a2["n"]) is int and a2["n"] == value2
             and fits((x0 := a0), (x1 := a1), (x2 := a2["w"])) and not rest and len(named) == 0 and not open.traces
@@ -192,7 +192,7 @@ def fast_call(
     if not isinstance(elsewhere, tuple):
         tests.append("not elsewhere")
     tests += _guard_texts(guards, scope)
-    parameters = [*(f"a{i}=MISS" for i in range(len(args))), "*rest", "**named"]
+    parameters = [*(f"a{i}=MISS" for i in range(len(args))), *(["/"] if args else []), "*rest", "**named"]
     passed = (f"x{i}" if type(value) is np.ndarray else f"asarray(x{i})" for i, value in enumerate(inputs))
     lines = [
         f"def call({', '.join(parameters)}):",
