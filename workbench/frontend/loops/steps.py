@@ -27,6 +27,7 @@ from ..outputs import unlift_static
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import write
 from .expressions import local
+from .leaving import left_views
 from .ranges import without_checks
 from .sharing import sharing_names
 from .statements import Translator
@@ -66,6 +67,7 @@ class Translated:
     only_elements: bool  # it computes with single numbers alone
     nested: bool  # it holds loops of its own
     sharing: list[frozenset[str]]  # variables that may be one array
+    node: ast.For | ast.While
 
 
 def translate(
@@ -111,15 +113,19 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
         write(target, result)
     position = len(found.written)
     arrays: dict[str, Tracer] = {}
+    views = left_views(found.node, found.given)
     codes = iter(outs[len(outs) - len(found.program.places) :])
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
         if not isinstance(kind, Items):
             (value,) = value
-            if isinstance(kind, Array) and kind.origins:
+            code = next(codes) if isinstance(kind, Array) and kind.origins else None
+            if isinstance(kind, Array) and name in views:
+                value = views[name]
+            elif isinstance(kind, Array) and kind.origins:
                 # It may be one of the arrays outside: which one is only known when the loop has run.
                 given = [lift(x) if known in kind.origins else None for known, x in found.given.items()]
-                value = one_of(value, next(codes), [None, *given])
+                value = one_of(value, code, [None, *given])
             elif isinstance(kind, Array):
                 arrays[name] = value
         variables.set(name, value)
@@ -291,7 +297,9 @@ class _Builder:
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
         values = {name: value for name, (value, _) in self.parameters.items()}
         sharing = sharing_names(self.node)
-        return Translated(program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing)
+        return Translated(
+            program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing, self.node
+        )
 
     def _changes_dtype(self, name: str) -> bool:
         """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""

@@ -1,0 +1,127 @@
+"""The views that a translated loop leaves behind: rows of arrays outside, as its last iteration took them.
+
+The loop itself gives copies. Where its text tells which part of which array a variable is when the loop has run, that
+part is taken again, so that what is written through it later reaches the array.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ..tracer import Tracer
+
+_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
+
+
+class _UnknownError(Exception):
+    """An expression whose value the text does not tell, or that is no view."""
+
+
+def left_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, Tracer]:
+    """Variables that hold views when the loop `node` has run. given: what the loop reads, as it was before."""
+    if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name) or node.orelse:
+        return {}
+    inside = [n for stmt in node.body for n in ast.walk(stmt)]
+    if any(isinstance(n, ast.Break | ast.Return) for n in inside):
+        return {}
+    stores = Counter(n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    in_place = Counter(n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name))
+    target = node.target.id
+    known = {name: value for name, value in given.items() if name not in stores and name != target}
+    found: dict[str, Tracer] = {}
+    try:
+        last = _last(node.iter, known)
+        if target in stores:
+            return {}
+        known[target] = last
+        if type(last) is Tracer:
+            found[target] = last
+    except _UnknownError:
+        return {}
+    for stmt in node.body:
+        match stmt:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if stores[name] - in_place[name] == 1:
+                try:
+                    view = _value(value, known)
+                except _UnknownError:
+                    continue
+                if type(view) is Tracer:
+                    known[name] = found[name] = view
+    return found
+
+
+def _last(items: ast.expr, known: Mapping[str, Any]) -> Any:
+    """The last item of what a loop goes over."""
+    match items:
+        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if "range" not in known:
+            numbers = [_value(arg, known) for arg in args]
+            if all(type(n) is int for n in numbers) and numbers and (found := range(*numbers)):
+                return found[-1]
+        case ast.Name():
+            over = _value(items, known)
+            if type(over) is Tracer and over.ndim > 1 and len(over):
+                return over[-1]
+    raise _UnknownError
+
+
+def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """An integer, an index, or a view."""
+    match node:
+        case ast.Constant(value=value) if type(value) in (int, type(None), type(Ellipsis)):
+            return value
+        case ast.Name(id=name) if name in known and type(known[name]) in (int, Tracer):
+            return known[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_number(operand, known)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+            numbers = _number(left, known), _number(right, known)
+            if isinstance(op, ast.FloorDiv) and not numbers[1]:
+                raise _UnknownError
+            return _ARITHMETIC[type(op)](*numbers)
+        case ast.Call(func=ast.Name(id="len"), args=[value], keywords=[]) if "len" not in known:
+            return len(_array(value, known))
+        case ast.Subscript(value=ast.Attribute(value=value, attr="shape"), slice=index):
+            try:
+                return _array(value, known).shape[_number(index, known)]
+            except IndexError:
+                raise _UnknownError from None
+        case ast.Attribute(value=value, attr="T"):
+            return _array(value, known).T
+        case ast.Subscript(value=value, slice=index):
+            array, place = _array(value, known), _index(index, known)
+            try:
+                part = array[place]
+            except IndexError:
+                raise _UnknownError from None
+            if type(part) is not Tracer or part.scalar or not part.ndim:
+                raise _UnknownError
+            return part
+    raise _UnknownError
+
+
+def _number(node: ast.expr, known: Mapping[str, Any]) -> int:
+    if type(value := _value(node, known)) is not int:
+        raise _UnknownError
+    return value
+
+
+def _array(node: ast.expr, known: Mapping[str, Any]) -> Tracer:
+    if type(value := _value(node, known)) is not Tracer or not value.ndim:
+        raise _UnknownError
+    return value
+
+
+def _index(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.Tuple):
+        return tuple(_index(item, known) for item in node.elts)
+    if isinstance(node, ast.Slice):
+        bounds = (None if bound is None else _number(bound, known) for bound in (node.lower, node.upper, node.step))
+        return slice(*bounds)
+    value = _value(node, known)
+    if type(value) is Tracer:
+        raise _UnknownError
+    return value
