@@ -119,7 +119,7 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
         value: Any = outs[position : position + n]
         if not isinstance(kind, Items):
             (value,) = value
-            code = next(codes) if isinstance(kind, Array) and kind.origins else None
+            code: Any = next(codes) if isinstance(kind, Array) and kind.origins else None
             if isinstance(kind, Array) and name in views:
                 value = views[name]
             elif isinstance(kind, Array) and kind.origins:
