@@ -203,7 +203,7 @@ def test_a_kernel_that_is_left_to_numba_runs_and_is_cached(monkeypatch, tmp_path
 
 def run_of(made, symbol):
     code, _ = machine_code.compile_assembly(kernel_module(made, symbol))
-    return kernels._entry().function(made.args, machine_code.address(code, symbol))
+    return kernels.function_at(machine_code.address(code, symbol), made.args)
 
 
 @pytest.fixture

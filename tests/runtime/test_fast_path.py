@@ -19,6 +19,12 @@ X = np.linspace(0.0, 1.0, 12)
 FIRST = ResultText("r[0]", {})
 
 
+@pytest.fixture(autouse=True)
+def no_device_was_chosen(monkeypatch):
+    """Once one was, each call asks for it first."""
+    monkeypatch.setattr("workbench.runtime.dispatch.device_choices", set())
+
+
 def test_only_arguments_of_the_same_kind_hit():
     call = fast_call((X, 2.0, 3), {}, lambda *arrays: (arrays,), FIRST, (), floats_are_traced=True)
     assert call is not None

@@ -237,7 +237,8 @@ def test_they_are_assembled(function):
             CAPABILITIES if function in (mandelbrot, nested) else CAPABILITIES[len(kernel.source) % 3 :][:1]
         ):
             ptx, _, _ = kernel_ptx(kernel, capability)
-            assert "fma.rn" not in ptx or "sin_" in kernel.source  # contracted nowhere
+            # Contracted nowhere, but where the source asks for it.
+            assert "fma.rn" not in ptx or "sin_" in kernel.source or "mul_c128" in kernel.source
             if assembler() is not None:
                 cubin, told = assemble(ptx, capability)
                 assert cubin.startswith(b"\x7fELF") and "Used" in told
