@@ -16,6 +16,16 @@ def rows(b):
     return y
 
 
+def rows_of_a_part(b):
+    for x in b[1:]:
+        x[0], x[-1] = x[-1], x[0]
+    for y in b.T:
+        y[0] += 1
+    x[1] = 8
+    y[-1] = 7
+    return x, y
+
+
 def picked(b):
     for k in range(1, len(b) - 1):
         row = b[k]
@@ -87,7 +97,7 @@ def none_at_all(b):
     return row
 
 
-PROGRAMS = [rows, picked, columns, pairs, backwards, broken_off, rebound, counted, none_at_all]
+PROGRAMS = [rows, rows_of_a_part, picked, columns, pairs, backwards, broken_off, rebound, counted, none_at_all]
 
 
 @pytest.mark.parametrize("n", [3, 4, 9, 40])

@@ -61,7 +61,7 @@ def _last(items: ast.expr, known: Mapping[str, Any]) -> Any:
             numbers = [_value(arg, known) for arg in args]
             if all(type(n) is int for n in numbers) and numbers and (found := range(*numbers)):
                 return found[-1]
-        case ast.Name():
+        case ast.Name() | ast.Subscript() | ast.Attribute():
             over = _value(items, known)
             if type(over) is Tracer and over.ndim > 1 and len(over):
                 return over[-1]
