@@ -16,11 +16,9 @@ from typing import Any
 os.environ.setdefault("WORKBENCH_CACHE_DIR", tempfile.mkdtemp(prefix="workbench-fuzz-"))
 os.environ.setdefault("WORKBENCH_LOG", "error")
 
+from . import nested, uncommon  # noqa: E402
 from .differential import Case, reduce  # noqa: E402
-from .nested import Nested, check, cut_down  # noqa: E402
 from .programs import Program, random_program  # noqa: E402
-from .uncommon import Uncommon  # noqa: E402
-from .uncommon import check as check_uncommon  # noqa: E402
 
 
 def failure(program: Program) -> BaseException | None:
@@ -83,20 +81,21 @@ def main() -> None:
 
 def search_nested(options: argparse.Namespace) -> None:
     begin, n_failed, done = time.perf_counter(), 0, 0
+    draw: Any = uncommon.Uncommon if options.uncommon else nested.Nested
+    judge: Any = uncommon.check if options.uncommon else nested.check
     for seed in range(options.seed, options.seed + options.examples):
         if time.perf_counter() - begin > options.seconds or n_failed >= options.keep:
             break
         if done and done % 500 == 0:
             print(f"{done} programs, {n_failed} failed", flush=True)
         done += 1
-        program = Uncommon(seed) if options.uncommon else Nested(seed)
-        judge = check_uncommon if options.uncommon else check
+        program = draw(seed)
         try:
-            judge(program)  # type: ignore[arg-type]
+            judge(program)
         except Exception as error:
             n_failed += 1
             print(f"\n=== seed {seed}: {type(error).__name__}\n# {program.inputs}")
-            print(f"{cut_down(program, judge)}{str(error)[:600]}", flush=True)
+            print(f"{nested.cut_down(program, judge)}{str(error)[:600]}", flush=True)
     print(f"{done} programs, {n_failed} failed, {(time.perf_counter() - begin) / max(done, 1):.2f} s each")
 
 

@@ -398,7 +398,7 @@ def test_workers_keep_off_the_core_of_the_caller():
 
 
 @needs_cores
-def test_a_caller_may_do_without_affinity(monkeypatch):
+def test_a_caller_may_do_without_affinity():
     """As on systems that have none."""
     words = threads._pool().words
     core_of, words[llvm_pool.CORE_OF] = words[llvm_pool.CORE_OF], 0

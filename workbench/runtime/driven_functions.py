@@ -37,6 +37,7 @@ from .driven_syntax import (
     has_loop,
     is_method,
     may_run_in_parts,
+    names_of,
     with_operations,
 )
 from .frames import Frame
@@ -266,11 +267,6 @@ class DrivenFunction:
         new.__kwdefaults__ = fn.__kwdefaults__
         new.__qualname__ = fn.__qualname__
         return new
-
-
-def names_of(code: CodeType) -> frozenset[str]:
-    """The variables of a function."""
-    return frozenset((*code.co_varnames, *code.co_cellvars, *code.co_freevars))
 
 
 def rebound_names(code: CodeType) -> frozenset[str]:

@@ -163,10 +163,20 @@ def with_operations(code: types.CodeType, operations: object) -> types.CodeType:
     return code.replace(co_consts=tuple(consts))
 
 
-class DrivenCalls(ast.NodeTransformer):
+class _Scope(ast.NodeTransformer):
+    """Leaves the functions and classes inside alone."""
+
+    def _left_alone(self, node: ast.AST) -> ast.AST:
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _left_alone  # noqa: N815 (ast's names)
+
+
+class DrivenCalls(_Scope):
     """Lets every call of what may be a function of the user's ask the operation `driven` for what to call instead.
 
-    known: the names that are looked up now, to spare calls of libraries the question.
+    What functions inside hold may be called when nothing is driven any more. known: the names that are looked up now,
+    to spare calls of libraries the question.
     """
 
     def __init__(self, known: Mapping[str, Any]):
@@ -192,20 +202,6 @@ class DrivenCalls(ast.NodeTransformer):
         if isinstance(value, types.ModuleType):
             return code_kind(getattr(value, "__file__", None) or "<frozen >") != USER
         return isinstance(value, types.BuiltinFunctionType | type) and root is function
-
-    # What these hold may be called when nothing is driven any more.
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
 
 
 _UNKNOWN = object()
@@ -244,7 +240,7 @@ class FunctionSyntax:
         self.declared = frozenset(name for n in declared for name in n.names)
         self.rebound = rebound
         self.captured = frozenset(code.co_cellvars)
-        self.calls = DrivenCalls({k: v for k, v in known.items() if k not in _names_of(code)})
+        self.calls = DrivenCalls({k: v for k, v in known.items() if k not in names_of(code)})
         self.stores: list[frozenset[str]] = []
         splitter = Splitter(self._replaced, self._stays, self._closes)
         self.body = [self.calls.visit(each) for each in splitter.block(body)]
@@ -288,31 +284,22 @@ class FunctionSyntax:
         self.stores.append(stores)
         at, piece = nodes[0], f"piece_{number}"
         values = ast.Name(VALUES, ast.Load())
-        begun = operation(
-            f"begin_{piece}", operation("locals", at=at), operation("globals", at=at), at=at
-        )  # fmt: skip
+        begun = operation(f"begin_{piece}", operation("locals", at=at), operation("globals", at=at), at=at)
         asked = ast.IfExp(ast.Attribute(attribute(piece), "in_numpy", ast.Load()), ast.Constant(None), begun)
         first = ast.Assign([ast.Name(VALUES, ast.Store())], asked)
         end = ast.Expr(operation(f"end_{piece}", values, at=at))
         back: list[ast.stmt] = [
             ast.If(
                 ast.Compare(ast.Constant(name), [ast.In()], [values]),
-                [
-                    ast.Assign(
-                        [ast.Name(name, ast.Store())], ast.Subscript(values, ast.Constant(name), ast.Load())
-                    )
-                ],
+                [ast.Assign([ast.Name(name, ast.Store())], ast.Subscript(values, ast.Constant(name), ast.Load()))],
                 [],
             )
             for name in sorted(stores)
-        ]  # fmt: skip
+        ]
         ran = ast.Compare(ast.Attribute(values, "__class__", ast.Load()), [ast.Is()], [attribute("dict")])
         timed = ast.If(ast.Compare(values, [ast.IsNot()], [ast.Constant(None)]), [end], [])
         choice = ast.If(ran, [*back, end], [*(copy.deepcopy(node) for node in nodes), timed])
-        placed: list[ast.stmt] = []
-        for each in (first, choice):
-            placed.append(_located(each, at))
-        return placed
+        return [_located(first, at), _located(choice, at)]
 
 
 def _located(node: ast.stmt, at: ast.AST) -> ast.stmt:
@@ -323,7 +310,8 @@ def _located(node: ast.stmt, at: ast.AST) -> ast.stmt:
     return node
 
 
-def _names_of(code: types.CodeType) -> frozenset[str]:
+def names_of(code: types.CodeType) -> frozenset[str]:
+    """The variables of a function."""
     return frozenset((*code.co_varnames, *code.co_cellvars, *code.co_freevars))
 
 
@@ -338,22 +326,6 @@ def may_run_in_parts(node: ast.AST, code: types.CodeType) -> bool:
         if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
             return False  # a private name, which its class changes
     return True
-
-
-class _Scope(ast.NodeTransformer):
-    """Leaves the functions and classes inside alone."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
 
 
 class _ValuesFirst(_Scope):

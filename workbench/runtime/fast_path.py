@@ -170,10 +170,10 @@ def fast_call(
         for name in sorted(kwargs):
             reader.read(kwargs[name], f"named.get({name!r}, MISS)")
         for i, capture in enumerate(captures):
-            if type(array := _value(capture.read)) is not np.ndarray:
+            array = _value(capture.read)
+            if type(array) is not np.ndarray or array.flags.num & GOOD != GOOD:
                 return None
-            reader.leaf(array, np.ndarray, _read_text(f"capture{i}", capture.read, scope))
-            reader.leaves.pop()
+            reader.inputs.append((array, _read_text(f"capture{i}", capture.read, scope)))
     except (_OtherKindError, TypeError):  # keys that cannot be sorted, too
         return None
     if not _same(reader.leaves, optree.tree_leaves((args, dict(kwargs)), none_is_leaf=True)):  # type: ignore[arg-type]

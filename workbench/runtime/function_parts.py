@@ -28,10 +28,10 @@ from .driven_functions import (
     collecting,
     driven,
     driven_function,
-    names_of,
     once_each,
     rebound_names,
 )
+from .driven_syntax import names_of
 from .frames import Frame
 from .parts import Known, Part, PartedRun, Statement, may_call, statements_of
 

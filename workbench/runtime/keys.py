@@ -12,7 +12,7 @@ import optree
 
 from ..errors import NonHashableStaticArgumentError
 from ..frontend.device_arrays import device_aval
-from ..ir.avals import supported_dtype
+from ..ir import supported_dtype
 from .arguments import STATIC_TYPES, array_key
 
 

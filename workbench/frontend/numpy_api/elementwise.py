@@ -13,16 +13,7 @@ from typing import Any
 import numpy as np
 
 from .library import numpy_call
-from .operands import (
-    bind,
-    cast,
-    constant_like,
-    dtype_of,
-    full_like_operand,
-    is_tracer,
-    laid_out_like,
-    unsupported,
-)
+from .operands import bind, cast, constant_like, dtype_of, full_like_operand, is_tracer, laid_out_like, unsupported
 from .promotion import BOOL
 
 RULES: dict[np.ufunc, Callable[..., Any]] = {}
