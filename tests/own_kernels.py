@@ -25,6 +25,6 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def n_compiled() -> Any:
     """n_compiled(): how many kernels numba has compiled in this process."""
-    from workbench.runtime import kernels
+    from workbench.runtime.native import kernels
 
     return lambda: kernels.N_COMPILED

@@ -131,7 +131,7 @@ def test_results_own_their_memory() -> None:
 
 
 def test_no_iteration_compiles_anew() -> None:
-    from workbench.runtime import kernels
+    from workbench.runtime.native import kernels
 
     fn = wb.jit(lambda x, n: lax.fori_loop(0, n, lambda i, c: c * 0.5 + 1.0, x), strict=True)
     fn(X, np.int64(1))

@@ -15,9 +15,9 @@ from .ir import Jaxpr
 from .runtime.compilation import Compilation
 from .runtime.devices import device
 from .runtime.dispatch import CompiledFunction
-from .runtime.function_parts import RESULT, FunctionParts
 from .runtime.hooks import on_show_graph
 from .runtime.limits import machine_limits
+from .runtime.parts.functions import RESULT, FunctionParts
 from .runtime.specialisation import Fallback
 
 # Reports are imported when one is made: a program that only computes starts without them.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.runtime import buffers
+from workbench.runtime.memory import buffers
 
 from .harness import BASELINE, Case, arrays_of
 from .peers import OURS

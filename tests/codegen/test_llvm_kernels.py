@@ -16,8 +16,8 @@ from workbench.codegen.scalar_math import all_names, by_name
 from workbench.codegen.scalar_math.direct import UnsupportedSourceError
 from workbench.codegen.scalar_math.texts import function_text
 from workbench.fusion import form_plan
-from workbench.runtime import kernels, machine_code
 from workbench.runtime.executable import build, plan_kernels
+from workbench.runtime.native import kernels, machine_code
 
 from .random_jaxprs import RandomProgram
 

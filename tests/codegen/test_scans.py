@@ -6,7 +6,7 @@ import pytest
 import workbench as wb
 from workbench.codegen.scans import MIN_ELEMENTS, scan_kernel
 from workbench.primitives.scans import cumsum_p
-from workbench.runtime import kernels
+from workbench.runtime.native import kernels
 
 SHAPES = [(1025,), (31, 31, 4), (40, 50, 3), (3, 700, 5), (700, 3), (3, 1000), (2, 3, 600), (1, 1100), (1100, 1)]
 

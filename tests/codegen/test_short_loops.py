@@ -6,8 +6,8 @@ import pytest
 import workbench as wb
 from workbench.codegen.llvm_kernels import SHORT, kernel_module
 from workbench.fusion import form_plan
-from workbench.runtime import machine_code
 from workbench.runtime.executable import plan_kernels
+from workbench.runtime.native import machine_code
 
 
 def differences(x, y):

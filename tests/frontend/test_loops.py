@@ -367,7 +367,8 @@ def test_a_new_length_compiles_nothing() -> None:
 
 
 def test_what_numba_refuses_runs_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.runtime import loops, numba_loops
+    from workbench.runtime import loops
+    from workbench.runtime.native import numba_loops
 
     def recurrence(x, k):
         for i in range(k, len(x)):

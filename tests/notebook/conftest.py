@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 from traitlets.config import Config
 
-from workbench.runtime.kernels import forget_kernels
+from workbench.runtime.native.kernels import forget_kernels
 
 
 @dataclass

@@ -13,7 +13,7 @@ from workbench.notebook.cells import run_cell
 from workbench.report import CompileReport
 from workbench.report.compact import compact
 from workbench.report.model import ReportModel
-from workbench.runtime.parts import can_be_split, statements_of
+from workbench.runtime.parts.statements import can_be_split, statements_of
 
 MIXED = """%%jit
 _d = (x - x.mean()) / x.std()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.runtime import buffers
+from workbench.runtime.memory import buffers
 
 N = 1 << 17  # float64 elements of 1 MiB: well above the size from which blocks are recycled
 BYTES = 8 * N

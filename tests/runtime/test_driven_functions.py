@@ -15,7 +15,8 @@ import workbench as wb
 from tests.compare import assert_same
 from workbench.notebook.cells import run_cell
 from workbench.runtime import cells as runtime_cells
-from workbench.runtime import driven_functions, driven_loops, parts
+from workbench.runtime.parts import driven_functions, driven_loops
+from workbench.runtime.parts import statements as parts
 
 # Each: functions, as an earlier cell defines them, and the cell that calls them.
 PROGRAMS = {

@@ -14,8 +14,8 @@ import workbench as wb
 from tests.compare import assert_same
 from tests.sources import define
 from workbench.notebook.cells import run_cell
-from workbench.runtime import driven_loops
-from workbench.runtime.driven_loops import Repeated
+from workbench.runtime.parts import driven_loops
+from workbench.runtime.parts.driven_loops import Repeated
 
 N = 300
 

@@ -13,7 +13,7 @@ import pytest
 import workbench as wb
 from workbench.frontend.captures import Capture, Guard, place_of, same_constant
 from workbench.runtime.fast_path import MISS, ResultText, fast_call
-from workbench.runtime.kernels import fits_function
+from workbench.runtime.native.kernels import fits_function
 
 X = np.linspace(0.0, 1.0, 12)
 FIRST = ResultText("r[0]", {})

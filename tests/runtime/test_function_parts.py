@@ -10,8 +10,8 @@ import pytest
 import workbench as wb
 from workbench.errors import TracingError
 from workbench.frontend.trace import trace
-from workbench.runtime.function_parts import TRIED_CALLS, WARM_UP_CALLS, FunctionParts
-from workbench.runtime.parts import NumpyPart
+from workbench.runtime.parts.functions import TRIED_CALLS, WARM_UP_CALLS, FunctionParts
+from workbench.runtime.parts.statements import NumpyPart
 
 OFFSET = 3.0
 
@@ -215,7 +215,7 @@ def test_what_has_written_is_not_run_again(monkeypatch):
         error.arguments_written = True
         raise error
 
-    monkeypatch.setattr("workbench.runtime.parts.run_cell", write_and_fail)
+    monkeypatch.setattr("workbench.runtime.parts.statements.run_cell", write_and_fail)
     with pytest.raises(ValueError, match="late"):
         parts.run((x,), {}, timed=False)
     np.testing.assert_array_equal(x, [1.0, *range(1, 10)])

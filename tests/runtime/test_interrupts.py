@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.runtime import compilation, dispatch, executable, kernels
+from workbench.runtime import compilation, dispatch, executable
+from workbench.runtime.native import kernels
 
 X = np.linspace(0.0, 1.0, 30)
 PLACES = [

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.runtime import kernels
+from workbench.runtime.native import kernels
 
 X = np.linspace(0.0, 1.0, 50)
 
@@ -116,7 +116,7 @@ def test_off_writes_nothing(tmp_path, monkeypatch):
 
 PROGRAM = """
 import sys, numpy as np, workbench as wb
-from workbench.runtime import kernels
+from workbench.runtime.native import kernels
 x = np.linspace(0.0, 1.0, 50)
 for shift in (0.125, 0.375, 0.625):
     f = wb.jit(lambda x: np.tanh(x) * 2.5 + shift)
@@ -145,7 +145,7 @@ def test_many_processes_write_at_once(tmp_path):
 def test_a_process_killed_while_it_writes_leaves_a_usable_cache(tmp_path):
     code = (
         "import os, tempfile, numpy as np, workbench as wb\n"
-        "from workbench.runtime import kernels\n"
+        "from workbench.runtime.native import kernels\n"
         "kernels.os.replace = lambda *_: os._exit(9)\n"
         "wb.jit(lambda x: np.tanh(x) * 2.5 + 0.125)(np.ones(3))\n"
     )

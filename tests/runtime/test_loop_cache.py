@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.runtime import loops, numba_loops
+from workbench.runtime import loops
+from workbench.runtime.native import numba_loops
 
 
 def recurrence(x: np.ndarray) -> np.ndarray:

@@ -13,9 +13,10 @@ from workbench import lax
 from workbench.frontend import branching
 from workbench.frontend.loops.types import UntranslatableError
 from workbench.report import build_report
-from workbench.runtime import blas, native_loops
-from workbench.runtime.kernels import NotNativeError
-from workbench.runtime.moves import pieces_of
+from workbench.runtime.memory.moves import pieces_of
+from workbench.runtime.native import blas
+from workbench.runtime.native.kernels import NotNativeError
+from workbench.runtime.tapes import native_loops
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(7, 7))

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench import lax
-from workbench.runtime import blas
+from workbench.runtime.native import blas
 
 from .test_native_loops import check, outcomes
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.runtime import kernels, machine, machine_code, object_code
-from workbench.runtime.object_code import UnsupportedObjectError, load
+from workbench.runtime import machine
+from workbench.runtime.native import kernels, machine_code, object_code
+from workbench.runtime.native.object_code import UnsupportedObjectError, load
 
 needs_elf = pytest.mark.skipif(not object_code.is_possible(), reason="object code is of another format here")
 
@@ -90,7 +91,7 @@ import workbench as wb
 x = np.linspace(0, 1, 1001)
 y = wb.jit(lambda x: np.exp(x) * 2 + np.sum(x))(x)
 assert np.allclose(y, np.exp(x) * 2 + np.sum(x), rtol=1e-14), y
-from workbench.runtime import kernels
+from workbench.runtime.native import kernels
 print(kernels.N_COMPILED, *[name for name in ("llvmlite", "numba", "psutil") if name in sys.modules])
 """
 

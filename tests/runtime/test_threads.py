@@ -16,7 +16,7 @@ from llvmlite import binding
 
 import workbench as wb
 from workbench.codegen import llvm_pool
-from workbench.runtime import cores, threads
+from workbench.runtime.native import cores, threads
 
 N_CALLERS = 8
 

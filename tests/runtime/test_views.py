@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.runtime import buffers
+from workbench.runtime.memory import buffers
 
 
 def flat_sums(a, v):

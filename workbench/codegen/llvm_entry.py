@@ -5,7 +5,7 @@ arrays and integers for sizes. Its `self` is a tuple: the class `ndarray` and `d
 is and what it takes. A kernel gets `start`, `stop` and the address of a table of 64-bit words: of an array its address,
 its lengths and, unless it is in C order, its strides.
 
-What an array object looks like in memory is the public part of NumPy's C interface; `runtime.machine_code` looks
+What an array object looks like in memory is the public part of NumPy's C interface; `runtime.native.machine_code` looks
 whether it is so before it believes it.
 """
 

@@ -3,7 +3,7 @@
 A loop's body is some kernels, products and copies over memory that was planned beforehand; what is left to do in each
 iteration is to say which kernel runs next, on which addresses. That is a tape of 64-bit words, `opcode, operands...`,
 over an array of words: the addresses of arrays, the kernels' tables of arguments, counters. One machine, compiled once,
-follows all tapes, in a few nanoseconds an instruction; `runtime.tape_writer` writes them. It is called as a kernel is,
+follows all tapes, in a few nanoseconds an instruction; `runtime.tapes.writer` writes them. It is called as a kernel is,
 with the words, the tape and any further arrays; it gives other threads the interpreter's lock meanwhile, and comes back
 after so many jumps backwards as the words allow, so that its caller can look for interrupts and go on.
 

@@ -46,7 +46,7 @@ def place_of(read: Read) -> tuple[dict[str, Any], str] | None:
     return None
 
 
-DOT = "·"  # a letter to Python: `self·weights` is one name, of an attribute (`runtime.frames`)
+DOT = "·"  # a letter to Python: `self·weights` is one name, of an attribute (`runtime.parts.frames`)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

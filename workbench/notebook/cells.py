@@ -28,9 +28,9 @@ from ..runtime.background import Task
 from ..runtime.cells import CellResult, CompilingCell, Overwritten
 from ..runtime.compilation import Source
 from ..runtime.executable import has_written
-from ..runtime.known import KnownCell, kinds_of, known_cell, remember_cell
 from ..runtime.limits import machine_limits
-from ..runtime.parts import Known, PartedRun, can_be_split, statements_of
+from ..runtime.parts.known import KnownCell, kinds_of, known_cell, remember_cell
+from ..runtime.parts.statements import Known, PartedRun, can_be_split, statements_of
 from . import baseline
 from .compare import compare
 

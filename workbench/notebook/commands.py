@@ -9,7 +9,7 @@ from IPython.core.error import UsageError
 from ..config import config as settings
 from ..report import CompileReport
 from ..report.text import SECTIONS
-from ..runtime.kernels import cache_folder, forget_kernels
+from ..runtime.native.kernels import cache_folder, forget_kernels
 from .explanations import explain
 
 __all__ = ["HELP", "cache", "config", "explain", "view"]

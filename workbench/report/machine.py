@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..runtime.limits import known_limits, title_of
-from ..runtime.threads import available_threads
+from ..runtime.native.threads import available_threads
 from .schema import Machine
 
 

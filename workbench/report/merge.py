@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..runtime.driven_loops import Repeated
-from ..runtime.parts import NumpyPart, Statement
+from ..runtime.parts.driven_loops import Repeated
+from ..runtime.parts.statements import NumpyPart, Statement
 from .build import SpanMap, build_report, compare_with_numpy, fallback_row, numpy_report
 from .layout import lay_out_graph
 from .schema import (
@@ -67,7 +67,7 @@ ReportPart = CompiledStatements | NumpyStatements
 
 
 def parts_report(parts: Sequence[Any], whole: Any, kept: Callable[[str], bool]) -> CompileReport:
-    """The report of a cell or function that ran in parts (`runtime.parts.Part`). whole: its source, as
+    """The report of a cell or function that ran in parts (`runtime.parts.statements.Part`). whole: its source, as
     `runtime.compilation.Source` has it; kept: whether a name outlives it."""
     rows: list[ReportPart] = []
     caller: SourceSpan | None = None

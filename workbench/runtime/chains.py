@@ -16,8 +16,8 @@ from ..codegen.kernel import Kernel
 from ..codegen.scans import scan_kernel
 from ..fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ..ir import Var
-from .kernels import CompiledKernel, compile_kernel
-from .placement import Placement
+from .memory.placement import Placement
+from .native.kernels import CompiledKernel, compile_kernel
 
 # What the rows at hand may take: half of the second-level cache of small cores.
 BLOCK_BYTES = 1 << 18

@@ -20,10 +20,10 @@ from ..transforms.split_short_axes import split_short_axes
 from .background import checkpoint
 from .dump import dump_compilation, dump_pass
 from .executable import Executable, build, plan_kernels
-from .kernels import is_compiled
 from .log import logger
+from .native.kernels import is_compiled
+from .native.threads import available_threads
 from .reference import reference_plan
-from .threads import available_threads
 from .timelines import TimelineEntry
 
 if TYPE_CHECKING:

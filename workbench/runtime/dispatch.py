@@ -30,10 +30,10 @@ from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
 from .executable import has_written
 from .fast_path import MISS, fast_call, missed
-from .function_parts import FunctionParts
 from .keys import StaticArguments, call_key
 from .log import logger
 from .loops import LoopAbortedError
+from .parts.functions import FunctionParts
 from .specialisation import Entry, Fallback, Specialisation
 from .tiers import Pending, compile_later, may_run_in_numpy
 

@@ -37,15 +37,15 @@ from ..primitives.contractions import dot_general_p
 from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
 from . import control
-from .buffers import LARGE_BYTES, allocator
 from .chains import Chain, Member, find_chains
 from .control import in_order
-from .kernels import Code, CompiledKernel, NotNativeError, compile_kernel, function_at, machine_address
 from .loops import LoopAbortedError, compile_loop
-from .moves import copy_around
-from .placement import Placement, place
+from .memory.buffers import LARGE_BYTES, allocator
+from .memory.moves import copy_around
+from .memory.placement import Placement, place
+from .native.kernels import Code, CompiledKernel, NotNativeError, compile_kernel, function_at, machine_address
+from .native.threads import launch, may_share, shared_function
 from .products import matmul_on, product_text
-from .threads import launch, may_share, shared_function
 from .timelines import Totals
 from .views import stays_view, view_of
 
@@ -419,7 +419,7 @@ class _Driver:
 
     def _native_loop(self, step: LoopStep) -> Any:
         """The loop without Python, where it can be. The same loop in Python is written only if it is needed."""
-        from . import native_loops  # here, since programs without loops do without
+        from .tapes import native_loops  # here, since programs without loops do without
 
         made: list[control.Run] = []
 

@@ -32,8 +32,8 @@ from ..frontend.outputs import OutLeaf, Outputs
 from ..frontend.recording import open_traces
 from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
-from .kernels import fits_function
-from .machine_code import is_possible
+from .native.kernels import fits_function
+from .native.machine_code import is_possible
 
 MISS = object()
 GOOD = C_CONTIGUOUS | ALIGNED

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .buffers import allocate
-from .kernels import cache_folder
-from .threads import available_threads, launch
+from .memory.buffers import allocate
+from .native.kernels import cache_folder
+from .native.threads import available_threads, launch
 
 COPY_BYTES = 1 << 27  # well past any cache
 MATRIX = 1024

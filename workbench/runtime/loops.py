@@ -135,7 +135,7 @@ def _compiled_entry(program: LoopProgram) -> Callable[..., Any] | None:
         return entry
     with _lock:
         if key not in _compiled:
-            from .numba_loops import compile_with_numba  # here, since programs without such loops do without
+            from .native.numba_loops import compile_with_numba  # here, since programs without such loops do without
 
             _compiled[key] = compile_with_numba(program)
         return _compiled[key]

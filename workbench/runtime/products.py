@@ -20,8 +20,8 @@ import numpy as np
 
 from ..ir import Equation
 from ..primitives.contractions import matrix_form
-from .buffers import allocate
-from .threads import launch
+from .memory.buffers import allocate
+from .native.threads import launch
 
 # Multiply-adds up to which BLAS libraries do not wake threads themselves.
 SMALL = 1 << 18

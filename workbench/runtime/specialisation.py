@@ -16,7 +16,7 @@ from .arguments import as_array, is_writeable, overlapping
 from .compilation import Compilation
 from .executable import Executable
 from .fast_path import ResultText, fast_device_call, result_text
-from .function_parts import FunctionParts
+from .parts.functions import FunctionParts
 from .tiers import Pending, captures_hold
 from .trial import Trial, needs_trial
 

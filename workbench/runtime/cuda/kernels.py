@@ -25,8 +25,8 @@ from ...codegen.cuda.toolkit import compile_to_ptx, device_function, kernel_type
 from ...codegen.cuda.vector_memory import vector_functions
 from ...codegen.kernel import Kernel
 from ...codegen.scalar_math import definitions
-from ..kernels import cache_folder
 from ..log import logger
+from ..native.kernels import cache_folder
 
 Run = Callable[..., None]  # (grid, block, shared_bytes, *args)
 

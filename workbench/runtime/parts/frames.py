@@ -6,9 +6,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from ..errors import UnsupportedOperationError
-from ..frontend.captures import DOT
-from ..frontend.tracer import current_trace
+from ...errors import UnsupportedOperationError
+from ...frontend.captures import DOT
+from ...frontend.tracer import current_trace
 
 
 class Frame(dict):

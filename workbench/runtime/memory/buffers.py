@@ -20,8 +20,8 @@ from sys import getrefcount
 
 import numpy as np
 
-from ..config import config
-from .machine import total_memory
+from ...config import config
+from ..machine import total_memory
 
 # Below this malloc recycles by itself, and an array costs less than a lease. Of larger ones it gives back what a call
 # has freed at the end, glibc from here on: 16 arrays of 160 KB took 600 faults in every call.

@@ -1,4 +1,4 @@
-"""Loops of a plan that run without Python: as tapes (`tapes`), where all of their body can.
+"""Loops of a plan that run without Python: as tapes (`tape`), where all of their body can.
 
 They own copies of what they carry, so that they can be given up at any time: for a loop on an operand in another order
 than expected, and for interrupts, which Python sees between slices of some milliseconds. Results are the bits that the
@@ -12,19 +12,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..codegen.kernel import KernelArg
-from ..codegen.llvm_tape import BROKEN, CLOCK, CLOCK_ID, JUMPS, LEFT, MARKED, NO_MEMORY, PAUSED, PLACE, STATUS
-from ..fusion import LoopStep, Plan, sub_plans
-from ..ir import Aval, Literal
-from .buffers import allocate
-from .control import Run, in_order
-from .kernels import Code, NotNativeError, tape_function
-from .log import logger
-from .placement import Placement
-from .tape_writer import write_loop
-from .tapes import Block, Place, Tape, outline
-from .threads import clock_address
-from .timelines import Totals
+from ...codegen.kernel import KernelArg
+from ...codegen.llvm_tape import BROKEN, CLOCK, CLOCK_ID, JUMPS, LEFT, MARKED, NO_MEMORY, PAUSED, PLACE, STATUS
+from ...fusion import LoopStep, Plan, sub_plans
+from ...ir import Aval, Literal
+from ..control import Run, in_order
+from ..log import logger
+from ..memory.buffers import allocate
+from ..memory.placement import Placement
+from ..native.kernels import Code, NotNativeError, tape_function
+from ..native.threads import clock_address
+from ..timelines import Totals
+from .tape import Block, Place, Tape, outline
+from .writer import write_loop
 
 # Interrupts wait for the end of a slice. The first slice of a loop is one iteration; then they grow to this length.
 SLICE_S = 0.02

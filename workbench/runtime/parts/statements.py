@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RoutineRaisedError, TracingError
-from ..frontend.captures import DOT
-from ..frontend.cells import trace_cell
-from ..frontend.liveness import read, walk_scope
-from ..frontend.scopes import running_in_numpy
-from ..ir import Aval
-from .cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run_cell
-from .compilation import Source
+from ...errors import RoutineRaisedError, TracingError
+from ...frontend.captures import DOT
+from ...frontend.cells import trace_cell
+from ...frontend.liveness import read, walk_scope
+from ...frontend.scopes import running_in_numpy
+from ...ir import Aval
+from ..cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run_cell
+from ..compilation import Source
+from ..executable import has_written
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
-from .driven_syntax import HOLDERS, IS_SPLIT, DrivenCalls, with_operations
-from .executable import has_written
+from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, with_operations
 
 STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..ir import Equation
-from .threads import launch
+from ...ir import Equation
+from ..native.threads import launch
 
 # A copy of so many bytes takes about as long as waking a thread ten times.
 GRAIN_BYTES = 1 << 20

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.scalar_math import definitions
-from ..config import config
-from ..errors import BackendError
-from .background import checkpoint
-from .log import logger
+from ... import __version__
+from ...codegen.kernel import Kernel, KernelArg
+from ...codegen.scalar_math import definitions
+from ...config import config
+from ...errors import BackendError
+from ..background import checkpoint
+from ..log import logger
 
 N_COMPILED = 0  # kernels that were compiled in this process (not loaded from the disk)
 # What a file of the disk cache begins with, after its checksum: object code and the length of it, or what numba keeps.
@@ -144,8 +144,8 @@ def _compile(kernel: Kernel, key: str) -> CompiledKernel:
 
 def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
     """None where only numba can compile the kernel."""
-    from ..codegen.llvm_kernels import kernel_module
-    from ..codegen.scalar_math.direct import UnsupportedSourceError
+    from ...codegen.llvm_kernels import kernel_module
+    from ...codegen.scalar_math.direct import UnsupportedSourceError
     from . import machine_code
 
     if not machine_code.is_possible():
@@ -192,7 +192,7 @@ def _own_code(text: str, optimise: bool) -> bytes:
 
 def function_at(address: int, args: Sequence[KernelArg]) -> Callable[..., None]:
     """The machine code at an address as a function that takes `args`, as kernels do."""
-    from ..codegen.llvm_entry import ENTRY, SYMBOL, descriptor
+    from ...codegen.llvm_entry import ENTRY, SYMBOL, descriptor
     from . import machine_code
 
     entry = machine_address(ENTRY, SYMBOL)
@@ -204,7 +204,7 @@ def fits_function(
 ) -> Callable[..., bool]:
     """`fits(*others)`: whether they are of the types of `args`, and arrays of the same dtypes and lengths with these
     flags, of which those that must lie `apart` (pairs, in C order) do."""
-    from ..codegen.llvm_fits import FITS, SYMBOL, expected
+    from ...codegen.llvm_fits import FITS, SYMBOL, expected
     from . import machine_code
 
     held = tuple(arg.dtype if isinstance(arg, np.ndarray) else type(arg) for arg in args)
@@ -214,7 +214,7 @@ def fits_function(
 def tape_function(args: Sequence[KernelArg]) -> Callable[..., None]:
     """The machine of `codegen.llvm_tape` as a function that takes `args`, as kernels do. RuntimeError where machine
     code cannot be called."""
-    from ..codegen.llvm_tape import SYMBOL, machine
+    from ...codegen.llvm_tape import SYMBOL, machine
     from . import machine_code
 
     if not machine_code.is_possible():

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..ir import Equation, Primitive
-from ..primitives.linalg import det_p, inv_p, solve_p
-from . import blas
-from .kernels import NotNativeError
-from .tapes import Place, Tape
+from ...ir import Equation, Primitive
+from ...primitives.linalg import det_p, inv_p, solve_p
+from ..native import blas
+from ..native.kernels import NotNativeError
+from .tape import Place, Tape
 
 # The order of a system from which on what LAPACK takes, maybe on several threads, hides what Python costs.
 MOST_ROWS = 256

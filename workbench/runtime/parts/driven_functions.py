@@ -1,7 +1,7 @@
 """The user's functions, run by Python around compiled statements of their bodies.
 
 What a statement that runs in NumPy calls, and what is called from there, runs as a copy of the user's function: with
-the same globals, closure, defaults and places in the source, but before each piece (`driven_syntax`) it asks whether
+the same globals, closure, defaults and places in the source, but before each piece (`syntax`) it asks whether
 that should run compiled. So variables, `return`, `with`, `try` and inner functions are Python's own. A piece that holds
 a loop is compiled when it is first reached, others when they have taken a while in NumPy.
 """
@@ -23,13 +23,14 @@ from linecache import getlines
 from types import CodeType, FunctionType, MethodType, SimpleNamespace, TracebackType
 from typing import Any
 
-from ..frontend.captures import DOT
-from ..frontend.convert import FUTURE_FLAGS, recompiled, syntax_of
-from ..frontend.liveness import read
-from ..frontend.positions import is_user_code, kept_frames, user_traceback
-from .compilation import Source
+from ...frontend.captures import DOT
+from ...frontend.convert import FUTURE_FLAGS, recompiled, syntax_of
+from ...frontend.liveness import read
+from ...frontend.positions import is_user_code, kept_frames, user_traceback
+from ..compilation import Source
 from .driven_loops import WARM_UP_RUNS, Piece, Repeated, Tally, attribute_stores, numbers_of
-from .driven_syntax import (
+from .frames import Frame
+from .syntax import (
     COMPUTED,
     RAISED,
     AttributeNames,
@@ -40,7 +41,6 @@ from .driven_syntax import (
     names_of,
     with_operations,
 )
-from .frames import Frame
 
 MAX_FUNCTIONS = 500
 _SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -145,7 +145,7 @@ class FunctionPiece:
     def forget(self) -> None:
         """Take the piece for a new one."""
         piece = self.piece
-        from .parts import Known
+        from .statements import Known
 
         known = Known(refused=attribute_stores(piece.statements) if self.is_method else {})
         self.piece = Piece(piece.statements, known, piece.numbers, piece.at_once)
@@ -164,7 +164,7 @@ class FunctionPiece:
         return frame
 
     def _run(self, frame: Frame) -> BaseException | None:
-        from .parts import PartedRun
+        from .statements import PartedRun
 
         ran = _ran.get()
         tally = ran.tallies.setdefault(self, Tally()) if ran is not None else Tally()
@@ -217,7 +217,7 @@ class DrivenFunction:
     @classmethod
     def of(cls, fn: FunctionType) -> DrivenFunction | None:
         """None where the function's statements mean something else in parts, or where its source is not known."""
-        from .parts import Known, statements_of
+        from .statements import Known, statements_of
 
         code = fn.__code__
         if code.co_flags & _SUSPENDS or not is_user_code(code):

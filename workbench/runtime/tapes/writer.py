@@ -11,24 +11,24 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.llvm_entry import is_strided
-from ..codegen.llvm_tape import copy_each
-from ..fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
-from ..ir import Atom, Aval, Equation, Literal, Var
-from ..primitives.contractions import dot_general_p, matrix_form
-from ..primitives.control_flow import check_p
-from ..primitives.indexing import gather_checked_p, gather_nd_p
-from ..primitives.updates import scatter_p
-from . import blas
-from .kernels import Code, CompiledKernel, NotNativeError
-from .moves import pieces_of, regions_around
-from .placement import Placement
-from .products import SMALL
-from .tape_lapack import ROUTINES, write_lapack
-from .tapes import Block, Place, Tape, outline
-from .threads import may_share, share
-from .views import stays_view, view_of
+from ...codegen.kernel import Kernel, KernelArg
+from ...codegen.llvm_entry import is_strided
+from ...codegen.llvm_tape import copy_each
+from ...fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
+from ...ir import Atom, Aval, Equation, Literal, Var
+from ...primitives.contractions import dot_general_p, matrix_form
+from ...primitives.control_flow import check_p
+from ...primitives.indexing import gather_checked_p, gather_nd_p
+from ...primitives.updates import scatter_p
+from ..memory.moves import pieces_of, regions_around
+from ..memory.placement import Placement
+from ..native import blas
+from ..native.kernels import Code, CompiledKernel, NotNativeError
+from ..native.threads import may_share, share
+from ..products import SMALL
+from ..views import stays_view, view_of
+from .lapack import ROUTINES, write_lapack
+from .tape import Block, Place, Tape, outline
 
 
 def write_loop(

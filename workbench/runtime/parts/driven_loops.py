@@ -3,7 +3,8 @@ is faster.
 
 Statements that may leave a loop (`break`, `continue`), or that hold others which may, stay as they are. Each run of
 statements between them is a piece. Iterations run in NumPy until a piece has taken a while; then it is compiled as far
-as it can be (`parts`), and stays so if that turns out to be faster. What is in no loop, or is one, is compiled at once.
+as it can be (`statements`), and stays so if that turns out to be faster. What is in no loop, or is one, is compiled at
+once.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import SideEffectError, TracingError
-from ..frontend.captures import DOT
-from ..frontend.positions import kept_frames
-from ..frontend.scopes import running_in_numpy
-from .cells import CellResult
-from .driven_syntax import TESTED, Splitter, has_loop
+from ...errors import SideEffectError, TracingError
+from ...frontend.captures import DOT
+from ...frontend.positions import kept_frames
+from ...frontend.scopes import running_in_numpy
+from ..cells import CellResult
+from .syntax import TESTED, Splitter, has_loop
 
 if TYPE_CHECKING:
-    from .parts import Known, Part, PartedRun, Statement
+    from .statements import Known, Part, PartedRun, Statement
 
 WORTH_S = 1.5e-4  # a piece that NumPy ends sooner is not worth the work around kernels
 WAIT_S = 0.02  # what is over sooner, all iterations together, is not worth compiling
@@ -158,7 +159,7 @@ class DrivenStatement:
     @classmethod
     def of(cls, node: ast.stmt, around: PartedRun) -> DrivenStatement:
         """around: the run that found that the statement cannot be compiled."""
-        from .parts import Known, statements_of
+        from .statements import Known, statements_of
 
         name = f"__workbench_loop_{node.lineno}_{node.col_offset}__"
 

@@ -12,11 +12,11 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..frontend.captures import DOT
-from ..frontend.liveness import bound, walk_scope
-from ..frontend.positions import USER, code_kind
+from ...frontend.captures import DOT
+from ...frontend.liveness import bound, walk_scope
+from ...frontend.positions import USER, code_kind
 
-OPERATIONS = "<workbench.runtime.driven_syntax>"  # a constant of driven code, replaced by an object with operations
+OPERATIONS = "<workbench.runtime.parts.syntax>"  # a constant of driven code, replaced by an object with operations
 
 HOLDERS = (ast.If, ast.With, ast.Try, ast.For, ast.While)
 _LOOPS = (ast.For, ast.While)

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TracingError
-from .parts import Known
+from ...errors import TracingError
+from .statements import Known
 
 MAX_CELLS = 256
 MAX_KINDS = 4  # of inputs, for each

@@ -18,12 +18,12 @@ from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
-from .. import __version__
-from ..codegen import loop_math, loop_routines
-from ..codegen.scalar_math import definitions, names_in, namespace
-from ..primitives.loops import LoopProgram
+from ... import __version__
+from ...codegen import loop_math, loop_routines
+from ...codegen.scalar_math import definitions, names_in, namespace
+from ...primitives.loops import LoopProgram
+from ..log import logger
 from .kernels import read_payload, write_payload
-from .log import logger
 from .numba_kernels import packed, unpacked
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": True}

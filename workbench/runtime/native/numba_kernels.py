@@ -17,8 +17,8 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
-from ..codegen.kernel import Kernel
-from ..codegen.scalar_math import names_in, namespace
+from ...codegen.kernel import Kernel
+from ...codegen.scalar_math import names_in, namespace
 
 __all__ = ["NumbaError", "compile_with_numba", "numba_types", "packed", "unpacked"]
 

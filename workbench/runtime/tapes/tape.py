@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES, copy_each
-from ..ir import Var
-from .kernels import NotNativeError
-from .moves import pieces_of
+from ...codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES, copy_each
+from ...ir import Var
+from ..memory.moves import pieces_of
+from ..native.kernels import NotNativeError
 
 ALIGNMENT = 64
 

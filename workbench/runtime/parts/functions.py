@@ -1,8 +1,8 @@
 """Functions that cannot be compiled whole run in parts, where that is faster than NumPy.
 
-The statements of the body run as those of a cell do (`parts`), in a namespace made of the function's globals, closure
-and arguments. The first call runs in NumPy, and tells whether there is anything to gain; some calls later NumPy has
-another turn, since its first one was colder than those of the parts, and then the faster way is known, and stays.
+The statements of the body run as those of a cell do (`statements`), in a namespace made of the function's globals,
+closure and arguments. The first call runs in NumPy, and tells whether there is anything to gain; some calls later NumPy
+has another turn, since its first one was colder than those of the parts, and then the faster way is known, and stays.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TracingError
-from ..frontend.convert import syntax_of
-from ..frontend.scopes import running_in_numpy
-from .compilation import Source
+from ...errors import TracingError
+from ...frontend.convert import syntax_of
+from ...frontend.scopes import running_in_numpy
+from ..compilation import Source
 from .driven_functions import (
     PlainOptions,
     as_in_a_function,
@@ -31,9 +31,9 @@ from .driven_functions import (
     once_each,
     rebound_names,
 )
-from .driven_syntax import names_of
 from .frames import Frame
-from .parts import Known, Part, PartedRun, Statement, may_call, statements_of
+from .statements import Known, Part, PartedRun, Statement, may_call, statements_of
+from .syntax import names_of
 
 WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between parts
 WARM_UP_CALLS = 2  # the first ones compile

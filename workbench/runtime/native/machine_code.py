@@ -18,19 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.llvm_entry import (
-    CONTENT,
-    DATA,
-    DTYPE,
-    FLAGS,
-    ITEMS,
-    ITEMSIZE,
-    KIND,
-    LENGTHS,
-    N_DIM,
-    STRIDES,
-    TYPE,
-)
+from ...codegen.llvm_entry import CONTENT, DATA, DTYPE, FLAGS, ITEMS, ITEMSIZE, KIND, LENGTHS, N_DIM, STRIDES, TYPE
 from .object_code import UnsupportedObjectError, load
 from .object_code import is_possible as loads_itself
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..codegen.kernel import Kernel
-from ..codegen.lower import element_counts, lower_cluster
-from ..fusion import (
+from ...codegen.kernel import Kernel
+from ...codegen.lower import element_counts, lower_cluster
+from ...fusion import (
     BranchStep,
     Cluster,
     LibraryStep,
@@ -26,10 +26,10 @@ from ..fusion import (
     step_outputs,
     sub_plans,
 )
-from ..ir import Equation, Var
-from ..primitives.loops import LoopProgram, loop_p
-from ..primitives.lowering import LibraryCall
-from ..transforms.dce import may_raise
+from ...ir import Equation, Var
+from ...primitives.loops import LoopProgram, loop_p
+from ...primitives.lowering import LibraryCall
+from ...transforms.dce import may_raise
 
 # These give operand 0 with some elements replaced, or as it is.
 UPDATES = frozenset({"update_slice", "dynamic_update_slice", "scatter", "reshape"})

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import llvm_pool as pool_words
-from ..codegen.kernel import KernelArg
-from ..codegen.llvm_pool import LARGE, RECORD, SHARE, UNTIMED, WORKER, share_program
+from ...codegen import llvm_pool as pool_words
+from ...codegen.kernel import KernelArg
+from ...codegen.llvm_pool import LARGE, RECORD, SHARE, UNTIMED, WORKER, share_program
+from ..machine import physical_cores
 from . import machine_code
 from .cores import ask_for_short_slices, current_core, restrict, usable_cores
 from .kernels import function_at, machine_address
-from .machine import physical_cores
 
 # Ranges per thread: enough that a slow core costs a few per cent, few enough that taking them costs nothing.
 RANGES_PER_THREAD = 6
