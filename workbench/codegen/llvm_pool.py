@@ -87,7 +87,7 @@ def machine(architecture: str) -> str:
     declared = f"declare void @{name}({args.partition(' ')[0]})\n" if name else ""
     looks = LOOKS.get(architecture, OTHER_LOOKS)
     return "\n".join(
-        (_HEAD, declared, _now(), _take(), _wait(breathe, looks), _record(), _share(), _worker(breathe, looks))
+        (_HEAD, declared, _now(), _take(), _watch(breathe, looks), _record(), _share(), _worker())
     )
 
 
@@ -205,20 +205,19 @@ end:
 """
 
 
-def _wait(breathe: str, looks: int) -> str:
-    """Until all ranges are finished."""
+def _watch(breathe: str, looks: int) -> str:
+    """Look at a word until it is what it should become, or is no longer what it was; after so many looks, sleep on a
+    lock that whoever changes the word releases if the sleeper's word says so."""
     return f"""\
-define internal void @wait(ptr %pool) nounwind {{
+define internal void @watch(ptr %at, i64 %value, i1 %becomes, ptr %at_asleep, ptr %at_lock) nounwind {{
 entry:
-{_word("at_unfinished", UNFINISHED)}
-{_word("at_waiting", WAITING)}
-{_word("at_done", DONE)}
   br label %look
 
 look:
   %k = phi i64 [ 0, %entry ], [ %k_next, %again ]
-  %left = load atomic i64, ptr %at_unfinished seq_cst, align 8
-  %over = icmp eq i64 %left, 0
+  %seen = load atomic i64, ptr %at seq_cst, align 8
+  %is_value = icmp eq i64 %seen, %value
+  %over = icmp eq i1 %is_value, %becomes
   br i1 %over, label %end, label %breathe
 
 breathe:
@@ -231,22 +230,24 @@ again:
   br label %look
 
 sleep:
-  %was = atomicrmw xchg ptr %at_waiting, i64 1 seq_cst
-  %still = load atomic i64, ptr %at_unfinished seq_cst, align 8
-  %late = icmp eq i64 %still, 0
+  %was = atomicrmw xchg ptr %at_asleep, i64 1 seq_cst
+  %still = load atomic i64, ptr %at seq_cst, align 8
+  %still_value = icmp eq i64 %still, %value
+  %late = icmp eq i1 %still_value, %becomes
   br i1 %late, label %take_back, label %acquire
 
 take_back:
-  %swapped = cmpxchg ptr %at_waiting, i64 1, i64 0 seq_cst seq_cst
+  %swapped = cmpxchg ptr %at_asleep, i64 1, i64 0 seq_cst seq_cst
   %mine = extractvalue {{ i64, i1 }} %swapped, 1
   br i1 %mine, label %end, label %acquire
 
 acquire:
-  %lock = load ptr, ptr %at_done
+  %lock = load ptr, ptr %at_lock
   %held = call i32 @PyThread_acquire_lock(ptr %lock, i32 1)
-  ; Whoever finished the launch before may have been late to look who sleeps.
-  %now_left = load atomic i64, ptr %at_unfinished seq_cst, align 8
-  %now_over = icmp eq i64 %now_left, 0
+  ; Whoever released it may have meant an earlier sleep.
+  %now = load atomic i64, ptr %at seq_cst, align 8
+  %now_value = icmp eq i64 %now, %value
+  %now_over = icmp eq i1 %now_value, %becomes
   br i1 %now_over, label %end, label %sleep
 
 end:
@@ -491,7 +492,9 @@ woken:
 work:
   %taken = call i64 @take(ptr %pool)
   %own_end = call i64 @now(ptr %pool)
-  call void @wait(ptr %pool)
+{_word("at_waiting", WAITING)}
+{_word("at_done", DONE)}
+  call void @watch(ptr %at_unfinished, i64 0, i1 true, ptr %at_waiting, ptr %at_done)
   %status64 = load atomic i64, ptr %at_status monotonic, align 8
   %end = call i64 @now(ptr %pool)
   store i64 %end, ptr %at_ended
@@ -514,7 +517,7 @@ leave:
 """
 
 
-def _worker(breathe: str, looks: int) -> str:
+def _worker() -> str:
     return f"""\
 define void @{WORKER}(ptr %pool, i64 %number) nounwind {{
 entry:
@@ -528,40 +531,7 @@ entry:
 
 idle:
   %last = phi i64 [ 0, %entry ], [ %launch, %full ], [ %launch, %seated ]
-  br label %look
-
-look:
-  %k = phi i64 [ 0, %idle ], [ %k_next, %again ]
-  %seen = load atomic i64, ptr %at_launches seq_cst, align 8
-  %new = icmp ne i64 %seen, %last
-  br i1 %new, label %work, label %breathe
-
-breathe:
-  %k_next = add i64 %k, 1
-  %tired = icmp sge i64 %k_next, {looks}
-  br i1 %tired, label %sleep, label %again
-
-again:
-  {breathe}
-  br label %look
-
-sleep:
-  %was = atomicrmw xchg ptr %at_state, i64 1 seq_cst
-  %now = load atomic i64, ptr %at_launches seq_cst, align 8
-  %late = icmp ne i64 %now, %last
-  br i1 %late, label %take_back, label %acquire
-
-take_back:
-  %swapped = cmpxchg ptr %at_state, i64 1, i64 0 seq_cst seq_cst
-  %mine = extractvalue {{ i64, i1 }} %swapped, 1
-  br i1 %mine, label %work, label %acquire
-
-acquire:
-  %lock = load ptr, ptr %at_lock
-  %held = call i32 @PyThread_acquire_lock(ptr %lock, i32 1)
-  br label %work
-
-work:
+  call void @watch(ptr %at_launches, i64 %last, i1 false, ptr %at_state, ptr %at_lock)
   %launch = load atomic i64, ptr %at_launches seq_cst, align 8
   %seat = atomicrmw sub ptr %at_seats, i64 1 seq_cst
   %free = icmp sgt i64 %seat, 0
