@@ -200,3 +200,12 @@ def test_objects_of_libraries_keep_what_is_set_on_them():
     assert isinstance(namespace["y"], int)
     run_cell("del options.b\nz = options.a * 2\n", namespace, filename="<cell deletes>")
     assert not hasattr(options, "b")
+
+
+def test_reasons_in_a_function_of_another_cell_name_that_cell(shell, x):
+    shell("%%jit\ndef train(w):\n    for k in range(3):\n        w = w * 0.5\n        print(k)\n    return w\n")
+    defined = f"In[{shell.ip.execution_count - 1}]"
+    shell("%%jit\ny = train(x)\n")
+    assert shell.error is None, shell.text
+    reasons = [f.why for f in shell.report.fallbacks]
+    assert any(why.startswith(f"Line 5 of {defined} ") for why in reasons), reasons

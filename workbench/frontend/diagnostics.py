@@ -42,7 +42,12 @@ def set_label(filename: str, label: str) -> None:
 
 def label(span: Span) -> str:
     """`In[7]:5`, `solver.py:12`."""
-    return f"{_labels.get(span.filename) or os.path.basename(span.filename)}:{span.line}"
+    return f"{source_label(span.filename)}:{span.line}"
+
+
+def source_label(filename: str) -> str:
+    """`In[7]`, `solver.py`."""
+    return _labels.get(filename) or os.path.basename(filename)
 
 
 def source_text(span: Span | None) -> str:

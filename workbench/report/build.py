@@ -14,6 +14,7 @@ from math import ceil
 from typing import Any, TypeGuard
 
 from ..errors import WorkbenchError
+from ..frontend.diagnostics import source_label
 from ..fusion import Cluster, NumpyStep, Plan, Step, ViewStep, step_eqns, step_outputs
 from ..ir import Equation, Jaxpr, Span, Var, equation_lines
 from .compact import equation_text
@@ -338,7 +339,7 @@ def fallback_row(reason: Any, spans: SpanMap) -> Fallback:
         span, op, code, why, fix = reason
         return Fallback(spans(span), op, code, why, fix)
     known = reason if isinstance(reason, WorkbenchError) else None
-    why = _essence(known) if known is not None else f"{type(reason).__name__}: {reason}"
+    why = _essence(known, spans.filename) if known is not None else f"{type(reason).__name__}: {reason}"
     fixes = known.fixes if known is not None else ()
     return Fallback(
         span=spans(known.span) if known is not None else None,
@@ -349,9 +350,13 @@ def fallback_row(reason: Any, spans: SpanMap) -> Fallback:
     )
 
 
-def _essence(error: WorkbenchError) -> str:
-    """What an error says, without what stands in fields of its own: the code, the excerpt and the fixes."""
+def _essence(error: WorkbenchError, filename: str) -> str:
+    """What an error says, without what stands in fields of its own: the code, the excerpt and the fixes. Lines of other
+    files than `filename` are said to be theirs."""
     headline = str(error).split("\n\n", 1)[0].removeprefix(error.code).strip()
+    if error.span is not None and error.span.filename != filename:
+        line = f"Line {error.span.line} "
+        headline = headline.replace(line, f"{line}of {source_label(error.span.filename)} ", 1)
     return f"{headline}\n{error.provenance}" if error.provenance else headline
 
 
