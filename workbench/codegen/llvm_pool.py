@@ -86,9 +86,7 @@ def machine(architecture: str) -> str:
     breathe = f"call void @{name}({args})" if name else "fence seq_cst"
     declared = f"declare void @{name}({args.partition(' ')[0]})\n" if name else ""
     looks = LOOKS.get(architecture, OTHER_LOOKS)
-    return "\n".join(
-        (_HEAD, declared, _now(), _take(), _watch(breathe, looks), _record(), _share(), _worker())
-    )
+    return "\n".join((_HEAD, declared, _now(), _take(), _watch(breathe, looks), _record(), _share(), _worker()))
 
 
 # What lets the other thread of a core work while this one only looks.

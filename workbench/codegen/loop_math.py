@@ -10,17 +10,19 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core.cgutils import get_item_pointer2, unpack_tuple
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numba.np.arrayobj import load_item, store_item
 
+from .linked import linked
+
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _BLOCK = 128  # elements that are added up plainly
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def checked_add(a, b):
     r = np.int64(np.uint64(a) + np.uint64(b))
     if ((a ^ r) & (b ^ r)) < 0:
@@ -28,7 +30,7 @@ def checked_add(a, b):
     return r
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def checked_sub(a, b):
     r = np.int64(np.uint64(a) - np.uint64(b))
     if ((a ^ b) & (a ^ r)) < 0:
@@ -36,7 +38,7 @@ def checked_sub(a, b):
     return r
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def checked_mul(a, b):
     # Below 2**62 by an estimate that errs by far less than its distance to 2**63.
     if abs(float(a) * float(b)) > 4.6e18:
@@ -44,69 +46,69 @@ def checked_mul(a, b):
     return np.int64(np.uint64(a) * np.uint64(b))
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def checked_shift(a, b):
     if b < 0 or b > 62:
         raise OverflowError
     return checked_mul(a, np.int64(1) << b)
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def checked_abs(a):
     if a == _LEAST:
         raise OverflowError
     return abs(a)
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def within(x, low, high):
     if x < low or x > high:
         raise OverflowError
     return x
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def below_2_63(x):
     if x > np.uint64(_MOST):
         raise OverflowError
     return np.int64(x)
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def whole(x):
     if not (-9.223372036854775e18 < x < 9.223372036854775e18):
         raise OverflowError
     return np.int64(x)
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def nonzero(x):
     if x == 0:
         raise ZeroDivisionError
     return x
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def nonnegative(x):
     if x < 0:
         raise ValueError
     return x
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def length(x):
     if x < 0 or x > 2**40:
         raise ValueError
     return x
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def same_length(a, b):
     if a != b:
         raise ValueError
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def close(a, b, rtol, atol):
     return (abs(a - b) <= atol + rtol * abs(b)) & math.isfinite(b) | (a == b)
 
@@ -114,7 +116,7 @@ def close(a, b, rtol, atol):
 # ---- elements of arrays; indices are known to lie inside ----
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def wrapped(i, n):
     if i < 0:
         i += n
@@ -123,13 +125,13 @@ def wrapped(i, n):
     return i
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def turned(i, n):
     """An index that is not below -n."""
     return i + n if i < 0 else i
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def least_of(a):
     """The least of some integers, 0 without any."""
     flat = a.ravel()
@@ -139,7 +141,7 @@ def least_of(a):
     return least
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def most_of(a):
     flat = a.ravel()
     most = at_1(flat, 0) if a.size else a.dtype.type(0)
@@ -148,7 +150,7 @@ def most_of(a):
     return most
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def first_of(i, n):
     """The first index of a slice `i:`."""
     if i < 0:
@@ -156,7 +158,7 @@ def first_of(i, n):
     return 0 if i < 0 else n if i > n else i
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def count_between(first, i, n):
     """The length of a slice `first:i`."""
     if i < 0:
@@ -166,37 +168,37 @@ def count_between(first, i, n):
     return i - first if i > first else 0
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def apart(i, j):
     if i == j:
         raise ValueError
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def rolled(shift, n):
     """Where the first element of an array that is rolled by `shift` comes from."""
     return (-shift) % n if n > 0 else 0
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def around(i, n):
     return i if i < n else i - n
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def chosen(test, a, b):
     """A selection that computes both."""
     return a if test else b
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def lost(a, x, total):
     """What rounding takes from `total = a + x` (D. E. Knuth, The Art of Computer Programming 2, 4.2.2)."""
     b = total - a
     return (a - (total - b)) + (x - b)
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def with_lost(total, low):
     return total + low if math.isfinite(low) else total
 
@@ -272,14 +274,14 @@ at_1, unit_1, at_2, unit_2, put_1, put_2 = (
 )
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def unless_infinite(result, x):
     if math.isinf(result) and not math.isinf(x):
         raise OverflowError
     return result
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def as_math(result, x):
     """What `math` gives; it raises where the result is no number but the argument is."""
     if math.isnan(result) and not math.isnan(x) or math.isinf(result):
@@ -287,7 +289,7 @@ def as_math(result, x):
     return result
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def power_of_python(a, b):
     """`a**b` of Python floats."""
     if a == 0.0 and b < 0.0 or a < 0.0 and b != math.floor(b):
@@ -298,12 +300,12 @@ def power_of_python(a, b):
     return result
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def larger(a, b):
     return b if b > a else a
 
 
-@njit(error_model="numpy", forceinline=True)
+@linked(error_model="numpy", forceinline=True)
 def smaller(a, b):
     return b if b < a else a
 
@@ -311,7 +313,7 @@ def smaller(a, b):
 # ---- folds of one-dimensional arrays; zero, one: of the result's dtype ----
 
 
-@njit(error_model="numpy", fastmath={"reassoc"})
+@linked(error_model="numpy", fastmath={"reassoc"})
 def _block_sum(a, start, stop, zero):
     total = zero
     if a.strides[0] == a.itemsize:
@@ -323,7 +325,7 @@ def _block_sum(a, start, stop, zero):
     return total
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_sum(a, zero):
     # By blocks, whose sums are added with what rounding loses. No recursion: numba's disk cache does not bear it.
     if a.size <= _BLOCK:
@@ -337,7 +339,7 @@ def array_sum(a, zero):
     return total + low if low == low else total
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_prod(a, zero):
     product = zero + 1
     for x in a:
@@ -345,12 +347,12 @@ def array_prod(a, zero):
     return product
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_mean(a, zero):
     return array_sum(a, zero) / a.size
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_var(a, zero):
     mean = array_mean(a, zero)
     total = zero
@@ -359,17 +361,17 @@ def array_var(a, zero):
     return total / a.size
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_std(a, zero):
     return math.sqrt(array_var(a, zero))
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_norm(a, zero):
     return math.sqrt(dot(a, a))
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_argmax(a, zero):
     if a.size == 0:
         raise ValueError
@@ -382,7 +384,7 @@ def array_argmax(a, zero):
     return best
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_argmin(a, zero):
     if a.size == 0:
         raise ValueError
@@ -395,17 +397,17 @@ def array_argmin(a, zero):
     return best
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_max(a, zero):
     return a[array_argmax(a, 0)]
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_min(a, zero):
     return a[array_argmin(a, 0)]
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_any(a, zero):
     for x in a:
         if x != 0:
@@ -413,7 +415,7 @@ def array_any(a, zero):
     return False
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def array_all(a, zero):
     for x in a:
         if x == 0:
@@ -424,7 +426,7 @@ def array_all(a, zero):
 # ---- products ----
 
 
-@njit(error_model="numpy", fastmath={"reassoc", "contract"})
+@linked(error_model="numpy", fastmath={"reassoc", "contract"})
 def _dot(a, b):
     total = a.dtype.type(0)
     if a.strides[0] == a.itemsize and b.strides[0] == b.itemsize:
@@ -436,7 +438,7 @@ def _dot(a, b):
     return total
 
 
-@njit(error_model="numpy", fastmath={"reassoc", "contract"})
+@linked(error_model="numpy", fastmath={"reassoc", "contract"})
 def _dot_backwards(a, b):
     """The product of `a` in order with `b` from its end, both of which lie in order."""
     total = a.dtype.type(0)
@@ -446,7 +448,7 @@ def _dot_backwards(a, b):
     return total
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def dot(a, b):
     if a.size != b.size:
         raise ValueError
@@ -457,7 +459,7 @@ def dot(a, b):
     return _dot(loose(a), loose(b))
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@linked(error_model="numpy", fastmath={"contract"})
 def _add_rows(out, x, b):
     """`out += x @ b`, four rows at a time."""
     n = b.shape[1]
@@ -473,7 +475,7 @@ def _add_rows(out, x, b):
             put_1(out, j, at_1(out, j) + x0 * unit_2(b, k, j))
 
 
-@njit(error_model="numpy", fastmath={"reassoc", "contract"})
+@linked(error_model="numpy", fastmath={"reassoc", "contract"})
 def _put_dots(out, a, x):
     """`out = a @ x`, whose rows lie in order, four of them at a time."""
     n = x.size
@@ -497,7 +499,7 @@ def _put_dots(out, a, x):
         put_1(out, i, t0)
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def _times(x, b, out):
     """`out += x @ b`, reading `b` along its rows if these lie in order, else along its columns."""
     if b.strides[1] == b.itemsize:
@@ -509,7 +511,7 @@ def _times(x, b, out):
             out[j] += _dot(x, b[:, j])
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def dot_12(a, b):
     if a.size != b.shape[0]:
         raise ValueError
@@ -518,12 +520,12 @@ def dot_12(a, b):
     return out
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def dot_21(a, b):
     return dot_12(b, a.T)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@linked(error_model="numpy", fastmath={"contract"})
 def _add_products(out, a, b):
     """`out += a @ b`, along the rows of `b`, which lie in order."""
     n, depth = b.shape[1], b.shape[0]
@@ -541,13 +543,13 @@ def _add_products(out, a, b):
                 put_2(out, i, j, unit_2(out, i, j) + x0 * unit_2(b, k, j))
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def _times_2(out, a, b):
     """`out += a @ b`."""
     _add_products(out, a, b if b.strides[1] == b.itemsize else loose(b.copy()))
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def dot_22(a, b):
     if a.shape[1] != b.shape[0]:
         raise ValueError

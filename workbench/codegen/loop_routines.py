@@ -7,14 +7,14 @@ and NumPy instead, which tracing calls.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .linked import linked
 from .loop_math import at_1, put_1
 
 # ---- linear systems: Gaussian elimination with row exchanges (Golub & Van Loan, Matrix Computations, 3.4) ----
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def _eliminate(a, b):
     """Solve `a x = b` in place: `a` is overwritten, `b` becomes `x`. The determinant's sign."""
     n = a.shape[0]
@@ -49,7 +49,7 @@ def _eliminate(a, b):
     return sign
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def solve_2(a, b):
     if a.shape[0] != a.shape[1] or a.shape[0] != b.shape[0]:
         raise ValueError
@@ -59,12 +59,12 @@ def solve_2(a, b):
     return x
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def solve_1(a, b):
     return solve_2(a, b.copy().reshape(b.size, 1)).reshape(b.size)
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def inverse(a):
     if a.shape[0] != a.shape[1]:
         raise ValueError
@@ -76,7 +76,7 @@ def inverse(a):
     return x
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def determinant(a, one):
     if a.shape[0] != a.shape[1]:
         raise ValueError
@@ -90,13 +90,13 @@ def determinant(a, one):
 # ---- sorting ----
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def _after(x, y):
     """Whether `x` is sorted after `y`; NaN comes last."""
     return x > y or (x != x and y == y)
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def stable_order(a):
     """`np.argsort(a, kind="stable")`, by merging runs (D. E. Knuth, The Art of Computer Programming 3, 5.2.4)."""
     n = a.size
@@ -125,12 +125,12 @@ def stable_order(a):
     return order
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def sorted_copy(a):
     return a[stable_order(a)]
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def place_of(a, x, right):
     """`np.searchsorted` of one number."""
     low, high = 0, a.size
@@ -146,7 +146,7 @@ def place_of(a, x, right):
 # ---- counting ----
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def _bins(x, least):
     n = least
     for k in x:
@@ -156,7 +156,7 @@ def _bins(x, least):
     return n
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def counts(x, least):
     out = np.zeros(_bins(x, least), np.int64)
     for k in x:
@@ -164,7 +164,7 @@ def counts(x, least):
     return out
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def weighted_counts(x, weights, least):
     if x.size != weights.size:
         raise ValueError
@@ -174,7 +174,7 @@ def weighted_counts(x, weights, least):
     return out
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def places(mask):
     """`np.flatnonzero` of an array of one axis."""
     total = 0
@@ -188,7 +188,7 @@ def places(mask):
     return out[:total]
 
 
-@njit(error_model="numpy")
+@linked(error_model="numpy")
 def how_many(mask):
     n = 0
     for x in mask.ravel():

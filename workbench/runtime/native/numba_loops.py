@@ -20,6 +20,7 @@ from numba.core.registry import cpu_target
 
 from ... import __version__
 from ...codegen import loop_math, loop_routines
+from ...codegen.linked import linked
 from ...codegen.scalar_math import definitions, names_in, namespace
 from ...primitives.loops import LoopProgram
 from ..log import logger
@@ -63,7 +64,7 @@ def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> Compile
     exec(compile(program.source, filename, "exec"), scope)
     for name, value in list(scope.items()):
         if name != program.name and getattr(getattr(value, "__code__", None), "co_filename", "") == filename:
-            scope[name] = numba.njit(**OPTIONS)(value)
+            scope[name] = linked(**OPTIONS)(value)
     dispatcher: Any = numba.njit([signature], **OPTIONS)(scope[program.name])
     return dispatcher.overloads[signature]
 
