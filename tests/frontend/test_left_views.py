@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.runtime.parts import functions
 
 
 def rows(b):
@@ -32,6 +33,18 @@ def picked(b):
         row += 1
     row[0] = -5
     return row
+
+
+def rows_of_several(b):
+    for x, y in zip(b, b[::-1]):  # noqa: B007, B905
+        t = x[0] + y[1]
+    for k, z in enumerate(reversed(b)):  # noqa: B007
+        t += z[1]
+    for (i, u), v, w in zip(enumerate(b[:, 0]), range(2), b[1:]):  # noqa: B007, B905
+        t += u * v
+    b *= 2
+    x[0], y[1], z[2], w[0] = 9 + t, 8, 7 + k, 6 + i
+    return x, y, z, w
 
 
 def columns(b):
@@ -97,7 +110,77 @@ def none_at_all(b):
     return row
 
 
-PROGRAMS = [rows, rows_of_a_part, picked, columns, pairs, backwards, broken_off, rebound, counted, none_at_all]
+PROGRAMS = [
+    rows,
+    rows_of_a_part,
+    rows_of_several,
+    picked,
+    columns,
+    pairs,
+    backwards,
+    broken_off,
+    rebound,
+    counted,
+    none_at_all,
+]
+
+
+def best_row(b):
+    best, least = b[0], b[0, 1]
+    for i in range(1, len(b)):
+        if b[i, 1] <= least:
+            best, least = b[i], b[i, 1]
+    return best
+
+
+def row_at_an_extreme(b):
+    return b[np.argmin(b[:, 1])], b[:, np.argmax(b[-1])]
+
+
+def row_where_it_ends(b):
+    for i in range(len(b)):
+        row = b[i]
+        row[0] += 1
+        if row[1] > 10:
+            break
+    return row
+
+
+def column_by_turns(b):
+    j = 1
+    for _ in range(len(b)):
+        column = b[:, j]
+        column[0] += j
+        j = (2 * j + 1) % 3
+    return column
+
+
+@pytest.mark.parametrize("n", [3, 9, 40])
+@pytest.mark.parametrize(
+    "program", [best_row, row_at_an_extreme, row_where_it_ends, column_by_turns], ids=lambda f: f.__name__
+)
+def test_what_is_returned_lies_where_it_was_found(program, n):
+    """At an index that is known when the program has run."""
+    compiled = wb.jit(program)
+    for start in range(3):
+        found, expected = ((np.arange(3.0 * n).reshape(n, 3) + 7 * start) % 17 for _ in range(2))
+        several, right = (x if isinstance(x, tuple) else (x,) for x in (compiled(found), program(expected)))
+        for k, (a, b) in enumerate(zip(several, right, strict=True)):
+            np.testing.assert_array_equal(a, b)
+            assert a.strides == b.strides and np.shares_memory(a, found) and np.shares_memory(b, expected)
+            a[-1] = b[-1] = 100 + k
+        np.testing.assert_array_equal(found, expected)
+    assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_in_parts_too(program, monkeypatch):
+    monkeypatch.setattr(functions, "WORTH_MS", 0)
+    compiled = wb.jit(program)
+    for _ in range(6):
+        found, expected = (np.arange(15.0).reshape(5, 3) % 17 for _ in range(2))
+        np.testing.assert_equal(compiled(found), program(expected))
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("n", [3, 4, 9, 40])

@@ -26,7 +26,7 @@ from .layouts import overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
 from .tracer import Buffer, Deferred, Tracer, lift
-from .views import ViewOp, write
+from .views import TakeView, ViewOp, write
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,9 +46,23 @@ class OutLeaf:
     same_as: int | None = None
     base_input: int | None = None
     base_outvar: int | None = None
-    views: tuple[ViewOp, ...] = ()
+    views: tuple[ViewOp | Picked, ...] = ()
     code: int | None = None
     options: tuple[OutLeaf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The view of an array at integers that the program computes, its results `indices`, along `axes`."""
+
+    axes: tuple[int, ...]
+    indices: tuple[int, ...]
+
+    def take(self, array: Any, results: Sequence[Any]) -> Any:
+        key: list[Any] = [slice(None)] * array.ndim
+        for axis, k in zip(self.axes, self.indices, strict=True):
+            key[axis] = results[k] if type(results[k]) is Tracer else int(results[k])
+        return array[tuple(key)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -135,7 +149,7 @@ def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], ea
         if leaf.base_input is not None or leaf.base_outvar is not None:
             value = inputs[leaf.base_input] if leaf.base_input is not None else results[leaf.base_outvar]  # type: ignore
             for view in leaf.views:
-                value = view.apply(value)
+                value = view.take(value, results) if isinstance(view, Picked) else view.apply(value)
             return value
         value = results[leaf.outvar]
         if type(value) is Tracer:
@@ -200,7 +214,7 @@ def collect_outputs(
         else:
             outside = isinstance(value, _Outside)
             out.append(OutLeaf(value=value.read, kind="outside") if outside else OutLeaf(value=value))
-    _Places(collector, values, out, input_index).fill()
+    _Places(trace, collector, values, out, input_index).fill()
     writes = []
     for i, buffer in enumerate(inputs):
         if buffer is not None and buffer.version and buffer.value is not buffer.var_in:
@@ -215,8 +229,10 @@ class _Places:
     """
 
     def __init__(
-        self, collector: _Collector, values: Sequence[Any], out: list[OutLeaf], input_index: Mapping[int, int]
+        self, trace: Trace, collector: _Collector, values: Sequence[Any], out: list[OutLeaf],
+        input_index: Mapping[int, int],
     ):  # fmt: skip
+        self.trace = trace
         self.collector = collector
         self.values = values
         self.out = out
@@ -248,11 +264,11 @@ class _Places:
 
     def place(self, leaf: OutLeaf, buffer: Buffer, views: tuple[ViewOp, ...]) -> OutLeaf:
         """`leaf`, which is `views` of `buffer`, with its place."""
-        if not all(getattr(view, "applies", False) for view in views):
-            return leaf  # an element at a traced index: its place is not known outside
+        if not all(self.is_told(view) for view in views):
+            return leaf
         key = id(buffer)
         if key in self.input_index:
-            return replace(leaf, base_input=self.input_index[key], views=views)
+            return replace(leaf, base_input=self.input_index[key], views=self.told(views))
         if self.matters(buffer):
             aliases = buffer.aliases
             assert aliases is not None
@@ -292,7 +308,23 @@ class _Places:
             return leaf
         if key not in self.bases:
             self.bases[key] = self.collector.add(buffer.value)
-        return replace(leaf, base_outvar=self.bases[key], views=views)
+        return replace(leaf, base_outvar=self.bases[key], views=self.told(views))
+
+    def is_told(self, view: ViewOp) -> bool:
+        """Whether it can be taken of what the program returns."""
+        if isinstance(view, TakeView):  # not by a number of a branch or loop
+            return all(index.buffer.trace is self.trace for index in view.indices)
+        return getattr(view, "applies", False)
+
+    def told(self, views: Sequence[ViewOp]) -> tuple[ViewOp | Picked, ...]:
+        """`views`, for whose indices the program returns what it computes."""
+        found: list[ViewOp | Picked] = []
+        for view in views:
+            if isinstance(view, TakeView):
+                found.append(Picked(view.axes, tuple(self.collector.add(index.current) for index in view.indices)))
+            else:
+                found.append(view)
+        return tuple(found)
 
 
 def _check_each_once(value: Any, lifter: Lifter, seen: set[int]) -> None:

@@ -199,6 +199,33 @@ class Part:
         return getattr(array, self.name)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TakeView:
+    """`x[i]` for integers that are known only when the program runs: a view in NumPy, so one here."""
+
+    applies = False
+    axes: tuple[int, ...]
+    indices: tuple[Tracer, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TakeView) or self.axes != other.axes:
+            return False
+        return all(a.current is b.current for a, b in zip(self.indices, other.indices, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def read(self, parent: Tracer) -> Tracer:
+        return _emit("gather_checked", parent, *self.indices, axes=self.axes, position=0)
+
+    def write(self, parent: Tracer, update: Tracer) -> Tracer:
+        return _emit(
+            "scatter", parent, *self.indices, update, axes=self.axes, mode="raise", op="set", position=0, unique=True
+        )
+
+    def apply(self, array: np.ndarray) -> np.ndarray:
+        raise AssertionError("the index is known when the program has run (`outputs.Picked`)")
+
+
 # ---- reading and writing ----
 
 
@@ -219,6 +246,13 @@ def make_view(
     if not lazy:
         read(view)
     return view
+
+
+def element_along(x: Tracer, axis: int, index: Tracer) -> Tracer:
+    """The element of `x` along `axis` at an integer that is known only when the program runs; it is not read yet."""
+    kept = [i for i in range(x.ndim) if i != axis]
+    shape, strides = tuple(x.shape[i] for i in kept), tuple(x.strides[i] for i in kept)
+    return make_view(x, TakeView((axis,), (index,)), shape, strides, lazy=True)
 
 
 def read(view: Tracer) -> None:

@@ -28,16 +28,44 @@ class LoopArgument:
     views: tuple[Any, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LoopPlace:
+    """A variable that the loop leaves, by number, which may be memory of an argument's. options: pairs of an argument's
+    number and the axis along which the variable is one of its elements, None for the argument itself."""
+
+    variable: int
+    options: tuple[tuple[int, int | None], ...]
+
+    def find(self, value: np.ndarray, arguments: Sequence[Any]) -> tuple[int, int]:
+        """Which of the options `value` is, from 1, and which element along the axis; 0 if it is none of them."""
+        if not value.size:
+            return 0, 0
+        address = value.__array_interface__["data"][0]
+        for number, (k, axis) in enumerate(self.options, start=1):
+            array = arguments[k]
+            lengths, strides = list(array.shape), list(array.strides)
+            step = strides.pop(axis) if axis is not None else 0
+            n = lengths.pop(axis) if axis is not None else 1
+            if lengths != [*value.shape] or any(
+                n > 1 and a != b for n, a, b in zip(lengths, strides, value.strides, strict=True)
+            ):
+                continue
+            index, off = divmod(address - array.__array_interface__["data"][0], step or 1)
+            if not off and 0 <= index < n:
+                return number, index
+        return 0, 0
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class LoopProgram:
     """The loop's function, as text for numba and as Python.
 
     source: functions, of which `name` takes the arguments and returns the variables that the loop leaves; written: the
-    operands that it writes into; results: avals of these operands, of the variables, and of an int32 for each of
-    `places`; python: the same as a Python function; reason: why it is not traced; text: the user's own lines; places:
-    the variables, by number, that may be an argument itself, about which that int32 says which one (0: none);
-    careful: the source with a check of each index, where `source` has none but raises a bare LookupError, before it
-    writes anything, for arguments with which it would need them; quiet: nothing else in `source` raises.
+    operands that it writes into; results: avals of these operands, of the variables, and of two integers for each of
+    `places`, which say what it has found; python: the same as a Python function; reason: why it is not traced; text:
+    the user's own lines; careful: the source with a check of each index, where `source` has none but raises a bare
+    LookupError, before it writes anything, for arguments with which it would need them; quiet: nothing else in `source`
+    raises.
     """
 
     name: str
@@ -48,7 +76,7 @@ class LoopProgram:
     python: Callable[..., tuple[Any, ...]]
     reason: str
     text: str
-    places: tuple[int, ...] = ()
+    places: tuple[LoopPlace, ...] = ()
     careful: str = ""
     quiet: bool = False
 
@@ -75,8 +103,8 @@ class LoopProgram:
         """The equation's results, each with memory of its own."""
         results = [owned[k] for k in self.written]
         taken = list(owned)
-        avals = self.results[len(results) : len(self.results) - len(self.places)]
-        places = [np.asarray(_place(found[k], arguments), np.int32) for k in self.places]
+        avals = self.results[len(results) : len(self.results) - 2 * len(self.places)]
+        places = [number for place in self.places for number in place.find(found[place.variable], arguments)]
         for value, aval in zip(found, avals, strict=True):
             array = np.asarray(value, aval.dtype)
             if array.shape != aval.shape:
@@ -85,18 +113,8 @@ class LoopProgram:
                 array = array.copy()
             taken.append(array)
             results.append(array)
-        return (*results, *places)
-
-
-def _place(value: np.ndarray, arguments: Sequence[Any]) -> int:
-    """The number of the argument that `value` is, from 1; 0 if it is none of them."""
-    if value.size:
-        mine = value.__array_interface__["data"][0]
-        for k, other in enumerate(arguments, start=1):
-            if isinstance(other, np.ndarray) and (other.shape, other.strides) == (value.shape, value.strides):
-                if other.__array_interface__["data"][0] == mine:
-                    return k
-    return 0
+        dtypes = (aval.dtype for aval in self.results[len(results) :])
+        return (*results, *map(np.asarray, places, dtypes))
 
 
 # ---- loop ----

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..codegen.kernel import Kernel
 from ..config import config
+from ..frontend.outputs import Picked
 from ..fusion import Plan, form_plan, step_eqns
 from ..ir import Atom, Jaxpr
 from ..transforms.pipeline import PIPELINE, run_pipeline
@@ -199,6 +200,7 @@ def write_backs(traced: Any, jaxpr: Jaxpr) -> dict[str, Any]:
     pending = list(traced.out_leaves)
     while pending:
         leaf = pending.pop()
+        read.update(k for view in leaf.views if type(view) is Picked for k in view.indices)
         if leaf.code is not None:
             read.add(leaf.code)
             pending += leaf.options

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..tracer import Tracer
@@ -23,25 +23,24 @@ class _UnknownError(Exception):
 
 def left_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, Tracer]:
     """Variables that hold views when the loop `node` has run. given: what the loop reads, as it was before."""
-    if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name) or node.orelse:
+    if not isinstance(node, ast.For) or node.orelse:
         return {}
     inside = [n for stmt in node.body for n in ast.walk(stmt)]
     if any(isinstance(n, ast.Break | ast.Return) for n in inside):
         return {}
     stores = Counter(n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     in_place = Counter(n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name))
-    target = node.target.id
-    known = {name: value for name, value in given.items() if name not in stores and name != target}
+    targets = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+    known = {name: value for name, value in given.items() if name not in stores and name not in targets}
     found: dict[str, Tracer] = {}
     try:
-        last = _last(node.iter, known)
-        if target in stores:
+        n, item = _sequence(node.iter, known)
+        if not n or targets & stores.keys():
             return {}
-        known[target] = last
-        if type(last) is Tracer:
-            found[target] = last
+        _bind(node.target, item(n - 1), known)
     except _UnknownError:
         return {}
+    found = {name: value for name in targets if type(value := known.get(name)) is Tracer}
     for stmt in node.body:
         match stmt:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if stores[name] - in_place[name] == 1:
@@ -54,18 +53,42 @@ def left_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, Tracer]:
     return found
 
 
-def _last(items: ast.expr, known: Mapping[str, Any]) -> Any:
-    """The last item of what a loop goes over."""
+def _sequence(items: ast.expr, known: Mapping[str, Any]) -> tuple[int, Callable[[int], Any]]:
+    """What a loop goes over: how many items, and which one is the k-th; None for an item that is no view."""
     match items:
         case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if "range" not in known:
-            numbers = [_value(arg, known) for arg in args]
-            if all(type(n) is int for n in numbers) and numbers and (found := range(*numbers)):
-                return found[-1]
+            try:
+                numbers = range(*(_number(arg, known) for arg in args))
+            except (TypeError, ValueError):
+                raise _UnknownError from None
+            return len(numbers), numbers.__getitem__
+        case ast.Call(func=ast.Name(id="enumerate"), args=[over], keywords=[]) if "enumerate" not in known:
+            n, item = _sequence(over, known)
+            return n, lambda k: (k, item(k))
+        case ast.Call(func=ast.Name(id="reversed"), args=[over], keywords=[]) if "reversed" not in known:
+            n, item = _sequence(over, known)
+            return n, lambda k: item(n - 1 - k)
+        case ast.Call(func=ast.Name(id="zip"), args=[_, *_] as several, keywords=[]) if "zip" not in known:
+            found = [_sequence(each, known) for each in several]
+            return min(n for n, _ in found), lambda k: tuple(item(k) for _, item in found)
         case ast.Name() | ast.Subscript() | ast.Attribute():
-            over = _value(items, known)
-            if type(over) is Tracer and over.ndim > 1 and len(over):
-                return over[-1]
+            over = _array(items, known)
+            return len(over), lambda k: over[k] if over.ndim > 1 else None
     raise _UnknownError
+
+
+def _bind(target: ast.expr, item: Any, known: dict[str, Any]) -> None:
+    """Let the names of `target` hold `item`, or its parts."""
+    match target:
+        case ast.Name(id=name) if item is not None:
+            known[name] = item
+        case ast.Name():
+            pass
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) if type(item) is tuple and len(parts) == len(item):
+            for part, each in zip(parts, item, strict=True):
+                _bind(part, each, known)
+        case _:
+            raise _UnknownError
 
 
 def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from ...ir import REGISTRY, Aval
-from ...primitives.loops import LoopArgument, LoopProgram
-from ..aliases import Aliases, Alternative, chain, one_of, root_of
+from ...primitives.loops import LoopArgument, LoopPlace, LoopProgram
+from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
 from ..outputs import unlift_static
 from ..tracer import Tracer, emit, lift, require_trace
-from ..views import write
+from ..views import element_along, write
 from .expressions import local
 from .leaving import left_views
 from .ranges import without_checks
@@ -114,18 +114,18 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     position = len(found.written)
     arrays: dict[str, Tracer] = {}
     views = left_views(found.node, found.given)
-    codes = iter(outs[len(outs) - len(found.program.places) :])
+    places = found.program.places
+    numbers = iter(outs[len(outs) - 2 * len(places) :])
+    where = {place.variable: (place.options, next(numbers), next(numbers)) for place in places}
+    n_before = len(found.written)
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
         if not isinstance(kind, Items):
             (value,) = value
-            code: Any = next(codes) if isinstance(kind, Array) and kind.origins else None
             if isinstance(kind, Array) and name in views:
                 value = views[name]
             elif isinstance(kind, Array) and kind.origins:
-                # It may be one of the arrays outside: which one is only known when the loop has run.
-                given = [lift(x) if known in kind.origins else None for known, x in found.given.items()]
-                value = one_of(value, code, [None, *given])
+                value = _found_at(value, *where[position - n_before], found.given, kind.origins)
             elif isinstance(kind, Array):
                 arrays[name] = value
         variables.set(name, value)
@@ -135,6 +135,21 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
         for x in same if len(same) > 1 else ():
             x.buffer.ambiguous = True  # a write to one may be a write to the other
             x.buffer.aliases = Aliases(None, (Alternative(None, own=same),))
+
+
+def _found_at(
+    value: Tracer, options: Sequence[tuple[int, int | None]], code: Tracer, index: Tracer, given: Mapping[str, Any],
+    origins: frozenset[str],
+) -> Tracer:  # fmt: skip
+    """`value`, which may be memory of an array outside: which one and where is only known when the loop has run."""
+    arrays = list(given.values())
+    found: list[Tracer | None] = [None]
+    for k, axis in options:
+        array = lift(arrays[k])
+        found.append(array if axis is None else element_along(array, axis, index))
+    for name in origins & given.keys():
+        lift(given[name]).buffer.ambiguous = True
+    return one_of(value, code, found)
 
 
 class _ReturnsToBreaks(ast.NodeTransformer):
@@ -277,8 +292,9 @@ class _Builder:
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
         kinds = [kind for _, kind, n in outputs for _ in range(n)]
-        places = tuple(k for k, kind in enumerate(kinds) if isinstance(kind, Array) and kind.origins)
-        results = (*avals, *(Aval((), np.dtype(np.int32)) for _ in places))
+        shared = [(k, kind) for k, kind in enumerate(kinds) if isinstance(kind, Array) and kind.origins]
+        places = tuple(LoopPlace(k, self._options(kind)) for k, kind in shared)
+        results = (*avals, *(Aval((), np.dtype(dtype)) for _ in places for dtype in (CODE, np.int64)))
         positions = tuple(next(i for i, x in enumerate(inputs) if x is target) for target in written)
         reason = self._reason()
         name = "loop"
@@ -300,6 +316,17 @@ class _Builder:
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing, self.node
         )
+
+    def _options(self, kind: Array) -> tuple[tuple[int, int | None], ...]:
+        """What an array of this kind may be of the arguments: one itself, or an element along one of its axes."""
+        found: list[tuple[int, int | None]] = []
+        for k, (name, (_, given)) in enumerate(self.parameters.items()):
+            if isinstance(given, Array) and name in kind.origins:
+                if given.ndim == kind.ndim:
+                    found.append((k, None))
+                elif given.ndim == kind.ndim + 1:
+                    found += [(k, axis) for axis in range(given.ndim)]
+        return tuple(found)
 
     def _changes_dtype(self, name: str) -> bool:
         """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""

@@ -245,33 +245,6 @@ def _joined(indices: list[Any]) -> list[Any]:
 # ---- reading and assigning ----
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TakeView:
-    """`x[i]` for integers that are known only when the program runs: a view in NumPy, so one here."""
-
-    applies = False
-    axes: tuple[int, ...]
-    indices: tuple[Any, ...]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TakeView) or self.axes != other.axes:
-            return False
-        return all(a.current is b.current for a, b in zip(self.indices, other.indices, strict=True))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def read(self, parent: Any) -> Any:
-        return bind("gather_checked", parent, *self.indices, axes=self.axes, position=0)
-
-    def write(self, parent: Any, update: Any) -> Any:
-        return bind(
-            "scatter", parent, *self.indices, update, axes=self.axes, mode="raise", op="set", position=0, unique=True
-        )
-
-    def apply(self, array: np.ndarray) -> np.ndarray:
-        raise unsupported("a view at an index that is computed cannot be taken of a real array")
-
-
 def basic_view(x: Any, plan: Plan, *, lazy: bool = False) -> Any:
     """The view that the slices, the known integers and the new axes of an index take."""
     view = x
@@ -375,7 +348,7 @@ def _element_view(view: Any, plan: Plan) -> Any:
     kept = [i for i in range(view.ndim) if i not in plan.axes]
     shape = tuple(view.shape[i] for i in kept)
     strides = tuple(view.strides[i] for i in kept)
-    found = views.make_view(view, TakeView(tuple(plan.axes), indices), shape, strides)
+    found = views.make_view(view, views.TakeView(tuple(plan.axes), indices), shape, strides)
     return core.as_scalar(found) if not shape else found
 
 
