@@ -181,3 +181,22 @@ def test_the_report_shows_loops_and_branches() -> None:
     start = lambda x: lax.cond(x[0] > 0, lambda: x, lambda: -x)  # noqa: E731
     report = wb.explain(lambda x: lax.fori_loop(0, 3, lambda i, c: np.sin(c), start(x)))(X)
     assert {"loop", "branch"} <= {node.kind for node in report.graph.nodes}
+
+
+def _kept(x):
+    return {
+        "cond": wb.lax.cond(True, lambda a: a, lambda a: a + 1, x),
+        "switch": wb.lax.switch(np.int64(1), [lambda a: a + 1, lambda a: a.T], x),
+        "while_loop": wb.lax.while_loop(lambda a: a.sum() < -1e9, lambda a: a + 1, x),
+        "fori_loop": wb.lax.fori_loop(0, 2, lambda _, a: a[::-1], x),
+        "scan": wb.lax.scan(lambda carry, row: (row, row), x[0], x)[0],
+    }
+
+
+@pytest.mark.parametrize("run", [_kept, wb.jit(_kept)], ids=["eager", "traced"])
+def test_results_are_arrays_of_their_own(run):
+    x = np.arange(9.0).reshape(3, 3)
+    before = x.copy()
+    for result in run(x).values():
+        result[...] = -1
+        np.testing.assert_array_equal(x, before)

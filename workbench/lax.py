@@ -27,6 +27,17 @@ from .frontend.structured import carry_and_row
 _NONE = object()
 
 
+def _own(result: Any, given: Any) -> Any:
+    """`result`, with copies of those of its arrays that are memory of `given`: results are the caller's own."""
+    theirs = [x for x in optree.tree_leaves(given) if isinstance(x, np.ndarray)]
+
+    def own(x: Any) -> Any:
+        shared = isinstance(x, np.ndarray) and any(np.may_share_memory(x, other) for other in theirs)
+        return x.copy() if shared else x
+
+    return optree.tree_map(own, result) if theirs else result
+
+
 def cond(
     pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = _NONE
 ) -> Any:
@@ -40,7 +51,7 @@ def cond(
     if np.ndim(pred):
         raise TypeError(f"lax.cond: the predicate must be a scalar, found shape {np.shape(pred)}")
     if current_trace() is None:
-        return (true_fun if pred else false_fun)(*operands)
+        return _own((true_fun if pred else false_fun)(*operands), operands)
     from .frontend import structured
 
     return structured.cond(pred, true_fun, false_fun, operands)
@@ -58,7 +69,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
     if len(branches) == 1:
         return branches[0](*operands)
     if current_trace() is None:
-        return branches[builtins.min(builtins.max(operator.index(index), 0), len(branches) - 1)](*operands)
+        chosen = branches[builtins.min(builtins.max(operator.index(index), 0), len(branches) - 1)]
+        return _own(chosen(*operands), operands)
     from .frontend import structured
 
     return structured.switch(index, branches, operands)
@@ -75,7 +87,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         value = init_val
         while cond_fun(value):
             value = body_fun(value)
-        return value
+        return _own(value, init_val)
     from .frontend import structured
 
     return structured.while_loop(cond_fun, body_fun, init_val)
@@ -94,7 +106,7 @@ def fori_loop(
         value = init_val
         for i in range(operator.index(lower), operator.index(upper)):
             value = body_fun(i, value)
-        return value
+        return _own(value, init_val)
     from .frontend import structured
 
     return structured.fori_loop(lower, upper, body_fun, init_val, unroll)
@@ -135,9 +147,9 @@ def scan(
     if not rows:  # nothing ran: the types of the rows are known from tracing alone
         from .frontend import structured
 
-        return init, structured.empty_rows(f, init, leaves, tree)
+        return _own(init, init), structured.empty_rows(f, init, leaves, tree)
     rows = rows[::-1] if reverse else rows
-    return carry, optree.tree_map(lambda *ys: np.stack(ys), *rows)
+    return _own(carry, (init, leaves)), optree.tree_map(lambda *ys: np.stack(ys), *rows)
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001 (JAX's name)
