@@ -287,7 +287,7 @@ def test_statements_of_the_body_run_compiled(name, monkeypatch):
     repeated = [each for parts in kept for each in parts]
     assert repeated and all(isinstance(each, Repeated) and each.total_ms > 0 for each in repeated)
     assert report.status == "partly"
-    assert max(each.runs for each in repeated) > 2
+    assert max(each.runs for each in repeated) > 1
     assert any("×" in bar.name.rpartition(" ")[2] for bar in report.timings.timeline)
     assert sum(row.share or 0.0 for row in report.kernels) <= 1.0
     report.to_text()

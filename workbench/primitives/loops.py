@@ -18,7 +18,7 @@ from .lowering import LibraryCall
 @dataclass(frozen=True, slots=True)
 class LoopArgument:
     """One parameter of the loop's function: an operand, or a view of it. views: what `apply` takes the view, in order;
-    weak: a Python number."""
+    weak: a Python number; in_order: of an array, whether it is always C-contiguous."""
 
     operand: int
     is_array: bool
@@ -26,6 +26,7 @@ class LoopArgument:
     ndim: int = 0
     weak: bool = False
     views: tuple[Any, ...] = ()
+    in_order: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _MISSING: Any = object()
 
 def compile_loop(program: LoopProgram, given: Collection[int] = ()) -> Loop:
     """`call(*operands)` runs the loop. given: the operands whose memory it may write into."""
-    if _compiled_entry(program) is None:  # numba does not take it: it runs in Python, between the compiled parts
+    if compiled_entry(program) is None:  # numba does not take it: it runs in Python, between the compiled parts
         return partial(_in_python, program, given)
     return _Loop(program, frozenset(given))
 
@@ -46,7 +46,7 @@ class _Loop:
 
     def _taken(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         owned, arguments = self.program.take([in_order(x) for x in operands], self.given)
-        entry: Any = _compiled_entry(self.program)
+        entry: Any = compiled_entry(self.program)
         return self.program.give(owned, arguments, entry(*arguments) or ())
 
     def __call__(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -59,13 +59,13 @@ class _Loop:
             if type(error) is not LookupError or not program.careful:
                 raise _aborted(program, error) from error
         checked = replace(program, source=program.careful, careful="")
-        if _compiled_entry(checked) is not None:
+        if compiled_entry(checked) is not None:
             logger.info("the loop `%r` runs with a check of each index", program)
             self.checked = checked
         return self._with_checks(checked, operands)
 
     def _with_checks(self, program: LoopProgram, operands: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-        entry: Any = _compiled_entry(program) or program.python
+        entry: Any = compiled_entry(program) or program.python
         owned, arguments = program.take([in_order(x) for x in operands])
         try:
             results = program.give(owned, arguments, entry(*arguments) or ())
@@ -101,7 +101,7 @@ def _direct(program: LoopProgram, given: Collection[int]) -> Loop | None:
     lines.append(f"    {targets}entry({', '.join(arguments)})")
     lines.append(f"    return ({''.join(f'{r}, ' for r in results)})")
     text = "\n".join([f"def run({', '.join(operands)}):", *lines])
-    scope: dict[str, Any] = {"in_order": in_order, "asarray": np.asarray, "entry": _compiled_entry(program)}
+    scope: dict[str, Any] = {"in_order": in_order, "asarray": np.asarray, "entry": compiled_entry(program)}
     scope["dtypes"] = [aval.dtype for aval in variables]
     exec(text, scope)
     return scope["run"]
@@ -128,8 +128,9 @@ def _handed_over(
     return tuple(made)
 
 
-def _compiled_entry(program: LoopProgram) -> Callable[..., Any] | None:
-    key = (program.source, tuple((a.dtype, a.ndim, bool(a.views)) for a in program.arguments))
+def compiled_entry(program: LoopProgram) -> Callable[..., Any] | None:
+    """What numba made of the loop; None if it does not take it."""
+    key = (program.source, tuple((a.dtype, a.ndim, bool(a.views), a.in_order) for a in program.arguments))
     entry = _compiled.get(key, _MISSING)
     if entry is not _MISSING:
         return entry
@@ -141,4 +142,4 @@ def _compiled_entry(program: LoopProgram) -> Callable[..., Any] | None:
         return _compiled[key]
 
 
-__all__ = ["LoopAbortedError", "compile_loop"]
+__all__ = ["RAISED", "LoopAbortedError", "compile_loop", "compiled_entry"]

@@ -16,8 +16,9 @@ import numpy as np
 from ..captures import CONSTANT_TYPES
 from ..proxies import unwrap
 from .arrays import reduced_dtype, scalar_name, tuple_of
+from .lists import Lists
 from .operators import binary, call, cast, compare, index, operand, truth
-from .routines import DESCRIPTIONS, ROUTINES, Routines
+from .routines import DESCRIPTIONS, ROUTINES
 from .types import (
     BOOL,
     C128,
@@ -28,6 +29,7 @@ from .types import (
     SMALL,
     SUPPORTED,
     Array,
+    Growing,
     Items,
     Number,
     Static,
@@ -92,7 +94,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-class Calls(Routines):
+class Calls(Lists):
     """Expressions with calls."""
 
     def _call(self, node: ast.Call) -> Value:
@@ -125,6 +127,8 @@ class Calls(Routines):
             raise refusal from None
         if function in CREATIONS or function in LIKES or function in (np.array, np.asarray, np.copy):
             return self._created(function, args, keywords)
+        if not keywords and (found := self.list_call(function, args)) is not None:
+            return found
         if function is np.roll and "axis" in keywords and len(args) == 2:
             return self._call_roll(args[0], args[1], keywords["axis"])
         if function in (np.allclose, np.isclose):
@@ -347,6 +351,8 @@ class Calls(Routines):
         args = [self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         kind = base.type
+        if isinstance(kind, Growing) and not keywords:
+            return self.list_method(base, name, args)
         if isinstance(kind, Array):
             if name in REDUCTIONS.values() and name != "norm":
                 return self.reduction(name, [base, *args], keywords)
@@ -506,6 +512,10 @@ class Calls(Routines):
             if function is np.asarray:
                 return first
             return self.copy(first)
+        if isinstance(first.type, Growing) and not rest:
+            if dtype_given is not None and not isinstance(dtype_given.type, Static):
+                raise UntranslatableError("a dtype")
+            return self.array_of_list(first, None if dtype_given is None else np.dtype(dtype_given.type.value))  # type: ignore[union-attr]  # static
         if rest or not isinstance(first.literal, tuple) or not first.literal:
             raise UntranslatableError("np.array() of this")
         shape: tuple[int, ...] = ()
@@ -535,7 +545,7 @@ class Calls(Routines):
 
     def user_function(self, function: Any, node: ast.Call) -> Value:
         from ..convert import plain_code, syntax_of
-        from .statements import translate_function
+        from .functions import translate_function
 
         if isinstance(function, MethodType):
             raise UntranslatableError(f"the method {function.__name__}()")
@@ -557,11 +567,18 @@ class Calls(Routines):
                 if not isinstance(value, CONSTANT_TYPES):
                     raise UntranslatableError(f"the default of {name}")
                 value = literal(value) if isinstance(value, bool | int | float | complex) else Value("", Static(value))
+            if isinstance(value.type, Growing):
+                if value.source is None or value.type.is_queue or value.type.item is None:
+                    raise UntranslatableError(f"{function.__name__}() of this list")
+                self.changed.add(value.source[0])
+                value = replace(value, known=None)
             values[name] = value
         writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
         if writes or any(isinstance(n, ast.AugAssign | ast.Expr) for n in ast.walk(syntax)):
             self.calls_writer = True
-        return translate_function(self, function, syntax, values)  # type: ignore[arg-type]  # the translator of statements
+        is_outside = isinstance(node.func, ast.Name) and node.func.id not in self.statics
+        path = (*self.path, node.func.id) if is_outside else (function,)  # type: ignore[attr-defined]  # a name
+        return translate_function(self, function, syntax, values, path)  # type: ignore[arg-type]  # the translator of statements
 
 
 def _strong(value: Value) -> Value:

@@ -62,6 +62,8 @@ class Scope(Arrays):
         self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
         self.extras: dict[str, tuple[Any, Array]] = {}  # arrays outside that callers hand on
+        self.statics: frozenset[str] = frozenset()  # parameters of a function that are no numbers or arrays
+        self.path: tuple[Any, ...] = ()  # of a function: the names by which it is found, beginning outside the loop
 
     # ---- names ----
 
@@ -110,10 +112,19 @@ class Scope(Arrays):
         if not isinstance(found, Tracer | np.ndarray) or not found.shape or found.dtype.char not in SUPPORTED:
             raise UntranslatableError(f"`{name}`, of a function that the loop calls")
         key = self.module.name_of_global(name, found)
+        self.module.paths[key] = (*self.path, name)
         kind = Array(found.dtype, found.shape, frozenset((key,)))
         self.extras[key] = (found, kind)
         if isinstance(found, Tracer):
             self.module.buffers[key] = id(found.buffer)
+        return Value(local(key), kind)
+
+    def hand_on(self, key: str, found: Any) -> Value:
+        """An array outside that a function called here reads."""
+        if self.parameter is not None:
+            return self.parameter(key, found)
+        kind = Array(found.dtype, found.shape, frozenset((key,)))
+        self.extras[key] = (found, kind)
         return Value(local(key), kind)
 
     def static(self, node: ast.expr) -> Any:
@@ -316,8 +327,16 @@ class Scope(Arrays):
 
     def _boolop(self, node: ast.BoolOp) -> Value:
         values = [self.later(v) if k else self.value(v) for k, v in enumerate(node.values)]
-        if any(not isinstance(v.type, Number) or v.type.dtype != BOOL for v in values):
-            raise UntranslatableError("`and` or `or` of numbers")
+        if any(not isinstance(v.type, Number) for v in values):
+            raise UntranslatableError("`and` or `or` of what are no numbers")
+        if any(v.type.dtype != BOOL for v in values):  # type: ignore[union-attr]  # numbers
+            last = values.pop()
+            for v in reversed(values):
+                if "(" in v.text and any(isinstance(n, ast.Call) for n in ast.walk(node)):
+                    raise UntranslatableError("`and` or `or` of numbers that are computed")
+                both = (v, last) if isinstance(node.op, ast.Or) else (last, v)
+                last = self.choose(truth(v), *both)
+            return last
         weak = all(v.type.weak for v in values)  # type: ignore[union-attr]  # numbers
         word = " and " if isinstance(node.op, ast.And) else " or "
         return Value(f"({word.join(v.text for v in values)})", Number(BOOL, weak, (0, 1)))
@@ -482,7 +501,9 @@ def _dtype(kind: Type) -> Any:
 
 
 _RESERVED = frozenset(("np", "abs", "range", "len", "min", "max", "complex", "dot", "within", "whole", "nonzero", "at",
-                       "put", "unit", "turned", "wrapped"))  # fmt: skip
+                       "put", "unit", "turned", "wrapped", "no_items", "place_in_queue", "place_to_insert",
+                       "without_first", "is_among", "heappush", "heappop", "is_same_list", "unlike",
+                       "all_unlike"))  # fmt: skip
 
 
 def local(name: str) -> str:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ..jumps import jumps
-from ..liveness import bound as bound_names
 from .arrays import broadcast, tuple_of
 from .expressions import local
 from .operators import SYMBOLS, index, stored
@@ -25,10 +23,12 @@ from .types import (
     MOST,
     SMALL,
     Array,
+    Growing,
     Items,
     Number,
     Static,
     Type,
+    UnknownItemError,
     UntranslatableError,
     Value,
     join,
@@ -37,7 +37,7 @@ from .types import (
     widen,
 )
 from .writers import Writers
-from .writing import INDENT, Function, Module
+from .writing import INDENT
 
 MAX_ROUNDS = 12
 
@@ -51,6 +51,8 @@ class Translator(Writers):
         self.result: Type | None = None
         self.flagged: frozenset[str] = frozenset()  # variables that note whether they were set
         self.assigned: dict[str, set[np.dtype]] = {}  # the dtypes that a variable is given
+        self.tagged: frozenset[str] = frozenset()  # variables that note whether they hold a number of Python's
+        self.skipped = False  # a statement, since nothing was known yet of a list
 
     def settle(self, body: Callable[[], None]) -> None:
         """Run `body`, which writes the lines, until the types of the variables stay."""
@@ -58,23 +60,18 @@ class Translator(Writers):
             before, result = dict(self.types), self.result
             self.lines, self.n_temporaries, self.results = [], 0, []
             self.fresh = set()
+            self.skipped = False
             body()
             for other in self.results:
                 self.result = other if self.result is None else join(self.result, other)
             if before == self.types and result == self.result:
+                if self.skipped:
+                    raise UntranslatableError("a list of which nothing is known")
                 return
             if attempt > 1:
                 for name, kind in before.items():
                     self.types[name] = widen(kind, self.types[name])
         raise UntranslatableError("variables whose types do not settle")
-
-    def hand_on(self, key: str, found: Any) -> Value:
-        """An array outside that a function called here reads."""
-        if self.parameter is not None:
-            return self.parameter(key, found)
-        kind = Array(found.dtype, found.shape, frozenset((key,)))
-        self.extras[key] = (found, kind)
-        return Value(local(key), kind)
 
     def block(self, stmts: list[ast.stmt]) -> None:
         self.indent += 1
@@ -89,6 +86,17 @@ class Translator(Writers):
         method = getattr(self, f"_on_{type(stmt).__name__.lower()}", None)
         if method is None:
             raise UntranslatableError(f"the statement `{ast.unparse(stmt).splitlines()[0][:60]}`")
+        if self.growing:
+            self.check_order(_expressions(stmt))
+        indent = self.indent
+        try:
+            self._statement(method, stmt)
+        except UntranslatableError as error:
+            if not self.skipped and not isinstance(error, UnknownItemError):
+                raise
+            self.skipped, self.indent = True, indent  # the next round will know more
+
+    def _statement(self, method: Callable[[Any], None], stmt: ast.stmt) -> None:
         outside = self.made_early, self.calls_writer
         self.made_early, self.calls_writer, self.equal, self.places = False, False, set(), {}
         method(stmt)
@@ -103,6 +111,11 @@ class Translator(Writers):
         """`name = value`."""
         if isinstance(value.type, Static):
             raise UntranslatableError(f"`{name}`, which is no number or array")
+        if name in self.growing or isinstance(value.type, Growing):
+            self.bind_list(name, value)
+            if name in self.flagged:
+                self.line(f"has_{name} = True")
+            return
         value = self.array(value)
         if name not in self.bound:
             raise UntranslatableError(f"the global `{name}`")
@@ -116,10 +129,26 @@ class Translator(Writers):
         self.line(f"{local(name)} = {self.convert(value, kind).text}")
         if name in self.flagged:
             self.line(f"has_{name} = True")
+        if name in self.tagged:
+            self.line(f"{name}__python = {self._tag(value)}")
+
+    def _tag(self, value: Value) -> str:
+        """Whether a number is one of Python's."""
+        kind = value.type
+        assert isinstance(kind, Number)
+        if not kind.unsure:
+            return str(kind.weak)
+        if value.text in map(local, self.tagged):
+            return f"{value.text}__python"
+        if kind.mixed or kind.kind not in "fc":
+            raise UntranslatableError("a number that may be Python's or NumPy's")
+        return "False"  # as of traced programs: NumPy's is one of Python's, too
 
     def _on_assign(self, stmt: ast.Assign) -> None:
         value = self.value(stmt.value)
         if len(stmt.targets) > 1 and not isinstance(value.type, Static):
+            if isinstance(value.type, Growing) or isinstance(value.type, Items) and value.type.is_list:
+                raise UntranslatableError("one list for several targets")
             value = self.kept(value)
         for target in stmt.targets:
             self.assign(target, value)
@@ -143,6 +172,11 @@ class Translator(Writers):
                     self.store(flat, self.flat_index(flat, target.slice), None, value)
                     return
                 base = self.value(target.value)
+                if isinstance(base.type, Growing):
+                    if isinstance(target.slice, ast.Slice):
+                        raise UntranslatableError("a slice of a list that is written to")
+                    self.store_item(base, self.value(target.slice), value)
+                    return
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
                 pick = self.pick(base, target.slice)
@@ -203,6 +237,9 @@ class Translator(Writers):
         target = stmt.target
         if isinstance(target, ast.Name):
             old = self.value(target)
+            if isinstance(old.type, Growing) and isinstance(stmt.op, ast.Add):
+                self.extend(old, self.value(stmt.value))
+                return
             if not isinstance(old.type, Array):
                 self.bind(target.id, self.operate(stmt.op, old, self.value(stmt.value)))
                 return
@@ -215,6 +252,12 @@ class Translator(Writers):
             self.update(flat, self.flat_index(flat, target.slice), None, stmt.op, self.value(stmt.value), None)
             return
         base = self.value(target.value)
+        if isinstance(base.type, Growing) and not isinstance(target.slice, ast.Slice):
+            place = self.kept(self.value(target.slice))
+            old = self.element_of(base, index(place))
+            if isinstance(old.type, Number):
+                self.store_item(base, place, self.operate(stmt.op, old, self.value(stmt.value)))
+                return
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
         pick = self.pick(base, target.slice)
@@ -300,6 +343,7 @@ class Translator(Writers):
     def _on_for(self, stmt: ast.For) -> None:
         if stmt.orelse:
             raise UntranslatableError("`else` of a loop")
+        self.loop_body = stmt.body
         if self._over_indices(stmt):
             return
         self.iterate(stmt.target, stmt.iter, lambda: [self.statement(s) for s in stmt.body])
@@ -371,15 +415,17 @@ class Translator(Writers):
                 name = self.temporary()
                 item = self.items(base, name)
                 count = Value(name, weak_int(0, SMALL))
-                return f"for {name} in range({base.text}.shape[0]):", tuple_of([count, item])
+                return f"for {name} in range({self.length_of(base)}):", tuple_of([count, item])
             if function is zip and node.args:
                 bases = [self.kept(self.value(a)) for a in node.args]
                 name = self.temporary()
                 items = [self.items(b, name) for b in bases]
-                lengths = [f"{b.text}.shape[0]" for b in bases]
+                lengths = [self.length_of(b) for b in bases]
                 size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
                 return f"for {name} in range({size}):", tuple_of(items)
         value = self.value(node)
+        if isinstance(value.type, Growing):
+            return self.over_list(value)
         if isinstance(value.type, Items) and value.type.items:
             kind = value.type.items[0]
             for other in value.type.items[1:]:
@@ -393,7 +439,13 @@ class Translator(Writers):
         name = self.temporary()
         return f"for {name} in range({base.text}.shape[0]):", self.items(base, name)
 
+    def length_of(self, base: Value) -> str:
+        return self.count(base) if isinstance(base.type, Growing) else f"{base.text}.shape[0]"
+
     def items(self, base: Value, name: str) -> Value:
+        if isinstance(base.type, Growing):
+            self.must_stay(base)
+            return self.element_of(base, name)
         if not isinstance(base.type, Array) or not base.type.ndim:
             raise UntranslatableError(f"a loop over {base.type}")
         return self.element(base, name, base.type.shape[1:] or None)
@@ -435,6 +487,10 @@ class Translator(Writers):
             return kind.interval
         info = np.iinfo(kind.dtype)
         return max(int(info.min), LEAST), min(int(info.max), MOST)
+
+    def _on_delete(self, stmt: ast.Delete) -> None:
+        for target in stmt.targets:
+            self.delete_item(target)
 
     def _on_break(self, stmt: ast.Break) -> None:
         self.line("break")
@@ -494,6 +550,16 @@ def _plain(kind: Type) -> Type:
     return kind
 
 
+def _expressions(stmt: ast.stmt) -> list[ast.AST]:
+    """What a statement computes itself."""
+    match stmt:
+        case ast.If(test=node) | ast.While(test=node) | ast.For(iter=node) | ast.Expr(value=node):
+            return [node]
+        case ast.Assign(targets=targets, value=value):
+            return [value, *targets]
+    return [stmt]
+
+
 def _is_simple(node: ast.expr) -> bool:
     return (
         isinstance(node, ast.Name | ast.Constant)
@@ -501,83 +567,3 @@ def _is_simple(node: ast.expr) -> bool:
         and _is_simple(node.operand)
         or (isinstance(node, ast.BinOp) and _is_simple(node.left) and _is_simple(node.right))
     )
-
-
-# ---- functions that the loop calls ----
-
-
-def translate_function(caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value]) -> Value:
-    """A call of `function` with arguments `values`, by the parameters' names."""
-    module = caller.module
-    statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
-    key = (function.__code__, id(function.__globals__), *((n, v.type) for n, v in values.items()))
-    if key in module.pending:
-        raise UntranslatableError(f"{function.__name__}(), which calls itself")
-    found = module.functions.get(key)
-    given = {n: v.type for n, v in values.items() if not isinstance(v.type, Static)}
-    if found is None:
-        module.pending.add(key)
-        name = f"{local(function.__name__) if function.__name__.isidentifier() else 'function'}_{len(module.functions)}"
-        outer = _names_of(module, function, dict(statics))
-        body: list[ast.stmt] = (
-            [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
-        )
-        names = bound_names(body) | frozenset(given)
-        scope = Translator(module, outer, names, given, None)
-
-        def run() -> None:
-            for stmt in body:
-                scope.statement(stmt)
-            if not body or not isinstance(body[-1], ast.Return | ast.Raise) and not _always_returns(body[-1]):
-                assert scope.results is not None
-                scope.results.append(Static(None))
-
-        scope.settle(run)
-        parameters = ", ".join(map(local, (*given, *scope.extras)))
-        text = f"def {name}({parameters}):\n" + "\n".join(scope.lines or ["    pass"])
-        assert scope.result is not None
-        extras = {n: found for n, (found, _) in scope.extras.items()}
-        found = module.functions[key] = Function(name, text, scope.result, extras)
-        module.pending.discard(key)
-    arguments = [Scope_convert(values[n], t).text for n, t in given.items()]
-    arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]
-    return Value(f"{found.name}({', '.join(arguments)})", found.result)
-
-
-def Scope_convert(value: Value, kind: Type) -> Value:  # noqa: N802
-    return Translator.convert(value, kind)
-
-
-def _always_returns(stmt: ast.stmt) -> bool:
-    if isinstance(stmt, ast.If) and stmt.orelse:
-        return all(
-            isinstance(b[-1], ast.Return | ast.Raise) or _always_returns(b[-1]) for b in (stmt.body, stmt.orelse)
-        )
-    return False
-
-
-def _names_of(module: Module, function: FunctionType, statics: dict[str, Any]) -> Callable[[str], Any]:
-    import builtins
-
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-
-    def outer(name: str) -> Any:
-        if name in statics:
-            return statics[name].value
-        if module.changes(function, name):
-            raise UntranslatableError(f"{function.__name__}(), which reads `{name}`, which the loop changes")
-        if name in cells:
-            try:
-                return cells[name].cell_contents
-            except ValueError:
-                raise KeyError(name) from None
-        try:
-            return function.__globals__[name]
-        except KeyError:
-            return getattr(builtins, name) if hasattr(builtins, name) else _missing(name)
-
-    return outer
-
-
-def _missing(name: str) -> Any:
-    raise KeyError(name)

@@ -28,6 +28,7 @@ from ..tracer import Tracer, emit, lift, require_trace
 from ..views import element_along, write
 from .expressions import local
 from .leaving import left_views
+from .list_names import growing_names, queue_names
 from .ranges import without_checks
 from .sharing import sharing_names
 from .statements import Translator
@@ -46,7 +47,7 @@ from .types import (
     literal,
     weak_int,
 )
-from .writing import MANY_ELEMENTS, Module
+from .writing import MANY_ELEMENTS, Facts, Module
 
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
 FEW_PRODUCTS = 32_768  # multiplications of a matrix product: up to here calling BLAS does
@@ -207,6 +208,18 @@ def _without_returns(source: LoopSource) -> ast.For | ast.While:
     return ast.fix_missing_locations(found)
 
 
+def is_better_whole(facts: Facts) -> bool:
+    """Whether a loop is better compiled by itself than traced."""
+    scalar_only = not facts.arrays and not facts.elements
+    # Rows are read and written where they lie. What else is small runs natively in the plan (`runtime`), at once: numba
+    # takes a second to compile a loop; it is for routines, which the plan would have Python call.
+    small = facts.rows and facts.largest <= MANY_ELEMENTS and not facts.product and not facts.matrix
+    few = facts.largest <= FEW_ELEMENTS and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
+    small = small or (facts.routines or facts.masked) and few
+    by_elements = (facts.elements or scalar_only) and not facts.many and facts.product <= FEW_PRODUCTS
+    return facts.partial or small or by_elements
+
+
 class _Builder:
     """One attempt. first: the names whose values before the loop matter; anew: those that are
     surely set; after: those that are read after it."""
@@ -233,6 +246,7 @@ class _Builder:
                 given[name] = self._parameter(name, value).type
         self.unset = [n for n in carried if n not in given]
         self.scope = Translator(self.module, self._outer, names, given, self._parameter)
+        self.scope.growing, self.scope.queues = growing_names([node]) & names, queue_names([node]) & names
         self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_")) - anew
 
     def _outer(self, name: str) -> Any:
@@ -261,7 +275,7 @@ class _Builder:
         if known is not None:
             number = value if type(value) is int else None
             return Value(local(name), known[1], None, number)
-        kind = _type_of(name, value)
+        kind = type_of(name, value)
         if type(value) is Tracer:
             self.touches = True
             self.module.buffers[name] = id(value.buffer)
@@ -302,14 +316,7 @@ class _Builder:
             name, ranged.text, tuple(arguments), positions, results, self._python([n for n, _, _ in outputs]), reason,
             ast.unparse(self.node), places, text if ranged.text != text else "", ranged.quiet,
         )  # fmt: skip
-        scalar_only = not facts.arrays and not facts.elements
-        # Rows are read and written where they lie. What else is small runs natively in the plan (`runtime`), at once:
-        # numba takes a second to compile a loop; it is for routines, which the plan would have Python call.
-        small = facts.rows and facts.largest <= MANY_ELEMENTS and not facts.product and not facts.matrix
-        few = facts.largest <= FEW_ELEMENTS and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
-        small = small or (facts.routines or facts.masked) and few
-        by_elements = (facts.elements or scalar_only) and not facts.many and facts.product <= FEW_PRODUCTS
-        prefer = facts.partial or small or by_elements or self.shrinks
+        prefer = is_better_whole(facts) or self.shrinks
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
         values = {name: value for name, (value, _) in self.parameters.items()}
         sharing = sharing_names(self.node)
@@ -386,7 +393,7 @@ class _Builder:
         return False
 
     def _text(self, outputs: list[tuple[str, Type, int]]) -> str:
-        head = [f"    {local(n)} = {_blank(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
+        head = [f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
         head += [f"    has_{n} = False" for n in sorted(self.scope.flagged)]
         tail = []
         for n in sorted(self.scope.flagged):
@@ -464,7 +471,9 @@ class _Builder:
         """The loop as a function of Python."""
         names = list(self.parameters)
         blanks = [
-            ast.parse(f"{n} = {_blank(self.scope.types[n], True)}").body[0] for n in self.unset if n.startswith("_wb_")
+            ast.parse(f"{n} = {blank_of(self.scope.types[n], True)}").body[0]
+            for n in self.unset
+            if n.startswith("_wb_")
         ]
         result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
         empty = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
@@ -502,7 +511,7 @@ def _is_undefined(value: Any) -> bool:
     return value is UNDEFINED
 
 
-def _type_of(name: str, value: Any) -> Type:
+def type_of(name: str, value: Any) -> Type:
     if type(value) is np.ndarray and value.ndim:
         if value.dtype.char not in SUPPORTED:
             raise UntranslatableError(f"`{name}`, of dtype {value.dtype}")
@@ -543,7 +552,7 @@ def _avals(kind: Type) -> list[Aval]:
     raise UntranslatableError(f"a variable that holds {kind}")
 
 
-def _blank(kind: Type, whole: bool) -> str:
+def blank_of(kind: Type, whole: bool) -> str:
     """What a variable holds before it is set. whole: as what the loop may leave, where nobody looks at it."""
     match kind:
         case Number(dtype=dtype):
@@ -552,5 +561,5 @@ def _blank(kind: Type, whole: bool) -> str:
             scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
             return f"np.zeros(({', '.join(str(n or 0) if whole else '0' for n in shape)},), {scalar})"
         case Items(items=items):
-            return f"({', '.join(_blank(t, whole) for t in items)},)"
+            return f"({', '.join(blank_of(t, whole) for t in items)},)"
     raise UntranslatableError(f"a variable that holds {kind}")

@@ -28,6 +28,10 @@ class UntranslatableError(Exception):
     """The loop is left to tracing, or to Python; says which construct it was."""
 
 
+class UnknownItemError(UntranslatableError):
+    """Nothing is known yet of the elements of a list: something further down tells."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A scalar. interval: of a weak integer; single: a weak float that float32 holds exactly; unsure: it may also be a
@@ -74,12 +78,25 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple."""
+    """A tuple. is_list: a list that is written out."""
 
     items: tuple[Type, ...]
+    is_list: bool = False
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A list that the loop changes. item: what its elements are, None while no element is known; is_queue: a deque, or
+    a list whose first element is taken away."""
+
+    item: Type | None
+    is_queue: bool = False
+
+    def __str__(self) -> str:
+        return f"a list of {self.item or 'nothing'}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,14 +118,16 @@ class Static:
         return id(type(self.value))
 
 
-Type = Number | Array | Items | Static
+Type = Number | Array | Items | Growing | Static
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """An expression: its text, its type, and what it is where that is written in the source.
 
-    known: the number that a weak integer is at this specialisation, for shapes; never written into the text.
+    known: the number that a weak integer is at this specialisation, for shapes; never written into the text; fresh: of
+    a new list, its elements and how often they are repeated; source: of a list, the variable that holds it, and how
+    many lists around it.
     """
 
     text: str
@@ -117,6 +136,8 @@ class Value:
     known: int | None = None
     lazy: Lazy | None = None
     box: Box | None = None
+    fresh: tuple[tuple[Value, ...], str] | None = None
+    source: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +231,23 @@ def join(a: Type, b: Type) -> Type:
             shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
             return Array(a.dtype, shape, a.origins | b.origins)
         case Items(), Items() if len(a.items) == len(b.items):
-            return Items(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+            whole = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
+            return Items(whole, a.is_list and b.is_list)
+        case Growing(), Growing():
+            return Growing(join_items(a.item, b.item), a.is_queue or b.is_queue)
     raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
+
+
+def join_items(a: Type | None, b: Type | None) -> Type | None:
+    """One type for the elements of a list, of which each keeps its own."""
+    match a, b:
+        case (None, known) | (known, None):
+            return known
+        case Items(), Items() if len(a.items) == len(b.items):
+            return Items(tuple(join_items(x, y) for x, y in zip(a.items, b.items, strict=True)))  # type: ignore[misc]
+        case Number(), Number() if a.dtype != b.dtype:
+            raise UntranslatableError(f"a list of {a} and of {b}")
+    return join(a, b)  # type: ignore[arg-type]  # both are known
 
 
 def _join_numbers(a: Number, b: Number) -> Number:
@@ -251,7 +287,9 @@ def fits(weak: Number, dtype: np.dtype) -> bool:
 def widen(old: Type, new: Type) -> Type:
     """`new`, with the ends of intervals that still move let go, so that translating ends."""
     if isinstance(old, Items) and isinstance(new, Items) and len(old.items) == len(new.items):
-        return Items(tuple(widen(x, y) for x, y in zip(old.items, new.items, strict=True)))
+        return Items(tuple(widen(x, y) for x, y in zip(old.items, new.items, strict=True)), new.is_list)
+    if isinstance(old, Growing) and isinstance(new, Growing) and old.item is not None and new.item is not None:
+        return replace(new, item=widen(old.item, new.item))
     if not isinstance(old, Number) or not isinstance(new, Number) or new.interval == old.interval:
         return new
     low = LEAST if new.interval[0] < old.interval[0] else new.interval[0]

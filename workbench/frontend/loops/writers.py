@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import heapq
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from .arrays import at, broadcast
 from .calls import OPERATORS, Calls
 from .operators import binary, index, stored
-from .types import Array, Number, Static, UntranslatableError, Value
+from .types import Array, Growing, Number, Static, UntranslatableError, Value
 
 
 class Writers(Calls):
@@ -23,6 +24,8 @@ class Writers(Calls):
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             name = node.func.attr
+            if isinstance(base.type, Growing):
+                return self.list_statement(base, name, node)
             if isinstance(base.type, Array):
                 if name == "sort" and not node.args and not node.keywords:
                     self._store_all(base, self.library(np.sort, [base], {}))
@@ -34,6 +37,9 @@ class Writers(Calls):
                     return True
                 return False
         function = self.static(node.func) if isinstance(node.func, ast.Attribute | ast.Name) else None
+        if function is heapq.heappush and not node.keywords:
+            self.line(self.library(function, [self.value(a) for a in node.args], {}).text)
+            return True
         if isinstance(function, np.ufunc) and function.nout == 1:
             return self._into(function, node)
         if function is np.copyto and len(node.args) == 2 and not node.keywords:

@@ -65,6 +65,10 @@ class Module:
     written: set[str] = field(default_factory=set)  # arrays from outside that are written to
     unwritten: set[str] = field(default_factory=set)  # arrays from outside that must not be written to
     buffers: dict[str, int] = field(default_factory=dict)  # arrays from outside -> what tells their memory
+    paths: dict[str, tuple] = field(default_factory=dict)  # arrays that functions read -> where these find them
+    note: Callable[[tuple, Any], None] = lambda path, value: None  # is told of what functions read outside
+    list_name: Callable[[str, Any, tuple], str] | None = None  # the loop's variable of a list that a function reads
+    lists: dict[str, Type] = field(default_factory=dict)  # the loop's variables, of which some are lists
     facts: Facts = field(default_factory=Facts)
 
     def name_of_global(self, name: str, found: Any) -> str:

@@ -34,7 +34,7 @@ _held: list[CompileResult] = []  # whose machine code runs
 def compile_with_numba(program: LoopProgram) -> Callable[..., Any] | None:
     """What runs the loop; None if numba does not take it."""
     signature = tuple(
-        types.Array(numba.from_dtype(a.dtype), a.ndim, "A" if a.views else "C")
+        types.Array(numba.from_dtype(a.dtype), a.ndim, "C" if a.in_order and not a.views else "A")
         if a.is_array
         else numba.from_dtype(a.dtype)
         for a in program.arguments

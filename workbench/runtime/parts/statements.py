@@ -28,6 +28,7 @@ from ..executable import has_written
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
 from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, with_operations
+from .whole_loops import WholeLoop
 
 STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
 
@@ -61,13 +62,14 @@ Part = CellResult | NumpyPart | Repeated
 class Known:
     """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
-    ones apart from others; later: the names that are read after them."""
+    ones apart from others; later: the names that are read after them; loops: those that numba takes whole."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
     codes: dict[tuple[int, int], tuple[CodeType, CodeType | None]] = field(default_factory=dict)
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
     later: dict[int, frozenset[str]] = field(default_factory=dict)
+    loops: dict[int, WholeLoop] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -139,8 +141,13 @@ class PartedRun:
         first: TracingError | None = None if self.refused else refusal
         while position < len(self.statements):
             reason = self.refused.get(position)
+            if self._takes(position) and self._as_whole_loop(position, position + 1, None):
+                position, first = position + 1, None
+                continue
             if reason is None:
-                end = min((i for i in self.refused if i > position), default=len(self.statements))
+                stops = (i for i in range(position + 1, len(self.statements)) if i in self.refused or self._takes(i))
+                end = min(stops, default=len(self.statements))
+                first = first if end == len(self.statements) else None
                 position, reason = self._compiled(position, end, first)
                 first = None
             if reason is not None:
@@ -248,7 +255,36 @@ class PartedRun:
                 high = middle
         return low
 
+    def _takes(self, position: int) -> bool:
+        """Whether a statement is a loop that takes elements out of lists, which tracing could only write out."""
+        node = self.statements[position].nodes[0]
+        if not isinstance(node, ast.For | ast.While):
+            return False
+        loop = self.known.loops.get(position)
+        if loop is None:
+            loop = self.known.loops[position] = WholeLoop(node)
+        return loop.takes and not loop.refused
+
+    def _as_whole_loop(self, begin: int, end: int, reason: Exception | None) -> bool:
+        """Run a loop that tracing refused, if numba takes it whole."""
+        node = self.statements[begin].nodes[0]
+        if end != begin + 1 or len(self.statements[begin].nodes) > 1 or not isinstance(node, ast.For | ast.While):
+            return False
+        if isinstance(reason, TracingError) and reason.code == "WB501":
+            return False
+        loop = self.known.loops.get(begin)
+        if loop is None:
+            loop = self.known.loops[begin] = WholeLoop(node)
+        result = loop.run(self, self._later(end))
+        if result is None:
+            return False
+        self.parts.append(result)
+        self.last_value = None
+        return True
+
     def _in_numpy(self, begin: int, end: int, reason: Exception) -> None:
+        if self._as_whole_loop(begin, end, reason):
+            return
         if self.place:  # who runs the piece tells of all that is Python's in it, and of what functions ran compiled
             self._in_python(begin, end)
             return

@@ -1,0 +1,565 @@
+"""A loop over values that are at hand: what tracing leaves to Python, numba may still take whole.
+
+In: the statement, and the names around it. Out: the text of a function and how to call it: which values it takes,
+which conditions they must meet, and what its results are. Lists come in as arrays of their elements and go out so;
+they are changed in place, as the loop would have done. Arrays are written where they lie.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..liveness import bound as bound_names
+from ..liveness import read as read_names
+from .expressions import local
+from .functions import function_outer
+from .list_names import growing_names, queue_names
+from .lists import blank
+from .ranges import without_checks
+from .statements import Translator
+from .steps import blank_of, is_better_whole, type_of
+from .types import (
+    BOOL,
+    COMPARED,
+    I64,
+    SUPPORTED,
+    Array,
+    Growing,
+    Items,
+    Number,
+    Type,
+    UntranslatableError,
+    Value,
+    join_items,
+    weak_int,
+)
+from .writing import Module
+
+Path = tuple[Any, ...]  # a name outside, or a function; then names in functions, and positions in tuples
+MAX_TEXT = 60_000  # characters: numba would take many seconds
+
+
+class NotTheSameError(Exception):
+    """The values are not of the kinds that the loop was translated for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """name: in the text; kind: of the value at `path`; in_order: of an array, whether it is C-contiguous; held: of a
+    list, what the loop takes it for, which may know more than a list without elements tells."""
+
+    name: str
+    path: Path
+    kind: Type
+    in_order: bool = True
+    held: Type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A variable that the loop leaves. flagged: whether it may stay unset; or, of a number, whether it may be Python's
+    or NumPy's: then a flag follows."""
+
+    name: str
+    kind: Type
+    flagged: bool = False
+    tagged: bool = False
+    in_place: bool = False  # a list from outside, which is changed
+    others: tuple[str, ...] = ()  # of a list: the parameters, and results before it, of which it may be one
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ConcreteLoop:
+    """source: the text, whose function is `loop`; careful, quiet: as of `LoopProgram`; written: the parameters that it
+    writes into; statics: what else it depends on, with the values that it was translated for."""
+
+    source: str
+    careful: str
+    quiet: bool
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...]
+    written: tuple[str, ...]
+    statics: tuple[tuple[Path, Any], ...]
+    shared: tuple[frozenset[str], ...]
+
+    def values(self, namespace: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters' values. NotTheSameError if they, or other things, are of other kinds than they were."""
+        for path, value in self.statics:
+            if not _same(find(path, namespace), value):
+                raise NotTheSameError
+        values: dict[str, Any] = {}
+        for p in self.parameters:
+            value = values[p.name] = find(p.path, namespace)
+            if isinstance(p.kind, Array):
+                if type(value) is not np.ndarray or (value.dtype, value.ndim) != (p.kind.dtype, p.kind.ndim):
+                    raise NotTheSameError
+                if value.flags.c_contiguous != p.in_order or not value.flags.aligned:
+                    raise NotTheSameError
+                if any(n is not None and n != m for n, m in zip(p.kind.shape, value.shape, strict=True)):
+                    raise NotTheSameError
+                if p.name in self.written and not value.flags.writeable:
+                    raise NotTheSameError
+            elif not isinstance(p.kind, Growing):
+                try:
+                    if type_here(p.name, value) != p.kind:
+                        raise NotTheSameError
+                except UntranslatableError:
+                    raise NotTheSameError from None
+        if tuple(_groups(values)) != self.shared:
+            raise NotTheSameError
+        return values
+
+
+def find(path: Path, namespace: Mapping[str, Any]) -> Any:
+    """What is at a path. NotTheSameError if nothing is."""
+    first, *rest = path
+    try:
+        value = first if not isinstance(first, str) else _named(namespace, first)
+        for step in rest:
+            value = function_outer(value)(step) if isinstance(value, FunctionType) else value[step]
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise NotTheSameError from None
+    return value
+
+
+def type_here(name: str, value: Any) -> Type:
+    """The type of a value at hand, of which np.float64 is not Python's."""
+    if isinstance(value, np.generic) and value.dtype.char in SUPPORTED:
+        return Number(value.dtype)
+    return type_of(name, value)
+
+
+def _named(namespace: Mapping[str, Any], name: str) -> Any:
+    try:
+        return namespace[name]
+    except KeyError:
+        if not hasattr(builtins, name):
+            raise
+        return getattr(builtins, name)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, FunctionType):
+        return a.__code__ is b.__code__ and a.__globals__ is b.__globals__ and a.__defaults__ == b.__defaults__
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return isinstance(a, COMPARED) and bool(a == b)
+
+
+def _groups(values: Mapping[str, Any]) -> Iterator[frozenset[str]]:
+    """Arrays that may share memory, and lists that are one."""
+    names = [name for name, value in values.items() if type(value) is np.ndarray and value.size]
+    groups: list[set[str]] = []
+    for name in names:
+        mine = {name}
+        for group in [g for g in groups if any(np.may_share_memory(values[name], values[n]) for n in g)]:
+            groups.remove(group)
+            mine |= group
+        groups.append(mine)
+    yield from (frozenset(group) for group in groups if len(group) > 1)
+
+
+# ---- translation ----
+
+
+def translate_here(
+    node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None = None
+) -> ConcreteLoop:
+    """`UntranslatableError` where the loop cannot be translated. namespace: holds, or finds, what it reads; later: the
+    names that are read when it has run, if not any may be."""
+    if node.orelse or any(isinstance(n, ast.Return) for n in ast.walk(node)):
+        raise UntranslatableError("a loop that returns, or has an `else`")
+    return _Concrete(copy.deepcopy(node), namespace, later).build()
+
+
+class _Concrete:
+    def __init__(self, node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None):
+        self.node = node
+        self.namespace = namespace
+        self.names = bound_names([node])
+        self.live = self.names if later is None else self.names & later
+        self.parameters: dict[str, Parameter] = {}
+        self.given_values: dict[str, Any] = {}
+        self.statics: dict[Path, Any] = {}
+        self.lists: dict[int, str] = {}
+        self.module = Module(self._changes)
+        self.module.note = self._note
+        self.module.list_name = self._list_name
+        given: dict[str, Type] = {}
+        for name in sorted(self.names | read_names(node)):
+            try:
+                value = _named(namespace, name)
+            except KeyError:
+                continue
+            is_list = type(value) in (list, deque)
+            if name in self.names or is_list:
+                given[name] = self._given(name, value)
+        self.unset = sorted(n for n in self.names if n not in given)
+        growing = growing_names([node])
+        queues = queue_names([node])
+        for name, kind in given.items():
+            if isinstance(kind, Growing):
+                is_queue = name in queues or type(self.given_values[name]) is deque
+                given[name] = Growing(kind.item, is_queue)
+        lists = {name for name, kind in given.items() if isinstance(kind, Growing)}
+        self.scope = Translator(self.module, self._outer, self.names | lists, given, self._parameter)
+        self.scope.growing = (growing & (self.names | lists)) | (lists & self.names)
+        self.scope.queues = queues
+        self.scope.flagged = frozenset(self.unset)
+        self.module.lists = self.scope.types
+
+    def _given(self, name: str, value: Any, path: Path | None = None) -> Type:
+        if type(value) in (list, deque):
+            if type(value) is deque and value.maxlen is not None:
+                raise UntranslatableError(f"`{name}`, a deque of a greatest length")
+            if id(value) in self.lists:
+                raise UntranslatableError(f"`{name}`, which is `{self.lists[id(value)]}`, too")
+            self.lists[id(value)] = name
+            kind: Type = _type_of_list(name, value)
+            self.parameters[name] = Parameter(name, path or (name,), kind)
+            self.given_values[name] = value
+            return kind
+        return self._parameter(name, value, (name,)).type
+
+    def _outer(self, name: str) -> Any:
+        value = _named(self.namespace, name)
+        if type(value) is dict:
+            raise UntranslatableError(f"`{name}`, a dictionary")
+        if not isinstance(value, bool | int | float | complex | np.ndarray | np.generic | tuple):
+            self.statics[name,] = value
+        return value
+
+    def _list_name(self, name: str, found: Any, path: Path) -> str:
+        """The variable with a list that a function reads."""
+        if id(found) not in self.lists:
+            key = self.module.name_of_global(name, found)
+            self.scope.types[key] = self._given(key, found, path)
+            self.scope.bound |= {key}
+        return self.lists[id(found)]
+
+    def _note(self, path: Path, value: Any) -> None:
+        """A function of the user's reads `value`, which stays outside."""
+        if type(value) in (dict, set):
+            raise UntranslatableError(f"a {type(value).__name__} that a function reads")
+        if not isinstance(value, np.ndarray | list | deque):
+            self.statics[path] = value
+
+    def _changes(self, function: FunctionType, name: str) -> bool:
+        space = getattr(self.namespace, "globals_", self.namespace)
+        mine = getattr(self.namespace, "locals_", None)
+        return name in self.names and mine is None and function.__globals__ is space
+
+    def _parameter(self, name: str, value: Any, path: Path | None = None) -> Value:
+        known = self.parameters.get(name)
+        if known is None:
+            path = path or self.module.paths.get(name) or self._path_of(name)
+            kind = type_here(name, value)
+            in_order = True
+            if isinstance(kind, Array):
+                in_order = bool(value.flags.c_contiguous)
+                if not value.dtype.isnative or not value.flags.aligned:
+                    raise UntranslatableError(f"`{name}`, whose memory is in another order")
+            known = self.parameters[name] = Parameter(name, path, kind, in_order)
+            self.given_values[name] = value
+        number = value if type(value) is int else None
+        return Value(local(name), known.kind, None, number if isinstance(known.kind, Number) else None)
+
+    def _path_of(self, name: str) -> Path:
+        """`t_0` for the first item of the tuple `t`."""
+        if name in self.namespace:
+            return (name,)
+        head, _, tail = name.rpartition("_")
+        if tail.isdigit() and head:
+            return (*self._path_of(head), int(tail))
+        raise UntranslatableError(f"`{name}`")
+
+    # ---- the function ----
+
+    def build(self) -> ConcreteLoop:
+        scope = self.scope
+        shared = tuple(_groups(self.given_values))
+        scope.settle(lambda: self._translate(scope))
+        shared = tuple(_groups(self.given_values))
+        for group in shared:
+            for name in group:
+                self.module.buffers[name] = min(map(id, (self.given_values[n] for n in group)))
+        if shared:  # what may be one array was not known
+            scope.settle(lambda: self._translate(scope))
+        kinds = self.scope.types
+        unsure = frozenset(n for n in self.live if isinstance(kind := kinds.get(n), Number) and kind.unsure)
+        if unsure:
+            scope.tagged = unsure
+            scope.settle(lambda: self._translate(scope))
+        for name in self.module.written:
+            if not self.given_values[name].flags.writeable:
+                raise UntranslatableError(f"a write to `{name}`, which is read-only")
+        for name in self.module.unwritten & self.module.written:
+            raise UntranslatableError(f"`{name}`, which is written while its elements are gone through")
+        if not is_better_whole(self.module.facts):
+            raise UntranslatableError("a loop over large arrays, which kernels are for")
+        results = self._results()
+        text = self._text(results)
+        if len(text) > MAX_TEXT:
+            raise UntranslatableError("a loop with too much in it")
+        known = {local(n): p.kind for n, p in self.parameters.items()
+                 if not isinstance(p.kind, Growing) and not self._is_converted(n)}  # fmt: skip
+        written = frozenset(self.module.written)
+        parameters = (replace(p, held=self.scope.types.get(p.name)) for p in self.parameters.values())
+        ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, written))
+        careful = text if ranged.text != text else ""
+        statics = tuple(self.statics.items())
+        names = tuple(sorted(written))
+        return ConcreteLoop(
+            ranged.text, careful, ranged.quiet, tuple(parameters), tuple(results), names, statics, shared
+        )
+
+    def _translate(self, scope: Translator) -> None:
+        scope.statement(self.node)
+
+    def _is_converted(self, name: str) -> bool:
+        kind, final = self.parameters[name].kind, self.scope.types.get(name)
+        return isinstance(kind, Number) and isinstance(final, Number) and kind.dtype != final.dtype
+
+    def _results(self) -> list[Result]:
+        results = []
+        for name in sorted(self.live):
+            kind = self.scope.types.get(name)
+            if kind is None:
+                raise UntranslatableError(f"`{name}`, which is not set")
+            if isinstance(kind, Growing):
+                if kind.is_queue:
+                    raise UntranslatableError(f"`{name}`, a queue that the loop makes")
+            assigned = self.scope.assigned.get(name, set())
+            if len(assigned) > 1:
+                raise UntranslatableError(f"`{name}`, whose last assignment decides its type")
+            if isinstance(kind, Number):
+                before = self.parameters.get(name)
+                if (
+                    kind.mixed
+                    or before is not None
+                    and isinstance(before.kind, Number)
+                    and before.kind.dtype != kind.dtype
+                ):
+                    raise UntranslatableError(f"`{name}`, which has another type before the loop")
+            _check_result(name, kind)
+            others = tuple(r.name for r in results if r.kind == kind) if isinstance(kind, Growing) else ()
+            if isinstance(kind, Growing):
+                others += tuple(f"{n}__given" for n in self.parameters if self.scope.types.get(n) == kind)
+            results.append(Result(name, kind, name in self.unset, name in self.scope.tagged, False, others))
+        for name in sorted(self.scope.changed & {*self.parameters}):
+            kind = self.scope.types[name]
+            if isinstance(kind, Growing):
+                if kind.is_queue and name in self.names:
+                    raise UntranslatableError(f"`{name}`, a queue that the loop makes")
+                if isinstance(kind.item, Growing) and name in self.scope.reordered:
+                    raise UntranslatableError(f"`{name}`, a list of lists whose order changes")
+                _check_result(name, kind)
+                results.append(Result(name, kind, in_place=True))
+        return results
+
+    def _told_apart(self, results: list[Result]) -> list[str]:
+        """Lines that raise where a list of lists holds one that something else is, too."""
+        nested = {n: kind for n, kind in self.scope.types.items() if isinstance(kind, Growing)
+                  and isinstance(kind.item, Growing) and any(r.name == n for r in results)}  # fmt: skip
+        lines = []
+        for name, kind in nested.items():
+            inner = kind.item
+            assert isinstance(inner, Growing)
+            example = blank(inner.item)
+            lines.append(f"all_unlike({local(name)}, {example})")
+            for other, its in self.scope.types.items():
+                if its == inner and any(r.name == other for r in results):
+                    lines.append(f"unlike({local(other)}, {local(name)}, {example})")
+                if its == inner and other in self.parameters:
+                    lines.append(f"unlike({other}__given, {local(name)}, {example})")
+            if name in self.names and name in self.parameters:
+                raise UntranslatableError(f"`{name}`, a list of lists that is given another one")
+        if len(nested) > 1:
+            raise UntranslatableError("several lists of lists")
+        return lines
+
+    def _text(self, results: list[Result]) -> str:
+        first: list[str] = []
+        head: list[str] = []
+        parameters: list[str] = []
+        for name, p in self.parameters.items():
+            final = self.scope.types.get(name)
+            if isinstance(final, Growing):
+                made, taken = _list_in(local(name), final)
+                parameters += taken
+                head += made
+                if final.is_queue:
+                    head.append(f"{name}__first = 0")
+                head.append(f"{name}__given = {local(name)}")
+            elif self._is_converted(name):
+                parameters.append(f"{name}_given")
+                value = Translator.convert(Value(f"{name}_given", p.kind), final)  # type: ignore[arg-type]  # a number
+                first.append(f"{local(name)} = {value.text}")
+            else:
+                parameters.append(local(name))
+            if name in self.scope.tagged:
+                head.append(f"{local(name)}__python = {isinstance(p.kind, Number) and p.kind.weak}")
+        for name in self.unset:
+            if name not in self.scope.types:  # in lines that are never reached
+                continue
+            if name in self.scope.tagged:
+                head.append(f"{local(name)}__python = False")
+            kind = self.scope.types[name]
+            text = f"no_items({blank(kind.item)})" if isinstance(kind, Growing) else blank_of(kind, False)
+            head += [f"{local(name)} = {text}", f"has_{name} = False"]
+        tail = self._told_apart(results)
+        returned: list[str] = []
+        for r in results:
+            text = local(r.name) if not r.in_place else f"{r.name}__given"
+            if r.flagged:
+                returned.append(f"has_{r.name}")
+            if r.tagged:
+                returned.append(f"{text}__python")
+            if r.others:
+                assert isinstance(r.kind, Growing)
+                example = blank(r.kind.item)
+                returned.append(f"{r.name}__is")
+                tail.append(f"{r.name}__is = 0")
+                for k, other in enumerate(r.others, start=1):
+                    name = other if other.endswith("__given") else local(other)
+                    tail += [f"if is_same_list({text}, {name}, {example}):", f"    {r.name}__is = {k}"]
+            if isinstance(r.kind, Growing):
+                start = f"{r.name}__first" if r.kind.is_queue else "0"
+                returned += _list_out(text, r.kind, start, tail)
+            else:
+                returned += _leaves_of(text, r.kind)
+        tail.append(f"return ({''.join(f'{t}, ' for t in returned)})" if returned else "return None")
+        body = ["    " + line for line in (*first, *head)] + self.scope.lines + ["    " + line for line in tail]
+        functions = [function.text for function in self.module.functions.values()]
+        text = "\n".join([f"def loop({', '.join(parameters)}):", *body])
+        return "\n\n\n".join([*functions, text]) + "\n"
+
+
+def _check_result(name: str, kind: Type) -> None:
+    match kind:
+        case Number() | Array():
+            return
+        case Items(items=items):
+            for item in items:
+                _check_result(name, item)
+                if isinstance(item, Number) and (item.unsure or item.mixed) or not isinstance(item, Number | Items):
+                    raise UntranslatableError(f"`{name}`, a tuple of {item}")
+            return
+        case Growing(item=item):
+            if isinstance(item, Growing) and not isinstance(item.item, Number | None):
+                raise UntranslatableError(f"`{name}`, {kind}")
+            return
+    raise UntranslatableError(f"`{name}`, {kind}")
+
+
+def _type_of_list(name: str, value: Any) -> Growing:
+    item: Type | None = None
+    for each in value:
+        item = join_items(item, _type_of_item(name, each))
+    return Growing(item)
+
+
+_KINDS: dict[type, Number] = {
+    bool: Number(BOOL, True, (0, 1)),
+    int: weak_int(-(2**63), 2**63 - 1),
+    float: Number(np.dtype(np.float64), True),
+    complex: Number(np.dtype(np.complex128), True),
+}
+
+
+def _type_of_item(name: str, value: Any) -> Type:
+    kind = _KINDS.get(type(value))
+    if kind is not None:
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise UntranslatableError(f"`{name}`, a list of large integers")
+        return kind
+    if type(value) is tuple and value:
+        return Items(tuple(_type_of_item(name, v) for v in value))
+    if type(value) is list:
+        found = _type_of_list(name, value)
+        if isinstance(found.item, Number | None):
+            return found
+    if isinstance(value, np.generic):
+        return type_here(name, value)
+    raise UntranslatableError(f"`{name}`, a list of {type(value).__name__}")
+
+
+# ---- lists as arrays ----
+
+
+def leaves_of(kind: Type) -> list[Number]:
+    """The numbers of an element."""
+    if isinstance(kind, Items):
+        return [leaf for item in kind.items for leaf in leaves_of(item)]
+    assert isinstance(kind, Number)
+    return [kind]
+
+
+def _leaves_of(text: str, kind: Type) -> list[str]:
+    if isinstance(kind, Items):
+        return [leaf for k, item in enumerate(kind.items) for leaf in _leaves_of(f"{text}[{k}]", item)]
+    return [text]
+
+
+def _packed(names: Iterator[str], kind: Type) -> str:
+    if isinstance(kind, Items):
+        return f"({''.join(f'{_packed(names, item)}, ' for item in kind.items)})"
+    return next(names)
+
+
+def _list_in(name: str, kind: Growing) -> tuple[list[str], list[str]]:
+    """The lines that make a list of arrays, and these."""
+    if isinstance(kind.item, Growing):
+        inner = kind.item.item
+        lines = [f"{name} = no_items({blank(kind.item)})", f"for {name}__k in range({name}__at.shape[0] - 1):",
+                 f"    {name}__row = no_items({blank(inner)})",
+                 f"    for {name}__j in range({name}__at[{name}__k], {name}__at[{name}__k + 1]):",
+                 f"        {name}__row.append({name}__0[{name}__j])", f"    {name}.append({name}__row)"]  # fmt: skip
+        return lines, [f"{name}__at", f"{name}__0"]
+    item = kind.item or Number(I64, True)
+    arrays = [f"{name}__{k}" for k in range(len(leaves_of(item)))]
+    packed = _packed(iter([f"{array}[{name}__k]" for array in arrays]), item)
+    lines = [f"{name} = no_items({blank(item)})", f"for {name}__k in range({arrays[0]}.shape[0]):",
+             f"    {name}.append({packed})"]  # fmt: skip
+    return lines, arrays
+
+
+def _list_out(name: str, kind: Growing, start: str, lines: list[str]) -> list[str]:
+    """The names of arrays with what a list holds in the end; the lines that make them."""
+    if isinstance(kind.item, Growing):
+        inner = kind.item.item or Number(I64, True)
+        scalar = _scalar(inner)
+        lines += [f"{name}__at = np.zeros((len({name}) + 1,), np.int64)", f"for {name}__k in range(len({name})):",
+                  f"    {name}__at[{name}__k + 1] = {name}__at[{name}__k] + len({name}[{name}__k])",
+                  f"{name}__0 = np.empty(({name}__at[len({name})],), {scalar})",
+                  f"for {name}__k in range(len({name})):", f"    {name}__row = {name}[{name}__k]",
+                  f"    for {name}__j in range(len({name}__row)):",
+                  f"        {name}__0[{name}__at[{name}__k] + {name}__j] = {name}__row[{name}__j]"]  # fmt: skip
+        return [f"{name}__at", f"{name}__0"]
+    item = kind.item or Number(I64, True)
+    numbers = leaves_of(item)
+    arrays = [f"{name}__{k}" for k in range(len(numbers))]
+    for array, number in zip(arrays, numbers, strict=True):
+        lines.append(f"{array} = np.empty((len({name}) - {start},), {_scalar(number)})")
+    lines.append(f"for {name}__k in range({start}, len({name})):")
+    for array, leaf in zip(arrays, _leaves_of(f"{name}[{name}__k]", item), strict=True):
+        lines.append(f"    {array}[{name}__k - {start}] = {leaf}")
+    return arrays
+
+
+def _scalar(kind: Type) -> str:
+    assert isinstance(kind, Number)
+    return "np.bool_" if kind.dtype == BOOL else f"np.{kind.dtype.name}"

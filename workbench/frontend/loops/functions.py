@@ -1,0 +1,105 @@
+"""Functions of the user's that a loop calls: each is translated once for arguments of some types."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from ..liveness import bound as bound_names
+from .expressions import local
+from .list_names import growing_names, queue_names
+from .statements import Translator
+from .types import Growing, Static, UntranslatableError, Value
+from .writing import Function, Module
+
+
+def translate_function(
+    caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple
+) -> Value:
+    """A call of `function` with arguments `values`, by the parameters' names. path: by which it is found."""
+    module = caller.module
+    statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
+    cells = (*map(id, function.__closure__ or ()), *(t for t in module.lists.values() if isinstance(t, Growing)))
+    key = (function.__code__, id(function.__globals__), cells, *((n, v.type) for n, v in values.items()))
+    if key in module.pending:
+        raise UntranslatableError(f"{function.__name__}(), which calls itself")
+    found = module.functions.get(key)
+    given = {n: v.type for n, v in values.items() if not isinstance(v.type, Static)}
+    if found is None:
+        module.pending.add(key)
+        name = f"{local(function.__name__) if function.__name__.isidentifier() else 'function'}_{len(module.functions)}"
+        outer = _names_of(module, function, dict(statics), path)
+        body: list[ast.stmt] = (
+            [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
+        )
+        names = bound_names(body) | frozenset(given)
+        scope = Translator(module, outer, names, given, None)
+        scope.growing, scope.queues = growing_names(body), queue_names(body)
+        scope.fixed, scope.path = frozenset(given), path
+        scope.statics = frozenset(n for n, _ in statics)
+
+        def run() -> None:
+            for stmt in body:
+                scope.statement(stmt)
+            if not body or not isinstance(body[-1], ast.Return | ast.Raise) and not _always_returns(body[-1]):
+                assert scope.results is not None
+                scope.results.append(Static(None))
+
+        scope.settle(run)
+        parameters = ", ".join(map(local, (*given, *scope.extras)))
+        text = f"def {name}({parameters}):\n" + "\n".join(scope.lines or ["    pass"])
+        assert scope.result is not None
+        extras = {n: found for n, (found, _) in scope.extras.items()}
+        found = module.functions[key] = Function(name, text, scope.result, extras)
+        module.pending.discard(key)
+    arguments = [Translator.convert(values[n], t).text for n, t in given.items()]
+    arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]
+    return Value(f"{found.name}({', '.join(arguments)})", found.result)
+
+
+def _always_returns(stmt: ast.stmt) -> bool:
+    if isinstance(stmt, ast.If) and stmt.orelse:
+        return all(
+            isinstance(b[-1], ast.Return | ast.Raise) or _always_returns(b[-1]) for b in (stmt.body, stmt.orelse)
+        )
+    return False
+
+
+def _names_of(module: Module, function: FunctionType, statics: dict[str, Any], path: tuple) -> Callable[[str], Any]:
+    find = function_outer(function)
+
+    def outer(name: str) -> Any:
+        if name in statics:
+            return statics[name].value
+        if module.changes(function, name):
+            raise UntranslatableError(f"{function.__name__}(), which reads `{name}`, which the loop changes")
+        found = find(name)
+        module.note((*path, name), found)
+        return found
+
+    return outer
+
+
+def function_outer(function: FunctionType) -> Callable[[str], Any]:
+    """What a function sees outside under a name; KeyError without."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+    def outer(name: str) -> Any:
+        if name in cells:
+            try:
+                return cells[name].cell_contents
+            except ValueError:
+                raise KeyError(name) from None
+        try:
+            return function.__globals__[name]
+        except KeyError:
+            return getattr(builtins, name) if hasattr(builtins, name) else _missing(name)
+
+    return outer
+
+
+def _missing(name: str) -> Any:
+    raise KeyError(name)

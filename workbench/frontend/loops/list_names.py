@@ -1,0 +1,73 @@
+"""Which names of a loop hold lists that it changes, as its text tells."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+TAKES = frozenset(("pop", "popleft"))  # methods that change a list and give one of its elements
+CHANGES = TAKES | {"append", "extend", "insert", "clear", "reverse", "appendleft", "remove", "sort", "rotate"}
+HEAPS = frozenset(("heappush", "heappop"))
+
+
+def growing_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names of lists that statements change the length of, and of what shares them by assignments."""
+    nodes = [n for node in nodes for n in ast.walk(node)]
+    found: set[str] = set()
+    for n in nodes:
+        match n:
+            case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr in CHANGES:
+                found.add(root(base))
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]) if name in HEAPS:
+                found.add(root(first))
+            case ast.Delete(targets=targets):
+                found.update(root(t.value) for t in targets if isinstance(t, ast.Subscript))
+    pairs = [pair for n in nodes for pair in _shared(n)]
+    while True:
+        more = {name for pair in pairs if found & pair for name in pair} - found - {""}
+        if not more:
+            return frozenset(found - {""})
+        found |= more
+
+
+def queue_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names of lists whose first elements are taken away."""
+    found: set[str] = set()
+    for n in (n for node in nodes for n in ast.walk(node)):
+        match n:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="popleft")):
+                found.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="pop"), args=[ast.Constant(value=0)]):
+                found.add(name)
+    return frozenset(found)
+
+
+def root(node: ast.expr) -> str:
+    """The variable of `a`, `a[i]`, `a[i][j]`; "" of anything else."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _shared(node: ast.AST) -> Iterable[set[str]]:
+    """Names that may hold one list after a statement."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                    for one, item in zip(target.elts, value.elts, strict=False):
+                        yield {root(one), root(item)} if isinstance(item, ast.Name) else {""}
+                elif isinstance(value, ast.Name | ast.Subscript) and isinstance(target, ast.Name):
+                    plain = isinstance(value, ast.Name)
+                    yield {target.id, root(value)} if plain else {""}
+
+
+def takes_elements(node: ast.AST) -> bool:
+    """Whether a statement calls `pop` or the like."""
+    return any(isinstance(n, ast.Call) and is_taking(n) for n in ast.walk(node))
+
+
+def is_taking(node: ast.Call) -> bool:
+    """Whether a call changes a list and gives one of its elements."""
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return name in TAKES or name == "heappop"

@@ -1,0 +1,529 @@
+"""Lists of a loop that change their length: stacks, queues, what is appended on a condition.
+
+In the text such a list is one of numba's, of numbers, tuples of numbers, or lists of these, and is shared as Python
+shares it. Every element keeps one type: `join_items` refuses a list of ints and floats. A queue is a list and the
+place of its first element, so that taking that away costs nothing; it has one name only.
+"""
+
+from __future__ import annotations
+
+import ast
+import heapq
+from collections import deque
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .arrays import scalar_name
+from .expressions import local
+from .list_names import TAKES, growing_names, is_taking, root
+from .operators import cast, index
+from .routines import Routines
+from .types import (
+    BOOL,
+    I64,
+    SMALL,
+    Array,
+    Growing,
+    Items,
+    Number,
+    Type,
+    UnknownItemError,
+    UntranslatableError,
+    Value,
+    join,
+    join_items,
+    weak_int,
+)
+from .writing import INDENT
+
+
+class Lists(Routines):
+    """Expressions and statements with lists. `queues`: names of those whose first elements are taken away."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.growing: frozenset[str] = frozenset()
+        self.queues: frozenset[str] = frozenset()
+        self.fixed: frozenset[str] = frozenset()  # parameters, whose types callers have decided
+        self.loop_body: list[ast.stmt] = []  # of the `for` loop whose items are being translated
+        self.changed: set[str] = set()  # lists that something was done to
+        self.reordered: set[str] = set()  # lists that something but `append` was done to
+
+    # ---- types ----
+
+    def as_list(self, value: Value) -> Value:
+        """A list that is written out, as one that may grow."""
+        if isinstance(value.type, Growing):
+            return value
+        if not isinstance(value.type, Items) or not value.type.is_list or not isinstance(value.literal, tuple):
+            raise UntranslatableError(f"a list that is {value.type} in another place")
+        item: Type | None = None
+        for each in value.literal:
+            item = join_items(item, self._item_type(each))
+        return Value("", Growing(item), fresh=(value.literal, ""))
+
+    def _item_type(self, value: Value) -> Type:
+        kind = value.type
+        if isinstance(kind, Items) and kind.is_list:
+            return self.as_list(value).type
+        if isinstance(kind, Items) and isinstance(value.literal, tuple):
+            return Items(tuple(self._item_type(v) for v in value.literal))
+        if isinstance(kind, Number | Growing) or isinstance(kind, Items) and _is_plain(kind):
+            if isinstance(kind, Growing) and kind.is_queue:
+                raise UntranslatableError("a list of queues")
+            return kind
+        raise UntranslatableError(f"a list of {kind}")
+
+    def refine(self, source: tuple[str, int] | None, kind: Type) -> None:
+        """What is known of a list, for the variable that holds it, too."""
+        if source is None:
+            raise UntranslatableError("a change of a list that has no name")
+        name, depth = source
+        for _ in range(depth):
+            kind = Growing(kind)
+        new = join(self.types[name], kind)
+        if name in self.fixed and new != self.types[name]:
+            raise UntranslatableError(f"a function that changes the list `{name}`")
+        self.types[name] = new
+        self.changed.add(name)
+
+    def _reorder(self, base: Value) -> None:
+        if base.source is not None and not base.source[1]:
+            self.reordered.add(base.source[0])
+
+    # ---- values ----
+
+    def outside(self, name: str, found: Any) -> Value:
+        make = self.module.list_name
+        if type(found) not in (list, deque) or make is None:
+            return super().outside(name, found)
+        return self.handed_list(make(name, found, (*self.path, name)), found)
+
+    def handed_list(self, key: str, found: Any) -> Value:
+        """A list outside that a function of the user's reads: its callers hand it on."""
+        kind = self.module.lists[key]
+        if isinstance(kind, Growing) and kind.is_queue:
+            raise UntranslatableError("a function that reads a queue")
+        if self.parameter is None:
+            self.types[key] = kind
+            self.fixed |= {key}
+            self.extras[key] = (found, kind)  # type: ignore[assignment]  # arrays, and lists
+        self.changed.add(key)
+        return Value(local(key), kind, source=(key, 0))
+
+    def hand_on(self, key: str, found: Any) -> Value:
+        if type(found) in (list, deque):
+            return self.handed_list(key, found)
+        return super().hand_on(key, found)
+
+    def _list(self, node: ast.List) -> Value:
+        found = self._tuple(node)
+        assert isinstance(found.type, Items)
+        return replace(found, type=replace(found.type, is_list=True))
+
+    def _name(self, node: ast.Name) -> Value:
+        found = super()._name(node)
+        return replace(found, source=(node.id, 0)) if isinstance(found.type, Growing) else found
+
+    def kept(self, value: Value) -> Value:
+        if isinstance(value.type, Items) and value.type.is_list and isinstance(value.literal, tuple):
+            found = super().kept(value)
+            return replace(found, type=replace(found.type, is_list=True))  # type: ignore[type-var]  # a tuple's type
+        if isinstance(value.type, Growing):
+            if value.fresh is not None or value.type.is_queue:
+                return value
+            return replace(value, text=self.early(value.text))
+        return super().kept(value)
+
+    def array(self, value: Value) -> Value:
+        found = super().array(value)
+        if isinstance(value.type, Items) and value.type.is_list and isinstance(found.type, Items):
+            return replace(found, type=replace(found.type, is_list=True))
+        return found
+
+    def item(self, value: Value, kind: Type) -> str:
+        """A value as an element of a list."""
+        if isinstance(kind, Growing):
+            value = self.as_list(value)
+            if value.fresh is None:
+                return value.text
+            name = self.temporary()
+            self.make(value, kind.item, name)
+            return name
+        if isinstance(kind, Items) and isinstance(value.literal, tuple):
+            texts = [self.item(v, t) for v, t in zip(value.literal, kind.items, strict=True)]
+            return f"({', '.join(texts)},)"
+        return self.convert(value, kind).text  # type: ignore[attr-defined]  # of expressions
+
+    def make(self, value: Value, item: Type | None, name: str) -> None:
+        """A new list as the variable `name`."""
+        assert value.fresh is not None
+        self.made_early = True
+        items, count = value.fresh
+        texts = [self.item(v, item) for v in items] if item is not None else []
+        target = name if not texts or name.startswith("t") and name.endswith("_") else self.temporary()
+        self.line(f"{target} = no_items({blank(item)})")
+        if count:
+            texts = [self.early(text) for text in texts]
+            self.line(f"for {self.temporary()} in range({count}):")
+            self.indent += 1
+        for text in texts:
+            self.line(f"{target}.append({text})")
+        if count:
+            self.indent -= 1
+        if target != name:
+            self.line(f"{name} = {target}")
+
+    def repeated(self, value: Value, times: Value) -> Value:
+        """`[x] * n`."""
+        made = self.as_list(value)
+        assert made.fresh is not None
+        return replace(made, fresh=(made.fresh[0], self.early(index(times))))
+
+    def first(self, value: Value) -> str:
+        """The variable with the place of a queue's first element."""
+        if value.source is None or value.source[1]:
+            raise UntranslatableError("a queue that is no variable")
+        return f"{value.source[0]}__first"
+
+    def count(self, value: Value) -> str:
+        """The length of a list."""
+        assert isinstance(value.type, Growing)
+        if value.fresh is not None:
+            raise UntranslatableError("a list without a name")
+        return f"(len({value.text}) - {self.first(value)})" if value.type.is_queue else f"len({value.text})"
+
+    def element_of(self, value: Value, place: str) -> Value:
+        """An element of a list in memory, at an index of Python's."""
+        assert isinstance(value.type, Growing)
+        if value.type.item is None:
+            raise UnknownItemError("an element of an empty list")
+        if value.fresh is not None:
+            raise UntranslatableError("a list without a name")
+        if value.type.is_queue:
+            place = f"place_in_queue({place}, {self.first(value)}, len({value.text}))"
+        source = (value.source[0], value.source[1] + 1) if value.source else None
+        return Value(f"{value.text}[{place}]", value.type.item, source=source)
+
+    def test(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name | ast.Subscript):
+            value = self.value(node)
+            if isinstance(value.type, Growing):
+                return f"({self.count(value)} > 0)"
+        return super().test(node)
+
+    def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
+        if not isinstance(op, ast.In | ast.NotIn) or not isinstance(right.type, Growing):
+            return super()._one_comparison(op, left, right)
+        item = right.type.item
+        if item is None:
+            raise UnknownItemError("an element of an empty list")
+        is_whole = isinstance(left.type, Number) and isinstance(item, Number) and left.type.kind == item.kind == "i"
+        if not is_whole or right.type.is_queue or right.fresh is not None or np.uint64 in (left.type.dtype, item.dtype):  # type: ignore[union-attr]  # numbers
+            raise UntranslatableError("`in` a list")
+        text = f"is_among({cast(left, I64)}, {right.text})"
+        return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        if isinstance(node.value, ast.Name | ast.Subscript) and root(node.value) in self.types:
+            base = self.value(node.value)
+            if isinstance(base.type, Growing):
+                return self._part(base, node.slice)
+        return super()._subscript(node)
+
+    def _part(self, base: Value, node: ast.expr) -> Value:
+        if not isinstance(node, ast.Slice):
+            return self.element_of(base, index(self.value(node)))
+        assert isinstance(base.type, Growing)
+        if base.type.is_queue or base.fresh is not None:
+            raise UntranslatableError("a slice of a queue")
+        parts = ["" if part is None else index(self.value(part)) for part in (node.lower, node.upper)]
+        if node.step is not None:
+            step = self.value(node.step)
+            if not isinstance(step.literal, int) or not step.literal:
+                raise UntranslatableError("a slice with a step that is not written out")
+            parts.append(step.text)
+        return Value(f"{base.text}[{':'.join(parts)}]", base.type, source=base.source)
+
+    # ---- calls ----
+
+    def taken(self, base: Value, name: str, args: list[Value]) -> Value:
+        """`pop` and `popleft`, which change a list and give an element."""
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if kind.item is None:
+            raise UnknownItemError("an element of an empty list")
+        if base.fresh is not None or base.source is None:
+            raise UntranslatableError("pop() of a list without a name")
+        self.refine(base.source, kind)
+        self._reorder(base)
+        source = (base.source[0], base.source[1] + 1)
+        is_first = name == "popleft" or len(args) == 1 and args[0].literal == 0 and kind.is_queue
+        if is_first and kind.is_queue and not args[1 if name == "pop" else 0 :]:
+            first = self.first(base)
+            self.line(f"if {first} >= len({base.text}):")
+            self.line(f"{INDENT}raise IndexError()")
+            found = self.early(f"{base.text}[{first}]")
+            self.line(f"{first} = without_first({base.text}, {first} + 1)")
+            return Value(found, kind.item, source=source)
+        if name == "pop" and not args:
+            if kind.is_queue:
+                self.line(f"if {self.first(base)} >= len({base.text}):")
+                self.line(f"{INDENT}raise IndexError()")
+            return Value(self.early(f"{base.text}.pop()"), kind.item, source=source)
+        if name == "pop" and len(args) == 1 and not kind.is_queue:
+            return Value(self.early(f"{base.text}.pop({index(args[0])})"), kind.item, source=source)
+        raise UntranslatableError(f".{name}() of this list")
+
+    def list_statement(self, base: Value, name: str, node: ast.Call) -> bool:
+        """A call of a method that gives nothing; whether it was one."""
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if node.keywords or base.source is None:
+            raise UntranslatableError(f".{name}() of this list")
+        args = [self.value(a) for a in node.args]
+        if name not in ("append", "extend"):
+            self._reorder(base)
+        match name, args:
+            case "append", [value]:
+                self.append(base, value)
+            case "extend", [value]:
+                self.extend(base, value)
+            case "insert", [place, value] if not kind.is_queue:
+                kind = self._with_item(base, value)
+                where = self.early(index(place))
+                self.line(f"{base.text}.insert(place_to_insert({where}, len({base.text})), {self.item(value, kind)})")
+            case "clear", []:
+                self.refine(base.source, kind)
+                self.line(f"{base.text}.clear()")
+                if kind.is_queue:
+                    self.line(f"{self.first(base)} = 0")
+            case "reverse", [] if not kind.is_queue:
+                self.refine(base.source, kind)
+                self.line(f"{base.text}.reverse()")
+            case "pop" | "popleft", _:
+                self.taken(base, name, args)
+            case _:
+                raise UntranslatableError(f".{name}() of this list")
+        return True
+
+    def _with_item(self, base: Value, value: Value) -> Type:
+        """The type of a list's elements once `value` is one of them."""
+        assert isinstance(base.type, Growing)
+        mine = self._item_type(value)
+        if isinstance(mine, Growing) and value.source is not None and base.type.item is not None:
+            self.refine(value.source, base.type.item)
+        self.refine(base.source, Growing(join_items(base.type.item, mine), base.type.is_queue))
+        kind: Type = self.types[base.source[0]]  # type: ignore[index]  # refined
+        for _ in range(base.source[1] + 1):  # type: ignore[index]
+            assert isinstance(kind, Growing) and kind.item is not None
+            kind = kind.item
+        return kind
+
+    def append(self, base: Value, value: Value) -> None:
+        kind = self._with_item(base, value)
+        self.line(f"{base.text}.append({self.item(value, kind)})")
+
+    def extend(self, base: Value, value: Value) -> None:
+        if isinstance(value.type, Items) and isinstance(value.literal, tuple):
+            items = value.literal if len(value.literal) == 1 else [self.kept(v) for v in value.literal]
+            for each in items:
+                self.append(base, each)
+            return
+        if not isinstance(value.type, Growing) or value.type.is_queue or value.source is None:
+            raise UntranslatableError("extend() by this")
+        assert isinstance(base.type, Growing)
+        kind = Growing(join_items(base.type.item, value.type.item))
+        self.refine(value.source, kind)
+        self.refine(base.source, replace(kind, is_queue=base.type.is_queue))
+        if value.source[0] == (base.source or ("",))[0]:
+            raise UntranslatableError("extend() by a list that may be the same")
+        each = self.temporary()
+        self.line(f"for {each} in {value.text}:")
+        self.line(f"{INDENT}{base.text}.append({each})")
+
+    def store_item(self, base: Value, place: Value, value: Value) -> None:
+        """`base[place] = value`."""
+        self._reorder(base)
+        kind = self._with_item(base, value)
+        text = self.item(value, kind)
+        self.line(f"{self.element_of(base, index(place)).text} = {text}")
+
+    def delete_item(self, node: ast.expr) -> None:
+        if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice):
+            raise UntranslatableError(f"`del {ast.unparse(node)[:40]}`")
+        base = self.value(node.value)
+        if not isinstance(base.type, Growing) or base.type.is_queue:
+            raise UntranslatableError(f"`del {ast.unparse(node)[:40]}`")
+        self.refine(base.source, base.type)
+        self._reorder(base)
+        self.line(f"{self.temporary()} = {base.text}.pop({index(self.value(node.slice))})")
+
+    def list_call(self, function: Any, args: list[Value]) -> Value | None:
+        """A function that takes or makes lists; None for others."""
+        if function is deque:
+            made = Value("", Growing(None), fresh=((), "")) if not args else None
+            if len(args) == 1 and isinstance(args[0].type, Items) and isinstance(args[0].literal, tuple):
+                made = self.as_list(replace(args[0], type=replace(args[0].type, is_list=True)))
+            if made is None:
+                raise UntranslatableError("deque() of this")
+            return replace(made, type=replace(made.type, is_queue=True))  # type: ignore[type-var]  # a list's type
+        if not args or not isinstance(args[0].type, Growing):
+            return None
+        base = args[0]
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if function is len:
+            return Value(self.count(base), weak_int(0, SMALL))
+        if function is list and len(args) == 1 and not kind.is_queue:
+            return Value(f"{base.text}[:]", kind, source=base.source)
+        if function in (heapq.heappush, heapq.heappop) and not kind.is_queue:
+            return self._heap(function, base, args[1:])
+        raise UntranslatableError(f"{getattr(function, '__name__', 'a call')}() of a list")
+
+    def _heap(self, function: Any, base: Value, args: list[Value]) -> Value:
+        if function is heapq.heappush and len(args) == 1:
+            item = self._with_item(base, args[0])
+            return Value(f"heappush({base.text}, {self.item(args[0], item)})", Items(()))
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if function is not heapq.heappop or args:
+            raise UntranslatableError("this call of heapq")
+        if kind.item is None:
+            raise UnknownItemError("an element of an empty list")
+        self.refine(base.source, kind)
+        return Value(self.early(f"heappop({base.text})"), kind.item)
+
+    def list_method(self, base: Value, name: str, args: list[Value]) -> Value:
+        """A method in an expression."""
+        if name in TAKES:
+            return self.taken(base, name, args)
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if name == "copy" and not args and not kind.is_queue:
+            return Value(f"{base.text}[:]", kind, source=base.source)
+        raise UntranslatableError(f".{name}() of a list")
+
+    def array_of_list(self, base: Value, dtype: np.dtype | None) -> Value:
+        """`np.array(list)`, of numbers or of tuples of as many numbers."""
+        kind = base.type
+        assert isinstance(kind, Growing)
+        item = kind.item
+        if item is None:
+            raise UnknownItemError("an array of an empty list")
+        if kind.is_queue or base.fresh is not None:
+            raise UntranslatableError("np.array() of a queue")
+        parts = item.items if isinstance(item, Items) else (item,)
+        if not parts or any(not isinstance(t, Number) for t in parts):
+            raise UntranslatableError(f"np.array() of {kind}")
+        found = np.result_type(*(t.dtype for t in parts))  # type: ignore[union-attr]  # numbers
+        if dtype is None or isinstance(item, Items):
+            self.line(f"nonzero(len({base.text}))")  # NumPy's array of nothing is of floats, and has one axis
+        dtype = found if dtype is None else dtype
+        if not np.can_cast(found, dtype, "safe") or dtype.kind not in "biufc":
+            raise UntranslatableError(f"np.array() of {found} as {dtype}")
+        sizes = [f"len({base.text})", *([str(len(parts))] if isinstance(item, Items) else [])]
+        name = self.empty(sizes, dtype)
+
+        def body(i: list[str]) -> None:
+            each = f"{base.text}[{i[0]}]"
+            if isinstance(item, Items):
+                for k, t in enumerate(parts):
+                    self.put(name, [i[0], str(k)], cast(Value(f"{each}[{k}]", t), dtype))
+            else:
+                self.put(name, [i[0]], cast(Value(each, item), dtype))
+
+        self.nest([sizes[0]], body)
+        return Value(name, Array(dtype, (None,) if len(sizes) == 1 else (None, len(parts))))
+
+    # ---- statements ----
+
+    def bind_list(self, name: str, value: Value) -> None:
+        """`name = value`."""
+        value = self.as_list(value)
+        kind = value.type
+        assert isinstance(kind, Growing)
+        if name not in self.bound:
+            raise UntranslatableError(f"the global `{name}`")
+        is_queue = kind.is_queue or name in self.queues
+        if is_queue and value.fresh is None:
+            raise UntranslatableError("a queue of two names")
+        kind = replace(kind, is_queue=is_queue)
+        known = self.types.get(name)
+        self.types[name] = kind = kind if known is None else join(known, kind)  # type: ignore[assignment]  # lists
+        assert isinstance(kind, Growing)
+        if value.fresh is not None:
+            self.make(value, kind.item, local(name))
+            if kind.is_queue:
+                self.line(f"{name}__first = 0")
+            return
+        self.refine(value.source, kind)
+        self.line(f"{local(name)} = {value.text}")
+
+    def over_list(self, base: Value) -> tuple[str, Value]:
+        """The head of a loop over a list, which sees what is appended meanwhile."""
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if kind.item is None:
+            raise UnknownItemError("an element of an empty list")
+        if base.fresh is not None:
+            raise UntranslatableError("a list without a name")
+        name = self.temporary()
+        source = (base.source[0], base.source[1] + 1) if base.source else None
+        if kind.is_queue:
+            self.must_stay(base)
+            return (
+                f"for {name} in range({self.first(base)}, len({base.text})):",
+                Value(f"{base.text}[{name}]", kind.item, source=source),
+            )
+        # The list object is taken once: the variable may be given another one meanwhile.
+        return f"for {name} in {base.text}:", Value(name, kind.item, source=source)
+
+    def must_stay(self, base: Value) -> None:
+        """A list that the present loop goes over by indices must keep its length, and its name."""
+        if base.source is None or base.source[0] in growing_names(self.loop_body) or base.source[1]:
+            raise UntranslatableError("a list that changes while its elements are gone through")
+        stored = (n for s in self.loop_body for n in ast.walk(s) if isinstance(n, ast.Name))
+        if any(n.id == base.source[0] and isinstance(n.ctx, ast.Store) for n in stored):
+            raise UntranslatableError("a list that changes while its elements are gone through")
+
+    def check_order(self, nodes: list[ast.AST]) -> None:
+        """What takes an element away stands in front of its statement: nothing else of it may look at that list."""
+        inside = [n for node in nodes for n in ast.walk(node)]
+        bases: dict[str, list[ast.AST]] = {}
+        for n in inside:
+            match n:
+                case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr in TAKES:
+                    bases.setdefault(root(base), []).append(base)
+                case ast.Call(func=ast.Name(id="heappop") | ast.Attribute(attr="heappop"), args=[base]):
+                    bases.setdefault(root(base), []).append(base)
+        for node in nodes:  # `a.append(a.pop())` looks at nothing but which list it is
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+                bases.setdefault(root(node.func.value), []).append(node.func.value)
+        taken = {name for name in bases if any(True for _ in bases[name])} & self.growing
+        known = {id(base) for each in bases.values() for base in each}
+        if not any(isinstance(n, ast.Call) and is_taking(n) for n in inside):
+            return
+        for n in inside:
+            if isinstance(n, ast.Name) and n.id in taken and id(n) not in known:
+                raise UntranslatableError(f"`{n.id}`, which an operation of its statement changes")
+
+
+def _is_plain(kind: Items) -> bool:
+    return all(isinstance(t, Number) or isinstance(t, Items) and _is_plain(t) for t in kind.items)
+
+
+def blank(item: Type | None) -> str:
+    """An element that tells numba the type of a list's elements."""
+    match item:
+        case None:
+            return "np.int64(0)"
+        case Number(dtype=dtype):
+            return f"{scalar_name(dtype)}(0)"
+        case Items(items=items):
+            return f"({''.join(f'{blank(t)}, ' for t in items)})"
+        case Growing(item=inner):
+            return f"no_items({blank(inner)})"
+    raise UntranslatableError(f"a list of {item}")

@@ -1,0 +1,364 @@
+"""Loops that tracing refuses, and that numba takes whole: lists grow and shrink, and nobody knows how often they run.
+
+The loop works on the values that are at hand. Where it raises, or where Python's integers leave 64 bits, the arrays are
+put back, and Python runs it: it raises what Python raises. Lists from outside are changed once it has ended.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections import deque
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, leaves_of, translate_here
+from ...frontend.loops.list_names import takes_elements
+from ...frontend.loops.types import BOOL, I64, Array, Growing, Items, Number, Type, UntranslatableError
+from ...ir import Aval, Equation, Jaxpr, Origin, Span, Var
+from ...primitives.loops import LoopArgument, LoopProgram, loop_p
+from ..cells import CellResult
+from ..compilation import Compilation, compile_traced
+from ..log import logger
+from ..loops import RAISED, compiled_entry
+
+if TYPE_CHECKING:
+    from .statements import PartedRun
+
+MOST_KINDS = 4  # of values, for which one loop is compiled
+MOST_FAILURES = 2  # runs that raised: then the loop is Python's
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """What a compilation asks of a traced program, of one loop."""
+
+    jaxpr: Jaxpr
+    input_names: tuple[str, ...]
+    writes: tuple = ()
+    out_leaves: tuple = ()
+
+
+@dataclass(eq=False, slots=True)
+class WholeLoop:
+    """One statement, with what it was compiled to for values of some kinds."""
+
+    node: ast.For | ast.While
+    versions: list[_Version] = field(default_factory=list)
+    refused: bool = False
+    n_failures: int = 0
+    takes: bool = field(init=False)  # whether it takes elements out of lists
+
+    def __post_init__(self) -> None:
+        self.takes = takes_elements(self.node)
+
+    def run(self, around: PartedRun, later: frozenset[str] | None) -> CellResult | None:
+        """Run it in the namespace of `around`; None if Python must, in which case nothing has happened. later: the
+        names that are read afterwards, if not any may be."""
+        namespace = around.namespace
+        if self.refused:
+            return None
+        for version in self.versions:
+            try:
+                values = version.loop.values(namespace)
+                return self._ended(version, version.run(values, namespace))
+            except NotTheSameError:
+                continue
+        if len(self.versions) >= MOST_KINDS:
+            self.refused = True
+            return None
+        begin = time.perf_counter()
+        try:
+            loop = translate_here(self.node, namespace, later)
+            version = _Version.of(loop, self.node, around, begin)
+        except UntranslatableError as reason:
+            logger.debug("a loop is Python's: %s", reason)
+            self.refused = not self.versions
+            return None
+        if version is None:
+            self.refused = True
+            return None
+        self.versions.append(version)
+        try:
+            return self._ended(version, version.run(version.loop.values(namespace), namespace))
+        except NotTheSameError:
+            logger.debug("a loop is Python's: its values are not what they seemed")
+            self.refused = True
+            return None
+
+    def _ended(self, version: _Version, ran: bool) -> CellResult | None:
+        if ran:
+            return CellResult({}, (), None, version.compilation)
+        self.n_failures += 1
+        self.refused = self.n_failures > MOST_FAILURES
+        return None
+
+
+@dataclass(eq=False, slots=True)
+class _Version:
+    loop: ConcreteLoop
+    compilation: Compilation
+    entry: Any
+    careful: LoopProgram | None
+
+    @classmethod
+    def of(cls, loop: ConcreteLoop, node: ast.For | ast.While, around: PartedRun, begin: float) -> _Version | None:
+        """None if numba does not take it."""
+        arguments, names = [], []
+        for p in loop.parameters:
+            for name, aval, weak in _operands(p.name, p.held if isinstance(p.kind, Growing) and p.held else p.kind):
+                arguments.append(LoopArgument(len(names), aval.ndim > 0, aval.dtype, aval.ndim, weak, (), p.in_order))
+                names.append((name, aval))
+        inputs = tuple(Var(aval, name) for name, aval in names)
+        by_name = {var.hint: k for k, var in enumerate(inputs)}
+        written = tuple(by_name[name] for name in loop.written)
+        outs = [Var(inputs[k].aval, inputs[k].hint) for k in written]
+        outs += [Var(aval, name) for r in loop.results for name, aval in _shown(r.name, r.kind)]
+        outs = outs or [Var(Aval((), I64), "")]
+        text = ast.unparse(node)
+        reason = "its lists change their length"
+        program = LoopProgram(
+            "loop", loop.source, tuple(arguments), written, tuple(v.aval for v in outs), _not_called, reason, text,
+            (), loop.careful, loop.quiet,
+        )  # fmt: skip
+        filename = around.whole.filename
+        span = Span(filename, node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
+        origin = Origin((span,), "for" if isinstance(node, ast.For) else "while")
+        equation = Equation(loop_p, inputs, tuple(outs), {"program": program}, origin)
+        jaxpr = Jaxpr(inputs, (equation,), tuple(outs))
+        traced = _Traced(jaxpr, tuple(name for name, _ in names))
+        trace_ms = (time.perf_counter() - begin) * 1e3
+        entry = compiled_entry(program)
+        if entry is None:
+            return None
+        layouts = ["C" if a.in_order else "A" for a in arguments]
+        output_names = [v.hint for v in outs]
+        compilation = compile_traced(traced, layouts, around.whole, output_names=output_names, trace_ms=trace_ms)
+        careful = None
+        if loop.careful:
+            careful = LoopProgram("loop", loop.careful, *_rest_of(program))
+        return cls(loop, compilation, entry, careful)
+
+    def run(self, values: dict[str, Any], namespace: MutableMapping[str, Any]) -> bool:
+        """Whether it ran to its end. NotTheSameError, before anything has happened, if lists hold something else."""
+        loop = self.loop
+        arguments: list[Any] = []
+        for p in loop.parameters:
+            value = values[p.name]
+            if isinstance(p.kind, Growing):
+                arguments += _arrays_of(value, p.kind, p.held)
+            else:
+                arguments.append(value)
+        begin = time.perf_counter()
+        before = {name: values[name].copy() for name in loop.written if not loop.quiet}
+        found = self._results(arguments, values, before)
+        if found is None:
+            return False
+        results = iter(found)
+        try:
+            made = [(r, *_result(r, results)) for r in loop.results]
+        except NotTheSameError:
+            _put_back(values, before)
+            return False
+        known = [v for v in values.values() if type(v) is np.ndarray]
+        for r, _, value in made:
+            if r.in_place:
+                _replace(values[r.name], value)
+        for r, other, value in made:
+            if other:  # a list that has another name, too
+                name = r.others[other - 1]
+                given = name.removesuffix("__given")
+                value = values[given] if given != name else namespace[name]
+            if not r.in_place and value is not _UNSET:
+                namespace[r.name] = _known(value, known) if type(value) is np.ndarray else value
+        elapsed_ms = (time.perf_counter() - begin) * 1e3
+        compilation = self.compilation
+        compilation.runs_ms = [*compilation.runs_ms[-49:], elapsed_ms]
+        step = compilation.plan.steps[0].id
+        compilation.timeline = [(step, step, 0.0, elapsed_ms, "main")]
+        return True
+
+    def _results(self, arguments: list[Any], values: dict[str, Any], before: dict[str, Any]) -> Sequence[Any] | None:
+        try:
+            return self.entry(*arguments) or ()
+        except RAISED as error:
+            _put_back(values, before)
+            if type(error) is not LookupError or self.careful is None:
+                logger.info("a loop raises %s: it runs in Python", type(error).__name__)
+                return None
+        entry = compiled_entry(self.careful)
+        if entry is None:
+            return None
+        before = before or {name: values[name].copy() for name in self.loop.written}
+        try:
+            found = entry(*arguments) or ()
+        except RAISED as error:
+            _put_back(values, before)
+            logger.info("a loop raises %s: it runs in Python", type(error).__name__)
+            return None
+        self.entry, self.careful = entry, None  # from now on
+        return found
+
+
+_UNSET: Any = object()
+
+
+def _result(r: Result, results: Iterator[Any]) -> tuple[int, Any]:
+    """Which other list it is, if one, and the value."""
+    is_set = not r.flagged or next(results)
+    is_pythons = r.tagged and next(results)
+    other = int(next(results)) if r.others else 0
+    value = _value_of(r.kind, results)
+    if is_pythons:
+        assert isinstance(r.kind, Number)
+        value = _TYPES[r.kind.kind](value)
+    return (other, value) if is_set else (0, _UNSET)
+
+
+def _rest_of(program: LoopProgram) -> tuple:
+    return (program.arguments, program.written, program.results, _not_called, program.reason, program.text)
+
+
+def _not_called(*_: Any) -> tuple:
+    raise AssertionError("the loop runs by itself")
+
+
+def _put_back(values: dict[str, Any], before: dict[str, Any]) -> None:
+    for name, copy in before.items():
+        np.copyto(values[name], copy)
+
+
+def _known(value: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+    """The array itself, where the loop gives one that it was given."""
+    here = value.__array_interface__["data"][0]
+    for other in others:
+        if value.size and (other.shape, other.strides, other.dtype) == (value.shape, value.strides, value.dtype):
+            if other.__array_interface__["data"][0] == here:
+                return other
+    return value
+
+
+# ---- lists ----
+
+
+def _operands(name: str, kind: Type) -> Iterator[tuple[str, Aval, bool]]:
+    """The arguments that a parameter becomes: name, type, and whether it is Python's number."""
+    match kind:
+        case Number():
+            yield name, Aval((), kind.dtype, kind.weak), kind.weak
+        case Array(shape=shape):
+            yield name, Aval(tuple(n or 0 for n in shape), kind.dtype), False
+        case Growing(item=Growing(item=inner)):
+            yield f"{name}.offsets", Aval((0,), I64), False
+            yield name, Aval((0,), leaves_of(inner or Number(I64, True))[0].dtype), False
+        case Growing(item=item):
+            for leaf in leaves_of(item or Number(I64, True)):
+                yield name, Aval((0,), leaf.dtype), False
+        case _:
+            raise UntranslatableError(f"`{name}`, {kind}")
+
+
+def _shown(name: str, kind: Type) -> Iterator[tuple[str, Aval]]:
+    """What a report shows of a result."""
+    if isinstance(kind, Items):
+        for item in kind.items:
+            yield from _shown(name, item)
+        return
+    for each, aval, _ in _operands(name, kind):
+        if not each.endswith(".offsets"):
+            yield each, aval
+
+
+_TYPES = {"b": bool, "i": int, "f": float, "c": complex}
+
+
+def _types(kind: Number) -> set[type]:
+    """The types that a value of this kind may have."""
+    found: set[type] = {_TYPES[kind.kind]} if kind.python else set()
+    return found if kind.weak else found | {kind.dtype.type}
+
+
+def _arrays_of(values: Any, kind: Growing, held: Type | None) -> list[np.ndarray]:
+    """The elements of a list as arrays. NotTheSameError if they are of other types. held: what the loop takes the list
+    for."""
+    assert isinstance(held, Growing)
+    item = kind.item
+    if item is None and values:
+        raise NotTheSameError
+    item = held.item or Number(I64, True) if item is None else item
+    if isinstance(item, Growing):
+        assert held.item is None or isinstance(held.item, Growing)
+        inner = item.item
+        lengths = np.zeros(len(values) + 1, np.int64)
+        flat: list[Any] = []
+        if len(set(map(id, values))) < len(values):
+            raise NotTheSameError
+        for k, each in enumerate(values):
+            if type(each) is not list:
+                raise NotTheSameError
+            flat += each
+            lengths[k + 1] = len(flat)
+        if inner is None and flat:
+            raise NotTheSameError
+        return [lengths, *_columns(flat, inner or (held.item and held.item.item) or Number(I64, True))]
+    return _columns(list(values), item)
+
+
+def _columns(values: list[Any], item: Type) -> list[np.ndarray]:
+    if isinstance(item, Items):
+        if any(type(v) is not tuple or len(v) != len(item.items) for v in values):
+            raise NotTheSameError
+        columns = list(zip(*values, strict=True)) if values else [()] * len(item.items)
+        return [array for column, t in zip(columns, item.items, strict=True) for array in _columns(list(column), t)]
+    assert isinstance(item, Number)
+    if not {*map(type, values)} <= _types(item):
+        raise NotTheSameError
+    try:
+        return [np.array(values, item.dtype)]
+    except OverflowError:
+        raise NotTheSameError from None
+
+
+def _value_of(kind: Type, results: Iterator[Any]) -> Any:
+    """A variable's value, of the type that it has in Python. NotTheSameError if that is not known."""
+    match kind:
+        case Growing(item=Growing(item=inner)):
+            places, flat = next(results), next(results)
+            items = _elements(inner or Number(I64, True), iter((flat,)))
+            return [items[a:b] for a, b in zip(places[:-1], places[1:], strict=True)]
+        case Growing(item=item):
+            return _elements(item or Number(I64, True), results)
+        case Items(items=items):
+            made = [_value_of(each, results) for each in items]
+            return made if kind.is_list else tuple(made)
+        case Number():
+            value = next(results)
+            return _TYPES[kind.kind](value) if kind.weak else kind.dtype.type(value)
+    return next(results)
+
+
+def _elements(item: Type, results: Iterator[Any]) -> list[Any]:
+    if isinstance(item, Items):
+        columns = [_elements(each, results) for each in item.items]
+        return list(zip(*columns, strict=True))
+    array = next(results)
+    assert isinstance(item, Number)
+    if len(array) and (item.unsure or item.mixed):
+        raise NotTheSameError
+    return array.tolist() if item.weak or item.dtype == BOOL and item.weak else list(array)
+
+
+def _replace(old: Any, new: list[Any]) -> None:
+    """Make a list or deque hold something else."""
+    if isinstance(old, deque):
+        old.clear()
+        old.extend(new)
+    elif new and isinstance(new[0], list):  # lists inside stay who they are
+        for k, each in enumerate(old):
+            each[:] = new[k]
+        old.extend(new[len(old) :])
+    else:
+        old[:] = new
