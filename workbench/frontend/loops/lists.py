@@ -182,6 +182,12 @@ class Lists(Routines):
         assert made.fresh is not None
         return replace(made, fresh=(made.fresh[0], self.early(index(times))))
 
+    def operate(self, op: ast.operator, left: Value, right: Value) -> Value:
+        is_list = isinstance(left.type, Items) and left.type.is_list
+        if isinstance(op, ast.Mult) and is_list and isinstance(right.type, Number):
+            return self.repeated(left, right)
+        return super().operate(op, left, right)
+
     def first(self, value: Value) -> str:
         """The variable with the place of a queue's first element."""
         if value.source is None or value.source[1]:
