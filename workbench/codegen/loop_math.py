@@ -6,7 +6,6 @@ right one. Sums are at least as accurate as NumPy's, which are pairwise.
 
 from __future__ import annotations
 
-import heapq
 import math
 from typing import Any
 
@@ -21,7 +20,6 @@ from .linked import linked
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _BLOCK = 128  # elements that are added up plainly
-KEPT = 4096  # elements that a queue has given away, and that may still be in memory
 
 
 @linked(error_model="numpy", forceinline=True)
@@ -558,95 +556,6 @@ def dot_22(a, b):
     out = np.zeros((a.shape[0], b.shape[1]), a.dtype)
     _times_2(loose(out), loose(a), loose(b))
     return out
-
-
-# ---- lists ----
-
-
-@njit(error_model="numpy", forceinline=True)
-def no_items(example):
-    """An empty list, of what `example` is."""
-    made = [example]
-    made.pop()
-    return made
-
-
-@njit(error_model="numpy", forceinline=True)
-def place_in_queue(i, first, n):
-    """Where the item `i` of a queue is in its list, of `n` items, that begins at `first`."""
-    if i < 0:
-        i += n - first
-    if i < 0 or i >= n - first:
-        raise IndexError
-    return first + i
-
-
-@njit(error_model="numpy", forceinline=True)
-def place_to_insert(i, n):
-    if i < 0:
-        i += n
-    return min(max(i, 0), n)
-
-
-@njit(error_model="numpy", forceinline=True)
-def without_first(items, first):
-    """The first place of a queue once those before `first` are no longer needed."""
-    if first >= KEPT and 2 * first >= len(items):
-        del items[:first]
-        return 0
-    return first
-
-
-@njit(error_model="numpy")
-def is_same_list(a, b, example):
-    """Whether two lists are one object."""
-    if len(a) != len(b):
-        return False
-    a.append(example)
-    same = len(a) == len(b)
-    a.pop()
-    return same
-
-
-@njit(error_model="numpy")
-def unlike(a, lists, example):
-    """Raises if a list is one of those in another one."""
-    for each in lists:
-        if is_same_list(a, each, example):
-            raise RuntimeError
-
-
-@njit(error_model="numpy")
-def all_unlike(lists, example):
-    """Raises if a list is in another one twice."""
-    lengths = [len(each) for each in lists]
-    for each in lists:
-        each.append(example)
-    twice = False
-    for k in range(len(lists)):
-        twice |= len(lists[k]) != lengths[k] + 1
-    for each in lists:
-        each.pop()
-    if twice:
-        raise RuntimeError
-
-
-@njit(error_model="numpy")
-def is_among(x, items):
-    for each in items:  # noqa: SIM110  # numba has no any()
-        if each == x:
-            return True
-    return False
-
-
-@njit(error_model="numpy")
-def heappush(heap, item):
-    heapq.heappush(heap, item)
-
-
-@njit(error_model="numpy")
-def heappop(heap):
-    return heapq.heappop(heap)
 
 
 FUNCTIONS: dict[str, Any] = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}

@@ -1,0 +1,101 @@
+"""Functions of lists that translated loops call: queues, heaps, and which lists are one object.
+
+The lists are numba's own, which share and raise as Python's do.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from .linked import linked
+
+KEPT = 4096  # elements that a queue has given away, and that may still be in memory
+
+
+@linked(error_model="numpy", forceinline=True)
+def no_items(example):
+    """An empty list, of what `example` is."""
+    made = [example]
+    made.pop()
+    return made
+
+
+@linked(error_model="numpy", forceinline=True)
+def place_in_queue(i, first, n):
+    """Where the item `i` of a queue is in its list, of `n` items, that begins at `first`."""
+    if i < 0:
+        i += n - first
+    if i < 0 or i >= n - first:
+        raise IndexError
+    return first + i
+
+
+@linked(error_model="numpy", forceinline=True)
+def place_to_insert(i, n):
+    if i < 0:
+        i += n
+    return min(max(i, 0), n)
+
+
+@linked(error_model="numpy", forceinline=True)
+def without_first(items, first):
+    """The first place of a queue once those before `first` are no longer needed."""
+    if first >= KEPT and 2 * first >= len(items):
+        del items[:first]
+        return 0
+    return first
+
+
+@linked(error_model="numpy")
+def is_same_list(a, b, example):
+    """Whether two lists are one object."""
+    if len(a) != len(b):
+        return False
+    a.append(example)
+    same = len(a) == len(b)
+    a.pop()
+    return same
+
+
+@linked(error_model="numpy")
+def unlike(a, lists, example):
+    """Raises if a list is one of those in another one."""
+    for each in lists:
+        if is_same_list(a, each, example):
+            raise RuntimeError
+
+
+@linked(error_model="numpy")
+def all_unlike(lists, example):
+    """Raises if a list is in another one twice."""
+    lengths = [len(each) for each in lists]
+    for each in lists:
+        each.append(example)
+    twice = False
+    for k in range(len(lists)):
+        twice |= len(lists[k]) != lengths[k] + 1
+    for each in lists:
+        each.pop()
+    if twice:
+        raise RuntimeError
+
+
+@linked(error_model="numpy")
+def is_among(x, items):
+    for each in items:  # noqa: SIM110  # numba has no any()
+        if each == x:
+            return True
+    return False
+
+
+@linked(error_model="numpy")
+def heappush(heap, item):
+    heapq.heappush(heap, item)
+
+
+@linked(error_model="numpy")
+def heappop(heap):
+    return heapq.heappop(heap)
+
+
+FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(no_items))}
