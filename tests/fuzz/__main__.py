@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 import traceback
+from functools import partial
 from typing import Any
 
 os.environ.setdefault("WORKBENCH_CACHE_DIR", tempfile.mkdtemp(prefix="workbench-fuzz-"))
@@ -46,8 +47,9 @@ def main() -> None:
     parser.add_argument("--keep", type=int, default=10, help="stop after so many failures")
     parser.add_argument("--nested", action="store_true", help="programs of nested statements instead")
     parser.add_argument("--uncommon", action="store_true", help="programs over uncommon arrays and containers instead")
+    parser.add_argument("--cells", action="store_true", help="programs of both of these kinds as cells instead")
     options = parser.parse_args()
-    if options.nested or options.uncommon:
+    if options.nested or options.uncommon or options.cells:
         search_nested(options)
         return
     begin = time.perf_counter()
@@ -83,6 +85,10 @@ def search_nested(options: argparse.Namespace) -> None:
     begin, n_failed, done = time.perf_counter(), 0, 0
     draw: Any = uncommon.Uncommon if options.uncommon else nested.Nested
     judge: Any = uncommon.check if options.uncommon else nested.check
+    if options.cells:
+        from . import cells
+
+        draw, judge = cells.random_cell, partial(cells.check, ip=cells.shell())
     for seed in range(options.seed, options.seed + options.examples):
         if time.perf_counter() - begin > options.seconds or n_failed >= options.keep:
             break
@@ -94,8 +100,10 @@ def search_nested(options: argparse.Namespace) -> None:
             judge(program)
         except Exception as error:
             n_failed += 1
-            print(f"\n=== seed {seed}: {type(error).__name__}\n# {program.inputs}")
-            print(f"{nested.cut_down(program, judge)}{str(error)[:600]}", flush=True)
+            text = "\n".join(program.lines) + "\n" if options.cells else nested.cut_down(program, judge)
+            print(
+                f"\n=== seed {seed}: {type(error).__name__}\n# {program.inputs}\n{text}{str(error)[:600]}", flush=True
+            )
     print(f"{done} programs, {n_failed} failed, {(time.perf_counter() - begin) / max(done, 1):.2f} s each")
 
 

@@ -613,3 +613,10 @@ def test_what_functions_do_to_variables_happens_as_often_as_in_python(shell, bod
     assert shell.error is None
     np.testing.assert_array_equal(shell["y"], expected[0])
     assert (shell["pos"], shell["seen"]["n"]) == expected[1:]
+
+
+def test_an_error_in_a_cell_that_reads_a_read_only_array_is_the_users_own(shell):
+    shell("import numpy as np\na = np.ones(3)\nb = np.broadcast_to(np.arange(3.0), (2, 3))")
+    shell("%%jit\na += 1\nc = a + b\nd = c @ missing\n")
+    assert isinstance(shell.error, NameError) and shell.error.__context__ is None
+    assert shell["a"].tolist() == [1, 1, 1] and "c" not in shell

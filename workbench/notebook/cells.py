@@ -264,8 +264,9 @@ def _restore(namespace: dict[str, Any], before: dict[str, Any], undo: dict[str, 
             del namespace[name]
     namespace.update(before)
     for name, saved in undo.items():
-        if isinstance(saved, np.ndarray) and isinstance(before.get(name), np.ndarray):
-            np.copyto(before[name], saved)
+        array = before.get(name)
+        if isinstance(saved, np.ndarray) and isinstance(array, np.ndarray) and array.flags.writeable:
+            np.copyto(array, saved)
 
 
 @dataclass(slots=True)
