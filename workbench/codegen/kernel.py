@@ -22,6 +22,7 @@ class KernelArg:
     scratch: partial results, `shape` is allocated per call (its axis 0 counts the parts);
     size: an integer that depends on the shapes, or a constant of the program, `value` for this one; where the address
     of one of the arrays `aligned` is no multiple of so many bytes, 0 instead.
+    row: of an array whose last axis is written out, element by element, the length of that axis; else 0.
     """
 
     name: str
@@ -34,6 +35,7 @@ class KernelArg:
     value: Any = 0  # an int, a float of a constant
     holds: bool = False
     aligned: tuple[tuple[str, int], ...] = ()
+    row: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -35,6 +35,8 @@ _SHORT_BY_NAME = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.ite
 ALIGNMENT = 64
 # Iterations of an innermost loop that are rather computed as part of a vector than one by one: two vectors of f64.
 SHORT = 16
+# In bytes: the vectors of short loops, and the widest ones.
+NARROW, WIDE = 32, 64
 # In bytes: no array has one like it.
 LEAST_STRIDE = -(1 << 62)
 
@@ -66,6 +68,7 @@ class _Array:
     strides: list[str] | None
     steps: list[str]
     apart: str = ""
+    row: int = 0
 
 
 class _Writer:
@@ -99,7 +102,8 @@ class _Writer:
                     strides = [self._unknown(stride, LEAST_STRIDE) for stride in strides]
             one = kernel.unit_axes[k]
             steps = ["1" if axis in one else self._unknown(shape[axis].text, 1) for axis in range(1, arg.ndim)]
-            self.arrays[arg.name] = _Array(short_dtype_name(np.dtype(arg.dtype)), name, shape, strides, steps)
+            short = short_dtype_name(np.dtype(arg.dtype))
+            self.arrays[arg.name] = _Array(short, name, shape, strides, steps, row=arg.row)
         self._tell_apart()
 
     def _fact(self, text: str) -> int:
@@ -242,8 +246,9 @@ class _Writer:
         if any(b.short != "i64" for b in (first, last, step)) or not step.natural or step.constant == 0:
             raise UnsupportedSourceError(f"a range of {[b.short for b in bounds]}")
         is_innermost = not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line))
-        if not self.masks or not is_innermost:
-            self._loop(name, first, last, step, body)
+        columns = self._width_of_columns(body) if is_innermost else 0
+        if not self.masks or not is_innermost or columns:  # single reads are not masked for nothing
+            self._loop(name, first, last, step, body, width=columns)
             return
         # Both forms, since which one is better depends on a length, which no kernel is compiled for.
         code = self.code
@@ -253,14 +258,48 @@ class _Writer:
         code.line(f"br i1 {is_short}, label %{short}, label %{long}")
         for label in (short, long):
             code.start(label)
-            self._loop(name, first, last, step, body, masked=label is short)
+            width = self._width_of_short(name, body) if label is short else 0
+            self._loop(name, first, last, step, body, masked=label is short, width=width)
             code.line(f"br label %{after}")
         code.start(after)
 
+    def _width_of_columns(self, body: list[ast.stmt]) -> int:
+        """Of a loop over rows that are written out, whose elements follow from one another (the levels of a tridiagonal
+        system): one row by itself mostly waits. LLVM counts the single reads, but not the waiting."""
+        nodes = [node for line in body for node in ast.walk(line)]
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        arrays = [self.arrays[name] for name in names if name in self.arrays and self.arrays[name].row]
+        n_steps = sum(isinstance(node, ast.BinOp) for node in nodes)
+        n_reads = sum(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) for node in nodes)
+        if not arrays or 2 * n_steps < n_reads:
+            return 0
+        # What is known of a long row does not fit in the registers.
+        n_bytes = WIDE if max(array.row for array in arrays) <= SHORT else NARROW
+        return n_bytes // max(_alignment(array.short) for array in arrays)
+
+    def _width_of_short(self, name: str, body: list[ast.stmt]) -> int:
+        """Of a loop of few iterations that reads and writes elements one beside the other: narrow vectors, of which
+        less is left over, and whose divisions take half as long."""
+        sizes = []
+        for node in (node for line in body for node in ast.walk(line) if isinstance(node, ast.Subscript)):
+            match node:
+                case ast.Subscript(value=ast.Name(id=array), slice=index) if array in self.arrays:
+                    *outer, last = index.elts if isinstance(index, ast.Tuple) else [index]
+                    if name in map(ast.unparse, outer) or self.arrays[array].strides is not None:
+                        return 0
+                    match last:
+                        case ast.Name() | ast.BinOp(left=ast.Name(), op=ast.Add(), right=ast.Constant()):
+                            sizes.append(_alignment(self.arrays[array].short))
+                        case _:
+                            return 0
+        return NARROW // max(sizes) if sizes else 0
+
     def _loop(
-        self, name: str, first: Value, last: Value, step: Value, body: list[ast.stmt], *, masked: bool = False
+        self, name: str, first: Value, last: Value, step: Value, body: list[ast.stmt], *, masked: bool = False,
+        width: int = 0,
     ) -> None:  # fmt: skip
-        """masked: what is left over of a vector is done under a mask, not one by one."""
+        """masked: what is left over of a vector is done under a mask, not one by one; width: the iterations that make a
+        vector, if LLVM should not choose."""
         code = self.code
         head, inside, latch, after = map(code.new_label, ("head", "body", "next", "after"))
         before, counter, following = code.label, code.fresh(), code.fresh()
@@ -274,11 +313,11 @@ class _Writer:
         self._nested(body, latch, after)
         code.start(latch)
         code.line(f"{following} = add nsw i64 {counter}, {step.text}")
-        wish = ""
-        if masked:
-            predicate = self._fact('!{!"llvm.loop.vectorize.predicate.enable", i1 true}')
-            wish = f", !llvm.loop !{self._fact(f'distinct !{{self, !{predicate}}}')}"
-        code.line(f"br label %{head}{wish}")
+        wishes = ['!{!"llvm.loop.vectorize.predicate.enable", i1 true}'] if masked else []
+        wishes += [f'!{{!"llvm.loop.vectorize.width", i32 {width}}}'] if width else []
+        listed = "".join(f", !{self._fact(wish)}" for wish in wishes)
+        text = f", !llvm.loop !{self._fact(f'distinct !{{self{listed}}}')}" if wishes else ""
+        code.line(f"br label %{head}{text}")
         code.start(after)
 
     def while_loop(self, test: ast.expr, body: list[ast.stmt]) -> None:
@@ -376,6 +415,11 @@ class _Writer:
                 offset = code.op(f"add nsw i64 {offset}, {code.op(f'mul nsw i64 {i}, {stride}')}")
             return code.op(f"getelementptr i8, ptr {array.pointer}, i64 {offset}")
         place = at[0]
+        if array.row:
+            for i, step in zip(at[1:-1], array.steps[:-1], strict=True):
+                place = code.op(f"add nsw i64 {code.op(f'mul nsw i64 {place}, {step}')}, {i}")
+            kind = f"[{array.row} x {_memory_type(array.short)}]"
+            return code.op(f"getelementptr inbounds {kind}, ptr {array.pointer}, i64 {place}, i64 {at[-1]}")
         for i, step in zip(at[1:], array.steps, strict=True):
             place = code.op(f"add nsw i64 {code.op(f'mul nsw i64 {place}, {step}')}, {i}")
         return code.op(f"getelementptr inbounds {_memory_type(array.short)}, ptr {array.pointer}, i64 {place}")

@@ -309,7 +309,8 @@ class _Writer:
 
     def _input(self, var: Var, name: str) -> KernelArg:
         layout = self.layouts.get(var, "C")
-        return KernelArg(name, "in", var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape)
+        row = self._row(var, var)
+        return KernelArg(name, "in", var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape, row=row)
 
     def _result(self, var: Var, name: str) -> KernelArg:
         """The argument of a result: the layout is that of the array whose memory it takes."""
@@ -318,7 +319,19 @@ class _Writer:
             return KernelArg(name, "update", var, var.aval.dtype.name, len(shape), "C", shape)
         layout = self.layouts.get(self.takes[var], "C") if var in self.takes else "C"
         holds = var in self.takes or var in self.cluster.stores
-        return KernelArg(name, "out", var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape, holds=holds)
+        aval, row = var.aval, self._row(self.takes.get(var, var), var)
+        return KernelArg(name, "out", var, aval.dtype.name, aval.ndim, layout, aval.shape, holds=holds, row=row)
+
+    def _row(self, read: Var, written: Var) -> int:
+        """The length of the last axis of an array whose elements along it are taken one by one, most of them: LLVM must
+        know how far rows are apart to see that their elements are not the same. Nothing is compiled for a length that
+        the text does not depend on anyway."""
+        *_, length = read.aval.shape or (0,)
+        places = self.values.reads.get(read, set()) | self.nest.written.get(written, set())
+        at = {index[-1] for index in places if index}
+        if read.aval.ndim < 2 or len(at) < 2 or 2 * len(at) < length:
+            return 0
+        return 0 if any(place.axes() or place.loads() for place in at) else length
 
     def _scratch(self) -> list[KernelArg]:
         shapes = [s.shape or (self.nest.extent,) for s in self.nest.scratch]

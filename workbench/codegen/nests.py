@@ -71,6 +71,7 @@ class Nest:
         self.temporaries = temporaries
         self.repeats = repeats
         self.writes: dict[Var, IndexTuple] = {}
+        self.written: dict[Var, set[IndexTuple]] = {}  # all such places, where the text has several
         self.root = Block()
         self.scratch: list[Scratch] = []
         self.folds: dict[Var, Fold] = {}
@@ -571,6 +572,7 @@ class Nest:
         lines = []
         for k, atom in enumerate(eqn.invars):
             place = (*index[:axis], const(k), *index[axis + 1 :])
+            self.written.setdefault(out, set()).add(place)
             text = self.values.value(atom, index, body)
             lines.append((f"{self.outputs[out]}[{', '.join(map(index_text, place))}] = {text}", self._numbers(eqn)))
         return lines
@@ -597,6 +599,7 @@ class Nest:
         if out in self.cluster.stores and out not in self.temporaries:
             index = self.values.place(self.values.producer[out], index, body)
         self.writes[out] = index
+        self.written.setdefault(out, set()).add(index)
         array = self.outputs[out]
         if index != self.values.canonical:
             self.values.irregular = True

@@ -29,6 +29,10 @@ METH_FASTCALL = 0x0080
 # LLVM's highest level, as numba uses; vectorising straight lines makes loops that are vectorised anyway no faster.
 SPEED_LEVEL = 3
 
+# Processors on which the instructions that read or write elements of a vector at places of their own take longer than
+# single reads and writes: AMD's. LLVM takes them for fast where they come with AVX-512.
+SLOW_GATHERS = "znver"
+
 _lock = threading.RLock()  # LLVM's objects are not for several threads at once
 _addresses: dict[str, int] = {}
 
@@ -118,7 +122,10 @@ def processor() -> tuple[str, str, str]:
         features = binding.get_host_cpu_features().flatten()
     except RuntimeError:
         features = ""
-    return binding.get_process_triple(), binding.get_host_cpu_name(), features
+    cpu = binding.get_host_cpu_name()
+    if cpu.startswith(SLOW_GATHERS):
+        features += ",+prefer-no-gather,+prefer-no-scatter"
+    return binding.get_process_triple(), cpu, features
 
 
 def has_masks() -> bool:
