@@ -104,3 +104,15 @@ def test_pythons_complex_numbers_take_numpys_floats_for_their_own(text):
                 compiled(a)
         else:
             assert_same(compiled(a), expected)
+
+
+@pytest.mark.parametrize("text", ["z + {0}", "z - {0}", "z * {0}", "z / {0}", "z ** {0}", "z == {0}", "x + z * {0}"])
+@pytest.mark.parametrize("other", ["a.sum()", "np.float64(2.5)", "a32.sum()", "a.astype(complex).sum()", "2.5"])
+def test_a_complex_argument_takes_numpys_floats_for_its_own(text, other):
+    function = define(
+        f"def f(z, x, a, a32):\n    return {text.format(other)}\n", "f", f"<complex argument {text} {other}>"
+    )
+    compiled = wb.jit(function)
+    given = (2 + 1j, np.ones(3, np.float32), np.array([0.5, 2.0]), np.array([0.5, 2.0], np.float32))
+    assert_same(compiled(*given), function(*given), max_ulp=16 if "**" in text else 0)
+    assert not compiled.fallbacks

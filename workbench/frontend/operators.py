@@ -68,10 +68,17 @@ def _python_int(x: Any) -> Any:
     return weaken(x.astype(np.int64)) if type(x) is Tracer else int(x)
 
 
-def _python_float(x: Tracer) -> Tracer:
+def _is_numpy_float(x: Any) -> bool:
+    """Whether it is an `np.float64`, which is a float to Python's `complex` on the left of it."""
+    if type(x) is not Tracer:
+        return type(x) is np.float64
+    return x.scalar and x.aval.dtype == np.float64 and not x.aval.weak_type
+
+
+def _python_float(x: Any) -> Any:
     from .numpy_api.operands import bind
 
-    return weaken(bind("copy", x))
+    return weaken(bind("copy", x)) if type(x) is Tracer else float(x)
 
 
 # What NumPy makes of bools is what Python makes of its own
@@ -84,6 +91,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     of_ints = ufunc not in _OF_BOOLS
 
     def forward(self: Tracer, other: Any) -> Any:
+        if self.aval.weak_type and self.aval.dtype == complex and _is_numpy_float(other):
+            other = _python_float(other)
         if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
@@ -102,8 +111,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         return result
 
     def reflected(self: Tracer, other: Any) -> Any:
-        if type(other) is complex and self.scalar and self.aval.dtype == np.float64 and not self.aval.weak_type:
-            self = _python_float(self)  # `complex` knows what to do with a float, which `np.float64` is
+        if type(other) is complex and _is_numpy_float(self):
+            self = _python_float(self)
         if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
