@@ -116,3 +116,15 @@ def test_a_complex_argument_takes_numpys_floats_for_its_own(text, other):
     given = (2 + 1j, np.ones(3, np.float32), np.array([0.5, 2.0]), np.array([0.5, 2.0], np.float32))
     assert_same(compiled(*given), function(*given), max_ulp=16 if "**" in text else 0)
     assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("c", [2.0, 1j, 3, True])
+def test_a_python_number_in_another_shape_is_an_array(c):
+    def reshaped(c, x):
+        t = np.reshape(c, ())
+        t[...] = 1
+        return t, np.reshape(x.sum(), ()), np.reshape(c, (1,)), np.reshape(c, (), order="F")
+
+    compiled = wb.jit(reshaped)
+    assert_same(compiled(c, np.ones(3)), reshaped(c, np.ones(3)))
+    assert not compiled.fallbacks

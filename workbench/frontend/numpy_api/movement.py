@@ -60,7 +60,7 @@ def reversed_axes(x: Any) -> Any:
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    a = array(a)
+    a = _array_of_number(a)
     sizes = complete_shape(as_shape(shape), a.size)
     if a.scalar and not sizes:  # NumPy's scalars stay what they are
         return bind("copy", a)
