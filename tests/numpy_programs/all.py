@@ -17,12 +17,13 @@ from . import (
     signals,
     solvers,
     stencils,
+    worklists,
 )
 from .registry import PROGRAMS
 
 FIELDS = (
     stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, signals, particles, dynamic,
-    sequences, habits,
+    sequences, habits, worklists,
 )  # fmt: skip
 
 __all__ = ["FIELDS", "PROGRAMS"]

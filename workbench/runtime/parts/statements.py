@@ -30,6 +30,8 @@ from .driven_loops import DrivenStatement, Piece, Repeated
 from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, with_operations
 from .whole_loops import WholeLoop
 
+MANY_NUMBERS = 128  # of a list that a part reads
+NUMBERS = (int, float, complex, np.number, np.bool, tuple)
 STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
 
 
@@ -62,7 +64,8 @@ Part = CellResult | NumpyPart | Repeated
 class Known:
     """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
-    ones apart from others; later: the names that are read after them; loops: those that numba takes whole."""
+    ones apart from others; later: the names that are read after them; loops: those that numba takes whole;
+    reads: the names that they read."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
@@ -70,6 +73,7 @@ class Known:
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
     later: dict[int, frozenset[str]] = field(default_factory=dict)
     loops: dict[int, WholeLoop] = field(default_factory=dict)
+    reads: dict[int, frozenset[str]] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -142,6 +146,13 @@ class PartedRun:
         while position < len(self.statements):
             reason = self.refused.get(position)
             if self._takes(position) and self._as_whole_loop(position, position + 1, None):
+                position, first = position + 1, None
+                continue
+            long = self._long_list(position) if reason is None else ""
+            if long:
+                n = len(self.namespace[long])
+                message = f"WB500  `{long}` is a list of {n} numbers, of which NumPy makes an array sooner."
+                self._in_numpy(position, position + 1, TracingError(message, code="WB500"))
                 position, first = position + 1, None
                 continue
             if reason is None:
@@ -264,6 +275,17 @@ class PartedRun:
         if loop is None:
             loop = self.known.loops[position] = WholeLoop(node)
         return loop.takes and not loop.refused
+
+    def _long_list(self, position: int) -> str:
+        """The name of a list of many numbers that a statement reads, if any: each would be an input of a program."""
+        names = self.known.reads.get(position)
+        if names is None:
+            names = self.known.reads[position] = read(*self.statements[position].nodes)
+        for name in names:
+            value = self.namespace.get(name)
+            if type(value) is list and len(value) > MANY_NUMBERS and isinstance(value[0], NUMBERS):
+                return name
+        return ""
 
     def _as_whole_loop(self, begin: int, end: int, reason: Exception | None) -> bool:
         """Run a loop that tracing refused, if numba takes it whole."""

@@ -7,6 +7,7 @@ put back, and Python runs it: it raises what Python raises. Lists from outside a
 from __future__ import annotations
 
 import ast
+import itertools
 import time
 from collections import deque
 from collections.abc import Iterator, MutableMapping, Sequence
@@ -292,15 +293,11 @@ def _arrays_of(values: Any, kind: Growing, held: Type | None) -> list[np.ndarray
     if isinstance(item, Growing):
         assert held.item is None or isinstance(held.item, Growing)
         inner = item.item
-        lengths = np.zeros(len(values) + 1, np.int64)
-        flat: list[Any] = []
-        if len(set(map(id, values))) < len(values):
+        if not {*map(type, values)} <= {list} or len({*map(id, values)}) < len(values):
             raise NotTheSameError
-        for k, each in enumerate(values):
-            if type(each) is not list:
-                raise NotTheSameError
-            flat += each
-            lengths[k + 1] = len(flat)
+        lengths = np.zeros(len(values) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=lengths[1:])
+        flat = list(itertools.chain.from_iterable(values))
         if inner is None and flat:
             raise NotTheSameError
         return [lengths, *_columns(flat, inner or (held.item and held.item.item) or Number(I64, True))]
