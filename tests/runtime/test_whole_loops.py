@@ -114,6 +114,9 @@ REFUSED = {
     "an unknown function": "for i in range(9):\n    hits.append(i)\n    print(hits)\n",
     "one list of two names": "for i in range(9):\n    hits.append(i)\n    same.append(i + 1)\n",
     "arrays in lists": "for i in range(9):\n    hits.append(x)\n",
+    "a list that is no deque": "while hits:\n    n = hits.popleft()\n",
+    "a deque that is no list": "while line:\n    n = line.pop(0)\n",
+    "a list in a list, and by its own name": "for i in range(9):\n    nest[0].append(i)\n    inner.append(i)\n",
     "a look at what is taken": "while hits:\n    n = hits[-1] + hits.pop()\n",
 }
 
@@ -121,9 +124,23 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_left_to_python(name):
     hits = [3]
-    namespace = {"hits": hits, "same": hits, "keep": {}, "x": np.ones(3), "n": 0}
+    inner = [1]
+    namespace = {"hits": hits, "same": hits, "keep": {}, "x": np.ones(3), "n": 0, "line": deque([1, 2]), "inner": inner}
+    namespace["nest"] = [inner, [2]]
     assert as_it_is(REFUSED[name], namespace) is None
-    assert hits == [3] and namespace["hits"] is hits and namespace["n"] == 0
+    assert hits == [3] and inner == [1] and namespace["hits"] is hits and namespace["n"] == 0
+    assert namespace["line"] == deque([1, 2])
+
+
+def test_other_kinds_of_values_under_the_names_are_left_to_python():
+    loop = WholeLoop(ast.parse("for i in range(5):\n    hits.append(i)\n").body[0])  # type: ignore[arg-type]  # a loop
+    for given in ([], [1, 2], None, (1,), np.ones(3), deque([1]), [0.5], [True], ["a"], 7):
+        namespace = {"hits": given, "i": 0}
+        ran = loop.run(SimpleNamespace(namespace=namespace, whole=Source("loop", "for", "<loop>")), None)  # type: ignore[arg-type]
+        if ran is None:
+            assert namespace["hits"] is given and namespace["i"] == 0
+        else:
+            assert list(given)[-5:] == [0, 1, 2, 3, 4] and all(type(v) is int for v in given)
 
 
 def test_a_loop_that_raises_has_changed_nothing():

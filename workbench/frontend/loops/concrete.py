@@ -97,6 +97,7 @@ class ConcreteLoop:
             if not _same(find(path, namespace), value):
                 raise NotTheSameError
         values: dict[str, Any] = {}
+        lists: list[int] = []
         for p in self.parameters:
             value = values[p.name] = find(p.path, namespace)
             if isinstance(p.kind, Array):
@@ -108,13 +109,20 @@ class ConcreteLoop:
                     raise NotTheSameError
                 if p.name in self.written and not value.flags.writeable:
                     raise NotTheSameError
-            elif not isinstance(p.kind, Growing):
+            elif isinstance(p.held, Growing):
+                if (
+                    type(value) is not (deque if p.held.is_deque else list)
+                    or getattr(value, "maxlen", None) is not None
+                ):
+                    raise NotTheSameError
+                lists += [id(value), *(id(each) for each in value if type(each) is list)]
+            else:
                 try:
                     if type_here(p.name, value) != p.kind:
                         raise NotTheSameError
                 except UntranslatableError:
                     raise NotTheSameError from None
-        if tuple(_groups(values)) != self.shared:
+        if len({*lists}) < len(lists) or tuple(_groups(values)) != self.shared:
             raise NotTheSameError
         return values
 
@@ -212,8 +220,8 @@ class _Concrete:
         queues = queue_names([node])
         for name, kind in given.items():
             if isinstance(kind, Growing):
-                is_queue = name in queues or type(self.given_values[name]) is deque
-                given[name] = Growing(kind.item, is_queue)
+                is_deque = type(self.given_values[name]) is deque
+                given[name] = Growing(kind.item, name in queues or is_deque, is_deque)
         lists = {name for name, kind in given.items() if isinstance(kind, Growing)}
         self.scope = Translator(self.module, self._outer, self.names | lists, given, self._parameter)
         self.scope.growing = (growing & (self.names | lists)) | (lists & self.names)

@@ -266,6 +266,8 @@ class Lists(Routines):
         self.refine(base.source, kind)
         self._reorder(base)
         source = (base.source[0], base.source[1] + 1)
+        if kind.is_deque != (name == "popleft") and (args or name == "popleft"):
+            raise UntranslatableError(f".{name}() of what has no such method")
         is_first = name == "popleft" or len(args) == 1 and args[0].literal == 0 and kind.is_queue
         if is_first and kind.is_queue and not args[1 if name == "pop" else 0 :]:
             first = self.first(base)
@@ -321,7 +323,7 @@ class Lists(Routines):
         mine = self._item_type(value)
         if isinstance(mine, Growing) and value.source is not None and base.type.item is not None:
             self.refine(value.source, base.type.item)
-        self.refine(base.source, Growing(join_items(base.type.item, mine), base.type.is_queue))
+        self.refine(base.source, replace(base.type, item=join_items(base.type.item, mine)))
         kind: Type = self.types[base.source[0]]  # type: ignore[index]  # refined
         for _ in range(base.source[1] + 1):  # type: ignore[index]
             assert isinstance(kind, Growing) and kind.item is not None
@@ -343,7 +345,7 @@ class Lists(Routines):
         assert isinstance(base.type, Growing)
         kind = Growing(join_items(base.type.item, value.type.item))
         self.refine(value.source, kind)
-        self.refine(base.source, replace(kind, is_queue=base.type.is_queue))
+        self.refine(base.source, replace(base.type, item=kind.item))
         if value.source[0] == (base.source or ("",))[0]:
             raise UntranslatableError("extend() by a list that may be the same")
         each = self.temporary()
@@ -375,7 +377,7 @@ class Lists(Routines):
                 made = self.as_list(replace(args[0], type=replace(args[0].type, is_list=True)))
             if made is None:
                 raise UntranslatableError("deque() of this")
-            return replace(made, type=replace(made.type, is_queue=True))  # type: ignore[type-var]  # a list's type
+            return replace(made, type=replace(made.type, is_queue=True, is_deque=True))  # type: ignore[type-var]  # a list's type
         if not args or not isinstance(args[0].type, Growing):
             return None
         base = args[0]
@@ -399,6 +401,8 @@ class Lists(Routines):
             raise UntranslatableError("this call of heapq")
         if kind.item is None:
             raise UnknownItemError("an element of an empty list")
+        if base.source is None or base.source[0] not in self.growing:
+            raise UntranslatableError("heappop() under another name")
         self.refine(base.source, kind)
         return Value(self.early(f"heappop({base.text})"), kind.item)
 

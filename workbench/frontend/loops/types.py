@@ -90,10 +90,11 @@ class Items:
 @dataclass(frozen=True, slots=True)
 class Growing:
     """A list that the loop changes. item: what its elements are, None while no element is known; is_queue: a deque, or
-    a list whose first element is taken away."""
+    a list whose first element is taken away; is_deque: the former."""
 
     item: Type | None
     is_queue: bool = False
+    is_deque: bool = False
 
     def __str__(self) -> str:
         return f"a list of {self.item or 'nothing'}"
@@ -233,8 +234,8 @@ def join(a: Type, b: Type) -> Type:
         case Items(), Items() if len(a.items) == len(b.items):
             whole = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
             return Items(whole, a.is_list and b.is_list)
-        case Growing(), Growing():
-            return Growing(join_items(a.item, b.item), a.is_queue or b.is_queue)
+        case Growing(), Growing() if a.is_deque == b.is_deque:
+            return Growing(join_items(a.item, b.item), a.is_queue or b.is_queue, a.is_deque)
     raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
 
 
