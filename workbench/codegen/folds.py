@@ -34,13 +34,16 @@ class Fold:
     """A reduction with state variables that belong to `name`.
 
     compensated sums: with `blocked`, `update` adds to `block` and `close_block` moves it into the total.
+    products: `in_parts` in any order, else in NumPy's, in which they reach infinity or zero where NumPy's do.
     positions of extremes: with `searches`, `update` keeps the extreme of a block, which vectorises, and `close_block`
     keeps the best block; where in it the element is, `search` finds out in the end.
     """
 
     any_zero = True  # whether it does not matter which of two zeros an extreme is
 
-    def __init__(self, eqn: Equation, name: str, called: dict, *, blocked: bool, searches: bool = False):
+    def __init__(
+        self, eqn: Equation, name: str, called: dict, *, blocked: bool, searches: bool = False, in_parts: bool = True
+    ):
         lowering = eqn.primitive.lowering
         assert isinstance(lowering, Reduction)
         self.eqn = eqn
@@ -49,6 +52,7 @@ class Fold:
         self.dtype = eqn.outvars[0].aval.dtype
         self.operand_dtype = eqn.invars[0].aval.dtype
         self.called = called
+        self.in_parts = in_parts
         self.blocked = blocked and self.kind == "sum" and self.dtype.kind in "fc"
         self.searches = searches and self.kind in ("argmax", "argmin")
         self.states = self._states(name)
@@ -138,7 +142,7 @@ class Fold:
         return [f"{low} = {low} + {error}", f"{total.name} = {total.name} + {value}"]
 
     def _combine(self, acc: str, value: str) -> str:
-        if self.kind == "prod" and self.dtype.kind == "f":
+        if self.kind == "prod" and self.dtype.kind == "f" and self.in_parts:
             return call(self.called, "mul_reassoc", self.dtype, acc, value)
         if self.kind in ("max", "min") and self.dtype.kind == "f" and self.any_zero:
             return call(self.called, f"{self.kind}imum_reassoc", self.dtype, acc, value)

@@ -444,7 +444,7 @@ class Nest:
     def _write_parts(self) -> None:
         folds, stores = self.rounds[0]
         axes = self.inner[:1] if self.flat else self.inner
-        new = [self._fold(eqn, blocked=True, searches=len(axes) == 1) for eqn in folds]
+        new = [self._fold(eqn, blocked=True, searches=len(axes) == 1, in_parts=True) for eqn in folds]
         part = self.root.loop("for part in range(start, stop):")
         for fold in new:
             for state in fold.states:
@@ -506,10 +506,11 @@ class Nest:
     def _numbers(self, *eqns: Equation) -> tuple[int, ...]:
         return tuple(self.values.number[e] for e in eqns)
 
-    def _fold(self, eqn: Equation, *, blocked: bool, searches: bool = False) -> Fold:
+    def _fold(self, eqn: Equation, *, blocked: bool, searches: bool = False, in_parts: bool = False) -> Fold:
         out = eqn.outvars[0]
         wish = out.hint or eqn.origin.name or self.cluster_name(eqn)
-        fold = Fold(eqn, self.namer.fresh(f"{wish}_acc"), self.values.called, blocked=blocked, searches=searches)
+        name = self.namer.fresh(f"{wish}_acc")
+        fold = Fold(eqn, name, self.values.called, blocked=blocked, searches=searches, in_parts=in_parts)
         self.folds[out] = fold
         return fold
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..fusion.plan import Cluster
-from ..ir import Var
+from ..ir import Equation, Var
 from .blocks import Block
 from .folds import Fold
 from .names import Namer
@@ -124,6 +124,12 @@ class StripMap(Nest):
         self.per_step = n_columns
 
 
+def _needs_order(eqn: Equation) -> bool:
+    """Whether the order of the rows is one that merging lanes would not keep: of positions, and of float products."""
+    kind = eqn.primitive.lowering.kind  # type: ignore[union-attr]  # a fold
+    return kind.startswith("arg") or kind == "prod" and eqn.outvars[0].aval.dtype.kind == "f"
+
+
 class ColumnParts(Nest):
     """Reductions along all axes but the last one, in one pass: parts of the rows, in blocks of columns, have partial
     results each. strung: whether all arrays allow strips; otherwise the rows have loops of their own."""
@@ -149,7 +155,7 @@ class ColumnParts(Nest):
             Nest.shape_kind.fget(nest) == "columns"  # type: ignore[attr-defined]  # a property
             and len(nest.outer) == 1
             and len(nest.rounds) == 1
-            and not any(eqn.primitive.lowering.kind.startswith("arg") for eqn in nest.rounds[0][0])
+            and not any(_needs_order(eqn) for eqn in nest.rounds[0][0])
         )
 
     def write(self) -> None:

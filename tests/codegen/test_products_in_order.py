@@ -1,0 +1,36 @@
+"""Float products along axes have NumPy's bits, also where one on the way is infinite, or so small that it is zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.compare import assert_same
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        ((300, 40), -1),
+        ((300, 40), 0),
+        ((2000, 7), 0),
+        ((40, 50, 60), 1),
+        ((40, 50, 60), (1, 2)),
+        ((9, 1), 1),
+        ((0, 3), 0),
+    ],
+)
+def test_products_overflow_where_numpys_do(shape, axis, dtype):
+    powers = np.random.default_rng(len(shape)).integers(-60, 61, shape).astype(dtype)
+
+    def product(x):
+        return np.prod(np.exp2(x) * 1.25, axis=axis), np.sum(x, axis=axis)
+
+    compiled = wb.jit(product)
+    for x in (powers, powers if isinstance(axis, tuple) else np.asfortranarray(powers)):
+        with np.errstate(all="ignore"):
+            expected = product(x)
+        assert_same(compiled(x)[0], expected[0])
+    assert not compiled.fallbacks
