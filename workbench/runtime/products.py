@@ -35,7 +35,7 @@ FIRST_RUNS = 3
 # less and less often.
 FIRST_TRIAL = 2
 RAREST_TRIAL = 1024
-MOST_CHOICES = 1024
+MOST_PRODUCTS = 1024
 
 
 class _OneThread:
@@ -114,16 +114,29 @@ class _Choice:
         return None if theirs is None or ours is None else int(ours < theirs)
 
 
-_choices: dict[tuple, _Choice] = {}
+class _Product:
+    """Products of operands of one shape and layout. shape: of the result; axis: of it, that is cut into blocks; work:
+    multiply-adds; is_plain: whether `np.matmul` is all there is to it."""
+
+    __slots__ = ("axis", "choice", "is_plain", "shape", "work")
+
+    def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
+        self.shape, self.axis = _result_shape(left, right), _blocked_axis(left, right)
+        self.work = left.shape[-1] * math.prod(self.shape)
+        self.is_plain = self.work <= SMALL or left.dtype.kind not in "fc" or not _one_thread.is_possible
+        self.choice = _Choice()
 
 
-def _choice(left: np.ndarray, right: np.ndarray) -> _Choice:
-    key = (left.shape, left.strides, right.shape, right.strides, left.dtype)
-    found = _choices.get(key)
+_products: dict[tuple, _Product] = {}
+
+
+def _product(left: np.ndarray, right: np.ndarray) -> _Product:
+    key = (left.shape, left.strides, right.shape, right.strides, left.dtype, right.dtype)
+    found = _products.get(key)
     if found is None:
-        if len(_choices) >= MOST_CHOICES:
-            _choices.clear()
-        found = _choices[key] = _Choice()
+        if len(_products) >= MOST_PRODUCTS:
+            _products.clear()
+        found = _products[key] = _Product(left, right)
     return found
 
 
@@ -150,23 +163,19 @@ def matmul_on(n_threads: int, work: int | None = None, dtype: np.dtype | None = 
         return np.matmul
 
     def matmul(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        k = left.shape[-1]
-        shape, axis = _result_shape(left, right), _blocked_axis(left, right)
-        work = k * math.prod(shape)
-        if work <= SMALL or left.dtype.kind not in "fc" or not _one_thread.is_possible:
+        product = _product(left, right)
+        if product.is_plain:
             return np.matmul(left, right) if out is None else np.matmul(left, right, out=out)
         if n_threads > 1:
-            choice = _choice(left, right)
-            way = choice.take()
+            way = product.choice.take()
             begin = perf_counter()
-            result = np.matmul(left, right, out=out) if way == 0 else in_blocks(left, right, out, shape, axis, work)
-            choice.record(way, perf_counter() - begin)
+            result = np.matmul(left, right, out=out) if way == 0 else in_blocks(left, right, out, product)
+            product.choice.record(way, perf_counter() - begin)
             return result
-        return in_blocks(left, right, out, shape, axis, work)
+        return in_blocks(left, right, out, product)
 
-    def in_blocks(
-        left: np.ndarray, right: np.ndarray, out: np.ndarray | None, shape: tuple[int, ...], axis: int | None, work: int
-    ) -> np.ndarray:
+    def in_blocks(left: np.ndarray, right: np.ndarray, out: np.ndarray | None, product: _Product) -> np.ndarray:
+        shape, axis, work = product.shape, product.axis, product.work
         with _one_thread.held():
             if axis is None:
                 return np.matmul(left, right) if out is None else np.matmul(left, right, out=out)
