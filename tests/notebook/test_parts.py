@@ -209,3 +209,24 @@ def test_reasons_in_a_function_of_another_cell_name_that_cell(shell, x):
     assert shell.error is None, shell.text
     reasons = [f.why for f in shell.report.fallbacks]
     assert any(why.startswith(f"Line 5 of {defined} ") for why in reasons), reasons
+
+
+@pytest.mark.parametrize("statement", ["a[...] = a.sum()", "a.fill(a.sum())", "a += a.sum()", "a *= 3"])
+def test_what_a_cell_writes_is_written_once(shell, statement):
+    """Also where running it again, as for its timings, would raise: the numbers would no longer fit."""
+    cell = f"%%jit\n{statement}\nif (a > 1).any():\n    t = a + 1\nu = t * 2\n"
+    for _ in range(2):
+        shell.ip.push({"np": np, "a": np.arange(16, dtype=np.int16).reshape(4, 4) % 5})
+        shell(cell)
+        assert shell.error is None
+        expected = in_numpy(cell, a=np.arange(16, dtype=np.int16).reshape(4, 4) % 5)
+        for name in ("a", "t", "u"):
+            np.testing.assert_array_equal(shell[name], expected[name])
+
+
+def test_warming_up_begins_where_the_cell_began(shell):
+    """The loop ends for what it was given, and never for what it leaves."""
+    shell.ip.push({"np": np, "a": np.array([3.0, 4.0])})
+    shell("%%jit\nwhile a.sum() != 0:\n    a -= np.array([1.5, 2.0])\na += 0.25\n")
+    assert shell.error is None
+    assert shell["a"].tolist() == [0.25, 0.25]

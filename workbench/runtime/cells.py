@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import threading
 import time
-from collections.abc import Callable, Collection, MutableMapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -159,9 +159,10 @@ def run_cell(
     if part is not None and not part.timed:
         results = executable.run(*arrays)
     else:
+        before = None if compilation.runs_ms else _copies(arrays, written)
         results = compilation.run_timed(*arrays)
-        if len(compilation.runs_ms) == 1:
-            _warm_up(compilation, arrays, written)
+        if before is not None:
+            _warm_up(compilation, arrays, before)
     if isinstance(executable, Executable):
         values, last = entry.cell.rebuild(results, inputs)
     else:
@@ -198,12 +199,19 @@ def begin_cell(
     return None
 
 
-def _warm_up(compilation: Compilation, arrays: list[np.ndarray], written: Collection[int]) -> None:
-    """Run a new cell's kernels a few times more: the first run faults fresh pages in, which later ones do not. What the
-    cell writes into is a copy, so that repeating changes nothing."""
+def _copies(arrays: Sequence[Any], written: Collection[int]) -> dict[int, Any] | None:
+    """What the cell will write into, as it is before; None where that is too large to keep."""
+    if sum(arrays[i].nbytes for i in written) > MAX_OVERWRITTEN_BYTES:
+        return None
+    return {i: arrays[i].copy() for i in written}
+
+
+def _warm_up(compilation: Compilation, arrays: list[Any], before: Mapping[int, Any]) -> None:
+    """Run a new cell's kernels a few times more: the first run faults fresh pages in, which later ones do not. Each run
+    begins with what the first one found, in copies: others could take other paths, raise, or never end."""
     if compilation.runs_ms[-1] / 1e3 > WARM_SECONDS:
         return
-    arrays = [x.copy() if i in written else x for i, x in enumerate(arrays)]
+    arrays = [before[i].copy() if i in before else x for i, x in enumerate(arrays)]
     begin = time.perf_counter()
     while len(compilation.runs_ms) <= WARM_RUNS:
         last_s = compilation.runs_ms[-1] / 1e3
@@ -211,6 +219,8 @@ def _warm_up(compilation: Compilation, arrays: list[np.ndarray], written: Collec
         least = LEAST_WARM_RUNS if last_s <= WARM_SECONDS else 0
         if len(compilation.runs_ms) > least and time.perf_counter() - begin + last_s > WARM_SECONDS:
             return
+        for i, contents in before.items():
+            arrays[i][...] = contents
         compilation.run_timed(*arrays)
 
 
