@@ -268,13 +268,15 @@ class PartedRun:
 
     def _takes(self, position: int) -> bool:
         """Whether a statement is a loop that takes elements out of lists, which tracing could only write out."""
-        node = self.statements[position].nodes[0]
-        if not isinstance(node, ast.For | ast.While):
-            return False
-        loop = self.known.loops.get(position)
-        if loop is None:
+        loop = self._loop(position)
+        return loop is not None and loop.takes and not loop.refused
+
+    def _loop(self, position: int) -> WholeLoop | None:
+        """The loop that a statement is, if it is one."""
+        loop, node = self.known.loops.get(position), self.statements[position].nodes[0]
+        if loop is None and isinstance(node, ast.For | ast.While):
             loop = self.known.loops[position] = WholeLoop(node)
-        return loop.takes and not loop.refused
+        return loop
 
     def _long_list(self, position: int) -> str:
         """The name of a list of many numbers that a statement reads, if any: each would be an input of a program."""
@@ -289,15 +291,12 @@ class PartedRun:
 
     def _as_whole_loop(self, begin: int, end: int, reason: Exception | None) -> bool:
         """Run a loop that tracing refused, if numba takes it whole."""
-        node = self.statements[begin].nodes[0]
-        if end != begin + 1 or len(self.statements[begin].nodes) > 1 or not isinstance(node, ast.For | ast.While):
+        if end != begin + 1 or len(self.statements[begin].nodes) > 1:
             return False
         if isinstance(reason, TracingError) and reason.code == "WB501":
             return False
-        loop = self.known.loops.get(begin)
-        if loop is None:
-            loop = self.known.loops[begin] = WholeLoop(node)
-        result = loop.run(self, self._later(end))
+        loop = self._loop(begin)
+        result = loop.run(self, self._later(end)) if loop is not None else None
         if result is None:
             return False
         self.parts.append(result)

@@ -132,12 +132,12 @@ class _Version:
         jaxpr = Jaxpr(inputs, (equation,), tuple(outs))
         traced = _Traced(jaxpr, tuple(name for name, _ in names))
         trace_ms = (time.perf_counter() - begin) * 1e3
-        entry = compiled_entry(program)
-        if entry is None:
-            return None
         layouts = ["C" if a.in_order else "A" for a in arguments]
         output_names = [v.hint for v in outs]
         compilation = compile_traced(traced, layouts, around.whole, output_names=output_names, trace_ms=trace_ms)
+        entry = compiled_entry(program)  # in the time of the compilation
+        if entry is None:
+            return None
         careful = None
         if loop.careful:
             careful = LoopProgram("loop", loop.careful, *_rest_of(program))
