@@ -68,6 +68,29 @@ def parts(x, y):
     return c, b[:, 3]
 
 
+def coefficients(x, y):
+    """Arrays that begin alike, parts of which are replaced: each is a copy of the same zeros before."""
+    a, b, c = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+    a[:, 1:-1] = x[:, :-2] * y[:, 2:]
+    a[:, -1] = y[:, 0]
+    b[:, :-1] = a[:, 1:] - x[:, 1:]
+    c[:, ::2] = b[:, ::2] + 1
+    return np.cumsum(a + b, axis=1), c
+
+
+def copies(x, y):
+    """What is copied is read otherwise, replaced later, and returned."""
+    a = x.copy()
+    a[:, 2:] = x[:, :-2] + y[:, 2:]
+    b = a * 2
+    c = b.copy()
+    c[:, 1:] -= b[:, :-1]
+    b[:, 0] = c[:, -1]
+    d = c.copy()
+    d[1:] = c[1:] + 1
+    return a, b, np.cumsum(c, axis=1), d
+
+
 def softmaxes(x, y):
     """Reductions of rows between scans."""
     z = np.cumsum(x - y, axis=1)
@@ -83,7 +106,7 @@ def argument_is_written(x, y):
 
 PROGRAMS = [
     weights, two_prefixes, inner_prefix, outer_prefix, backwards, exclusive, shifted_rows, levels, parts, softmaxes,
-    argument_is_written,
+    argument_is_written, coefficients, copies,
 ]  # fmt: skip
 SHAPES = [(125, 32), (4000, 17), (1, 1200), (64, 33, 14), (1, 90, 20), (3, 1, 700), (31, 40, 1), (700, 14), (0, 20)]
 
@@ -190,3 +213,11 @@ def test_a_report_says_which_kernels_run_together():
         named = [other for other in chain if other != kernel.id and other in kernel.launch]
         assert len(named) == (len(chain) - 1 if kernel.id in chain else 0), kernel.launch
     assert "some rows at a time" in " ".join(report.to_text(only=["kernels"]).split())
+
+
+def test_copies_before_a_part_is_replaced_are_made_row_by_row():
+    x = np.ones((400, 60))
+    found, source = steps_of_chains(coefficients, x, x)
+    assert len(found) == 1
+    assert source.count(" = hidden") == 2  # the sums lie where the zeros did
+    assert "copy" not in source

@@ -28,17 +28,25 @@ ALIGNMENT = 64
 
 @dataclass(eq=False, slots=True)
 class Member:
-    """A kernel of a chain. args: the variable of each of its arguments, None for sizes."""
+    """A kernel of a chain. args: the variable of each of its arguments, None for sizes; copies: results of which it
+    replaces a part, with the arrays that they are copies of before, row by row."""
 
     position: int
     step: Step
     kernel: Kernel
     address: int
     args: tuple[Var | None, ...]
+    copies: dict[Var, Var] = field(default_factory=dict)
 
     @property
     def arrays(self) -> set[Var]:
-        return {*(var for var in self.args if var is not None), *self.kernel.takes.values()}
+        given = (var for var in self.args if var is not None)
+        return {*given, *self.kernel.takes.values(), *self.copies.values()}
+
+    @property
+    def apart(self) -> set[Var]:
+        """The arrays of which it touches only the rows at hand."""
+        return {v for v in self.arrays if v in self.kernel.apart or v not in self.args}
 
 
 @dataclass(eq=False, slots=True)
@@ -143,7 +151,7 @@ class _Finder:
         given = {*self.plan.jaxpr.invars, *self.plan.jaxpr.constvars}
         if any(self._root(out) in given for out in step_outputs(step)):
             return None  # a caller's array, of which others may be views
-        return Member(position, step, kernel, compiled.address, args)
+        return Member(position, step, kernel, compiled.address, args, self._copied_by_rows(step, kernel))
 
     def _joined(self, chain: Chain, member: Member, later: list[int]) -> int | None:
         """The rows of `chain` if `member` joins it, None if it cannot. later: views that would be made afterwards."""
@@ -162,11 +170,11 @@ class _Finder:
             shares = shares or bool(common)
             for root in common & (writes | other_writes):
                 for one in (member, other):
-                    if any(self._root(v) is root and v not in one.kernel.apart for v in one.arrays):
+                    if any(self._root(v) is root and v not in one.apart for v in one.arrays):
                         return None
             # Elements around a part that is replaced are copied from there before anything runs.
             for one, made in ((member, other_writes), (other, writes)):
-                if {self._root(base) for base in self._copied(one)} & made:
+                if {self._root(base) for base in self._copied(one).values()} & made:
                     return None
         n_bytes = self._bytes_of_row([*chain.members, member], n)
         return n if shares and n_bytes is not None and n_bytes <= MOST_BYTES else None
@@ -175,16 +183,28 @@ class _Finder:
         """What a kernel reads, and the memory that it writes to."""
         return set(step_inputs(member.step)), {self._root(out) for out in step_outputs(member.step)}
 
-    def _copied(self, member: Member) -> list[Var]:
-        """The arrays of which it gets copies, to replace a part in them."""
+    def _copied_by_rows(self, step: Step, kernel: Kernel) -> dict[Var, Var]:
+        """The results that begin as copies of other arrays, where the kernel's part of them are the rows at hand."""
+        if not isinstance(step, Cluster):
+            return {}
+        layouts, takes = self.placement.layouts, self.placement.takes
+        return {
+            out: base
+            for out, base in step.stores.items()
+            if out in kernel.apart and out not in takes and layouts.get(base, "C") == "C"
+        }
+
+    def _copied(self, member: Member) -> dict[Var, Var]:
+        """The other results that begin as copies, which are made before anything runs."""
         step = member.step
         if not isinstance(step, Cluster):
-            return []
-        return [base for out, base in step.stores.items() if out not in self.placement.takes]
+            return {}
+        takes = self.placement.takes
+        return {out: base for out, base in step.stores.items() if out not in takes and out not in member.copies}
 
     def _bytes_of_row(self, members: list[Member], n: int) -> int | None:
         """What all kernels touch for one row; None if rows have no whole number of elements."""
-        apart = {self._root(v): v for m in members for v in m.arrays if v in m.kernel.apart}
+        apart = {self._root(v): v for m in members for v in m.arrays if v in m.apart}
         if any(v.aval.size % n for v in apart.values()):
             return None
         return sum(v.aval.nbytes // n for v in apart.values())
@@ -197,8 +217,8 @@ class _Finder:
         chain.grain = max(1, math.ceil(1 / steps))
         positions = set(chain.positions)
         chain.roots = self.root
-        kept = {self._root(out) for member in chain.members for out in self._stored(member)}
-        kept |= {self._root(v) for member in chain.members for v in member.arrays - member.kernel.apart}
+        kept = {self._root(out) for member in chain.members for out in self._copied(member)}
+        kept |= {self._root(v) for member in chain.members for v in member.arrays - member.apart}
         for member in chain.members:
             for out in step_outputs(member.step):
                 root = self._root(out)
@@ -207,10 +227,3 @@ class _Finder:
                 chain.hidden[root] = chain.n_bytes
                 size = out.aval.nbytes // chain.n * chain.block
                 chain.n_bytes += -(-size // ALIGNMENT) * ALIGNMENT
-
-    def _stored(self, member: Member) -> list[Var]:
-        """The results that begin as copies of other arrays."""
-        step = member.step
-        if not isinstance(step, Cluster):
-            return []
-        return [out for out in step.stores if out not in self.placement.takes]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen.copies import copy_kernel
 from ..codegen.kernel import Kernel, KernelArg
 from ..codegen.llvm_chain import MACHINE, N_OWN, SYMBOL, chain_program
 from ..codegen.llvm_entry import n_words
@@ -251,17 +252,25 @@ class _Driver:
         own = KernelArg("program", "in", None, "int64", 1)
         args, texts, moves, kernels = [own], [""], [], []
         word = N_OWN
-        for member in chain.members:
-            kernels.append((member.address, member.kernel.extent // chain.n, word))
-            for arg, text, var in zip(
-                member.kernel.args, self._chained_args(chain, member), member.args, strict=True
-            ):  # fmt: skip
+
+        def add(address: int, kernel: Kernel, its_texts: list[str], its_vars: Sequence[Var | None]) -> None:
+            nonlocal word
+            kernels.append((address, kernel.extent // chain.n, word))
+            for arg, text, var in zip(kernel.args, its_texts, its_vars, strict=True):
                 place = None if var is None else chain.hidden.get(chain.roots.get(var, var))
                 if place is not None and var is not None:
                     moves.append((word, var.aval.nbytes // chain.n, place))
                 args.append(arg)
                 texts.append(text)
                 word += n_words(arg)
+
+        for member in chain.members:
+            its_texts = self._chained_args(chain, member)
+            for out, base in member.copies.items():
+                copy = copy_kernel(base, out, chain.n, member.step.id)
+                of_copy = [self.names[base], self.names[out], str(copy.args[2].value)]
+                add(compile_kernel(copy).address, copy, of_copy, (base, out, None))
+            add(member.address, member.kernel, its_texts, member.args)
         program = np.array(chain_program(chain.block, chain.n_bytes, word, moves, kernels), np.int64)
         texts[0] = self._bind("chain", program)
         address = machine_address(MACHINE, SYMBOL)
@@ -282,7 +291,7 @@ class _Driver:
                 self.lines.append(f"{self._name(out)} = {self._allocation(out.aval)}")
             else:
                 arg = next(arg for arg in kernel.results if arg.var is out)
-                self._write_result(step, arg, out)
+                self._write_result(step, arg, out, copied=out in member.copies)
         texts = [
             self._argument(a, step.id) if v is None else self.names[v]
             for a, v in zip(kernel.args, member.args, strict=True)
@@ -291,8 +300,9 @@ class _Driver:
             texts[0] = f"{self._bind('ordered', in_order)}({texts[0]})"
         return texts
 
-    def _write_result(self, step: Cluster, arg: KernelArg, var: Var) -> None:
-        """The array that a kernel writes a result to: one of its own, or the memory of another that it takes over."""
+    def _write_result(self, step: Cluster, arg: KernelArg, var: Var, *, copied: bool = False) -> None:
+        """The array that a kernel writes a result to: one of its own, or the memory of another that it takes over.
+        copied: what it is a copy of at first is copied elsewhere."""
         taken = self.placement.takes.get(var)
         memory = self._allocation(var.aval) if taken is None else self.names[taken]
         self.lines.append(f"{self._name(var)} = {memory}")
@@ -300,7 +310,7 @@ class _Driver:
             self.lines.append(f"{arg.name}_{step.id} = {self._allocation(Aval(arg.shape, var.aval.dtype))}")
             return
         base = step.stores.get(var)
-        if base is not None and var not in self.placement[step.id].takes:
+        if base is not None and var not in self.placement[step.id].takes and not copied:
             copy = self._bind("copy", copy_around(step.producer(var), self.n_threads))
             self.lines.append(f"{copy}({self._name(var)}, {self.names[base]})")
 

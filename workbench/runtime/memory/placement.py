@@ -44,7 +44,8 @@ class Placement(dict[str, Kernel]):
     takes: result -> the variable whose memory it takes; given: for each loop or branch, which operands are given up to
     it; overwritten: the inputs that are given up to this plan and whose memory it changes or hands on; copied: the
     positions of results that must be copied to have memory of their own; inner: of the plans that a step holds;
-    strided: results that may not be C-contiguous; written: results that are in the memory of their input already;
+    strided: results that may not be C-contiguous; layouts: "C" or "A" of variables, "C" if not told;
+    written: results that are in the memory of their input already;
     unread: results that nobody looks at; first_write: the first step that writes into an argument;
     repeated: the one kernel of a loop's body, if it holds all iterations.
     """
@@ -56,6 +57,7 @@ class Placement(dict[str, Kernel]):
     copied: set[int] = field(default_factory=set)
     inner: dict[str, tuple[Placement, ...]] = field(default_factory=dict)
     strided: set[Var] = field(default_factory=set)
+    layouts: Mapping[Var, str] = field(default_factory=dict)
     written: dict[int, Var] = field(default_factory=dict)
     unread: frozenset[int] = frozenset()
     first_write: int | None = None
@@ -108,6 +110,7 @@ class _Placer:
         self.targets = targets
         self.layouts: dict[Var, str] = dict(zip(inputs, layouts, strict=True))
         self.layouts.update(dict.fromkeys(plan.jaxpr.constvars, "C"))
+        self.result.layouts = self.layouts
         self.versions = self._versions(targets)
         self.root: dict[Var, Var] = {}
         self.foreign: set[Var] = set()
