@@ -145,7 +145,8 @@ def test_programs_of_every_dtype_have_the_same_bits(function, dtype, monkeypatch
     x, y = x.astype(dtype), y.astype(dtype)
     if kind == "c":
         function = lambda x, y: (  # noqa: E731
-            (x * y + 1).sum(axis=1), x * y - x, (x - y) * (x + y) / y, abs(-x), x == y, (x - y).astype(bool)
+            (x * y + 1).sum(axis=1), x * y - x, (x - y) * (x + y) / y, abs(-x), x == y, (x - y).astype(bool),
+            x.conj() * np.conj(x - y), np.conj(x[:, ::2]),
         )  # fmt: skip
     if kind == "f":
         x[0, :6] = [np.nan, np.inf, -np.inf, -0.0, 5e-324, -1]

@@ -509,6 +509,9 @@ class _Writer:
                 return code.truth(self.expression(operand))
             case ast.Name(id="min" | "max" as name), [a, b]:
                 return code.extreme(name, self.expression(a), self.expression(b))
+            case ast.Attribute(value=value, attr="conjugate"), []:
+                number = self.expression(value)
+                return code.pair(number.short, code.part(number, 0), code.negative(code.part(number, 1)))
             case ast.Name(id="complex"), [real, imag]:
                 parts = self.expression(real), self.expression(imag)
                 short = "c64" if all(p.short == "f32" for p in parts) else "c128"
