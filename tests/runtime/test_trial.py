@@ -111,6 +111,24 @@ def test_verdicts(calls, wins):
     assert decided(calls) is wins
 
 
+def test_long_calls_are_compared_where_python_runs_a_loop():
+    def f(x, n):
+        total = np.zeros(3)
+        for i in range(n):
+            total += np.fft.fft(x[i] + total).real
+        return total
+
+    compiled = wb.jit(f)
+    x = np.random.default_rng(0).random((30, 3))
+    np.testing.assert_array_equal(compiled(x, 30), f(x, 30))
+    (compilation,) = compiled.compilations
+    assert any(compilation.executable.native.values())
+    assert version(compiled).trial.most_s == trial.MOST_S_IN_PYTHON
+    native = wb.jit(halved)
+    native(x[0], 3)
+    assert version(native).trial is None or version(native).trial.most_s == trial.MOST_S
+
+
 def test_what_calls_take_besides_does_not_count_against_what_is_compiled():
     calls = (("c", 1.0), ("c", 0.013), ("c", 0.014), ("n", 0.01), ("n", 0.01), ("c", 0.015), ("n", 0.01), ("c", 0.014))
     assert decided((*calls, ("n", 0.01))) is True

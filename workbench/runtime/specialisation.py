@@ -16,9 +16,10 @@ from .arguments import as_array, is_writeable, overlapping
 from .compilation import Compilation
 from .executable import Executable
 from .fast_path import ResultText, fast_device_call, result_text
+from .native.kernels import LARGE
 from .parts.functions import FunctionParts
 from .tiers import Pending, captures_hold
-from .trial import Trial, needs_trial
+from .trial import MOST_S, MOST_S_IN_PYTHON, Trial, needs_trial
 
 if TYPE_CHECKING:
     from .cuda.executable import DeviceExecutable
@@ -40,7 +41,9 @@ class Specialisation:
         traced = self.traced
         plan = self.compilation.plan
         if config.numpy_trials and self.compilation.device == "cpu" and needs_trial(plan):
-            self.trial = Trial()
+            native = self.compilation.executable.native.values()
+            is_slow = any(why not in ("", LARGE) for why in native)
+            self.trial = Trial(MOST_S_IN_PYTHON if is_slow else MOST_S)
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
         self.result = result_text(traced.outputs, plan.outvars, owned)

@@ -120,6 +120,7 @@ class _Walker:
         self.rows: dict[
             str, tuple[str, list[ast.expr]]
         ] = {}  # a variable -> the array and the indices of the row it is
+        self.other_names: dict[str, str] = {}  # a variable that is another name of an array -> the parameter
         self.data: dict[str, tuple[Symbol, Symbol]] = {}  # arrays of integers that stay -> bounds of their elements
 
     def rewritten(self) -> ast.FunctionDef:
@@ -218,6 +219,7 @@ class _Walker:
         written, which are then those of the array."""
         if isinstance(value, ast.Name) and value.id in self.arrays and value.id not in self.rows:
             self.arrays[name] = self.arrays[value.id]
+            self.other_names[name] = self.other_names.get(value.id, value.id)
             self.sizes |= {(name, k): self.sizes[value.id, k] for k in range(self.arrays[name].ndim)}
             return True
         if not isinstance(value, ast.Subscript) or not isinstance(value.value, ast.Name):
@@ -390,6 +392,7 @@ class _Walker:
             least, most = constant(int(info.min)), constant(int(info.max))
             return of(Symbol(lower=[least], upper=[most], magnitude=max(-int(info.min), int(info.max))))
         name = self.rows[name][0] if name in self.rows else name
+        name = self.other_names.get(name, name)  # what is asked in front of the loop, where only parameters are set
         if self.written(kind):
             return of(Symbol())
         if name not in self.data:

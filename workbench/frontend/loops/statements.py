@@ -192,7 +192,11 @@ class Translator(Writers):
         if isinstance(value.literal, tuple) and isinstance(value.type, Items):
             items = list(value.literal)
             if len(items) == n:
-                return [self.kept(v) if not isinstance(v.type, Static) else v for v in items]
+                early = self.made_early
+                kept = [self.kept(v) if not isinstance(v.type, Static) else v for v in items]
+                if all(isinstance(v.type, Static | Number) for v in items):
+                    self.made_early = early  # one after the other, as Python computes them
+                return kept
         elif isinstance(value.type, Items) and len(value.type.items) == n:
             whole = self.kept(value)
             return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]

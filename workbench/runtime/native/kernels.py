@@ -84,6 +84,9 @@ class NotNativeError(Exception):
     """A loop that Python runs, and why."""
 
 
+LARGE = "its arrays are large"  # a reason that costs nothing: each iteration takes much longer than Python does
+
+
 _memory: dict[str, CompiledKernel] = {}
 _locks: dict[str, threading.Lock] = {}
 _guard = threading.Lock()

@@ -87,7 +87,8 @@ class FunctionParts:
             return False
         if len(self.tried_ms) < TRIED_CALLS or self.wants_numpy:
             return None
-        return float(np.median(self.tried_ms)) < min(self.numpy_ms, default=float("inf"))
+        # The best of both: other work on the machine makes single calls slower.
+        return min(self.tried_ms) < min(self.numpy_ms, default=float("inf"))
 
     @property
     def tried_ms(self) -> list[float]:
@@ -98,7 +99,7 @@ class FunctionParts:
     def wants_numpy(self) -> bool:
         """Whether the next call should run in NumPy, to be timed."""
         if len(self.numpy_ms) == 1 and len(self.tried_ms) >= TRIED_CALLS:
-            return self.numpy_ms[0] / CLEARLY < float(np.median(self.tried_ms)) < self.numpy_ms[0]
+            return self.numpy_ms[0] / CLEARLY < min(self.tried_ms) < self.numpy_ms[0]
         return not self.numpy_ms
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

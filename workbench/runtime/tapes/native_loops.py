@@ -20,7 +20,7 @@ from ..control import Run, in_order
 from ..log import logger
 from ..memory.buffers import allocate
 from ..memory.placement import Placement
-from ..native.kernels import Code, NotNativeError, tape_function
+from ..native.kernels import LARGE, Code, NotNativeError, tape_function
 from ..native.threads import clock_address
 from ..timelines import Totals
 from .tape import Block, Place, Tape, outline
@@ -73,7 +73,7 @@ class NativeLoop:
         self.constants = [k for k in self.positions if k < n_consts]
         tape.prepare(4, arguments)
         if tape.n_bytes > MOST_BYTES:
-            raise NotNativeError("its arrays are large")
+            raise NotNativeError(LARGE)
         self.results = [(out.aval.shape, out.aval.dtype) for out in step.eqn.outvars]
         self.tape = np.array(tape.code, np.int64)
         self.words = np.array(tape.words, np.int64)
