@@ -713,3 +713,56 @@ def rows_by_iteration(a):
         total += row
         largest = max(largest, abs(row[0]))
     return total, largest
+
+
+@program(lambda rng: (np.array([1, 2, 5, 10]), 60))
+def ways_to_pay(coins, total):
+    ways = np.zeros(total + 1, dtype=np.uint64)
+    ways[0] = 1
+    for c in coins:  # what the array holds bounds the indices below
+        for t in range(c, total + 1):
+            ways[t] += ways[t - c]
+    return ways
+
+
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@program(lambda rng: (12, rng.integers(0, 12, (30, 2)), rng.random(30)))
+def spanning_tree(n, edges, weights):
+    parent = np.arange(n)
+    total, used = 0.0, 0
+    for e in np.argsort(weights):
+        a, b = edges[e]
+        ra, rb = _root(parent, a), _root(parent, b)
+        if ra != rb:
+            parent[ra] = rb
+            total += weights[e]
+            used += 1
+            if used == n - 1:
+                break
+    return parent, total, used
+
+
+@program(lambda rng: (rng.random((9, 3)), rng.random((9, 3)) + 2))
+def sweep_with_a_nested_helper(rhs, diagonal):
+    c, d = np.empty_like(rhs), np.empty_like(rhs)
+
+    def eliminate(k, low):
+        div = 1 / (diagonal[k] - low * c[k - 1])
+        c[k] = 0.5 * div
+        d[k] = (rhs[k] - low * d[k - 1]) * div
+
+    def back(k):
+        return d[k] - c[k] * d[k + 1]
+
+    c[0], d[0] = 0.5 / diagonal[0], rhs[0] / diagonal[0]
+    for k in range(1, len(rhs)):
+        eliminate(k, 0.25)
+    for k in range(len(rhs) - 2, -1, -1):
+        d[k] = back(k)
+    return d

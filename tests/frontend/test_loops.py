@@ -16,6 +16,7 @@ from workbench.frontend.cells import trace_cell
 from workbench.frontend.trace import trace
 from workbench.ir import check_jaxpr
 from workbench.ir.evaluate import eval_jaxpr
+from workbench.runtime.loops import compiled_entry
 from workbench.transforms.pipeline import run_pipeline
 
 from .array_loop_programs import arguments as array_arguments
@@ -56,6 +57,12 @@ def steps(compiled: Any) -> list[str]:
     return [step.eqn.primitive.name for c in compiled.compilations for step in c.plan.steps if hasattr(step, "eqn")]
 
 
+def loops_of(compiled: Any) -> list[Any]:
+    """The equations of loops that were compiled whole."""
+    plans = [step for c in compiled.compilations for step in c.plan.all_steps if hasattr(step, "eqn")]
+    return [step.eqn for step in plans if step.eqn.primitive.name == "loop"]
+
+
 @pytest.mark.parametrize(
     ("program", "arguments"), PROGRAMS, ids=lambda f: f.__name__ if f.__name__ != "<lambda>" else ""
 )
@@ -63,6 +70,8 @@ def test_programs_with_loops(program: Callable[..., Any], arguments: Callable[..
     for seed in (3, 4):
         compiled = assert_same(program, *arguments(np.random.default_rng(seed)))
         assert not compiled.fallbacks
+        for eqn in loops_of(compiled):
+            assert compiled_entry(eqn.params["program"]) is not None
 
 
 @pytest.mark.parametrize(
@@ -348,6 +357,14 @@ def test_a_nest_is_one_step_of_the_plan() -> None:
     compiled = wb.jit(program)
     compiled(*arguments(np.random.default_rng(0)))
     assert steps(compiled) == ["loop"]
+
+
+def test_calls_that_write_one_after_another_are_in_one_step() -> None:
+    (program, arguments) = next(p for p in PROGRAMS if p[0].__name__ == "spanning_tree")
+    compiled = wb.jit(program)
+    compiled(*arguments(np.random.default_rng(0)))
+    assert "for" in str(loops_of(compiled)[0].params["program"])
+    assert len(loops_of(compiled)) == 1
 
 
 def test_a_new_length_compiles_nothing() -> None:

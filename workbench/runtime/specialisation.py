@@ -41,8 +41,8 @@ class Specialisation:
         traced = self.traced
         plan = self.compilation.plan
         if config.numpy_trials and self.compilation.device == "cpu" and needs_trial(plan):
-            native = self.compilation.executable.native.values()
-            is_slow = any(why not in ("", LARGE) for why in native)
+            native: dict[str, str] = getattr(self.compilation.executable, "native", {})
+            is_slow = any(why not in ("", LARGE) for why in native.values())
             self.trial = Trial(MOST_S_IN_PYTHON if is_slow else MOST_S)
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)

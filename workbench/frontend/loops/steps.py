@@ -23,12 +23,12 @@ from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
-from ..outputs import unlift_static
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import element_along, write
 from .expressions import local
 from .leaving import left_views
 from .list_names import growing_names, queue_names
+from .python_form import python_form
 from .ranges import without_checks
 from .sharing import sharing_names
 from .statements import Translator
@@ -480,24 +480,12 @@ class _Builder:
         function = ast.FunctionDef("loop", empty, [*blanks, copy.deepcopy(self.node), result], [], None, None)
         ast.copy_location(function, self.node)
         module = ast.fix_missing_locations(ast.Module([function], []))
-        lifter = self.trace.lifter
         namespace: dict[str, Any] = {"np": np}
-        for name, value in self.statics.items():
-            if name not in self.parameters:
-                namespace[name] = unlift_static(lifter, value)
         exec(compile(module, "<workbench loop>", "exec"), namespace)
-        flat = [isinstance(self.scope.types[n], Items) for n in outputs]
-        return _flattened(namespace["loop"], flat)
-
-
-def _flattened(function: FunctionType, is_tuple: list[bool]) -> Any:
-    def run(*arguments: Any) -> tuple[Any, ...]:
-        found: list[Any] = []
-        for value, several in zip(function(*arguments), is_tuple, strict=True):
-            found += value if several else [value]
-        return tuple(found)
-
-    return run
+        statics = {name: value for name, value in self.statics.items() if name not in self.parameters}
+        arrays = {id(value): name for name, (value, _) in self.parameters.items() if type(value) is Tracer}
+        is_tuple = [isinstance(self.scope.types[n], Items) for n in outputs]
+        return python_form(namespace["loop"], names, arrays, statics, self.trace.lifter, is_tuple)
 
 
 def name_of_parameter(name: str) -> str:

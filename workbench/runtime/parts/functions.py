@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
-import numpy as np
-
 from ...errors import TracingError
 from ...frontend.convert import syntax_of
 from ...frontend.scopes import running_in_numpy

@@ -1,0 +1,99 @@
+"""A loop that became a step, as a function of Python: for those who run it without its machine code.
+
+The user's functions that it calls are those of the trace over the real globals. Where one holds a traced array in its
+closure, that is a parameter of the loop, and each call makes the function anew around the array that it was given.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from ..outputs import unlift_static
+from ..tracer import Tracer
+from .types import UntranslatableError
+
+Names = Mapping[int, str]  # id of a traced array -> the parameter that stands for it
+
+
+def python_form(
+    loop: FunctionType, names: Sequence[str], arrays: Names, statics: Mapping[str, Any], lifter: Any,
+    is_tuple: Sequence[bool],
+) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
+    """`loop` over `statics`, the values that it reads beside its parameters `names`. is_tuple: of its results, those
+    whose items are results each."""
+    space: dict[str, Any] = {}
+    made_anew: dict[str, Callable[[Mapping[str, Any]], FunctionType]] = {}
+    for name, value in statics.items():
+        if isinstance(value, FunctionType) and _holds_arrays(value):
+            made_anew[name] = _maker(value, arrays, lifter)
+        else:
+            space[name] = unlift_static(lifter, value)
+    loop.__globals__.update(space)
+
+    def run(*arguments: Any) -> tuple[Any, ...]:
+        function = loop
+        if made_anew:
+            given = dict(zip(names, arguments, strict=True))
+            functions = {name: make(given) for name, make in made_anew.items()}
+            function = FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
+        found: list[Any] = []
+        for value, several in zip(function(*arguments), is_tuple, strict=True):
+            found += value if several else [value]
+        return tuple(found)
+
+    return run
+
+
+def _holds_arrays(function: FunctionType, around: tuple[FunctionType, ...] = ()) -> bool:
+    """Whether a traced array is in its closure, or in that of a function there."""
+    if function in around:
+        return False
+    held = [c for cell in function.__closure__ or () if (c := _content(cell)) is not None]
+    return any(type(c) is Tracer or isinstance(c, FunctionType) and _holds_arrays(c, (*around, function)) for c in held)
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _maker(
+    function: FunctionType, arrays: Names, lifter: Any, around: tuple[FunctionType, ...] = ()
+) -> Callable[[Mapping[str, Any]], FunctionType]:
+    """What makes `function` over the arrays that stand for the traced ones."""
+    from ..captures import Overlay
+    from ..convert import plain_code
+
+    if function in around:
+        raise UntranslatableError(f"{function.__name__}(), which calls itself")
+    cells: list[Callable[[Mapping[str, Any]], Any]] = []
+    for cell in function.__closure__ or ():
+        content = _content(cell)
+        if type(content) is Tracer:
+            if id(content) not in arrays:
+                raise UntranslatableError(f"{function.__name__}(), which holds an array that the loop does not read")
+            cells.append(operator.itemgetter(arrays[id(content)]))
+        elif isinstance(content, FunctionType) and _holds_arrays(content):
+            cells.append(_maker(content, arrays, lifter, (*around, function)))
+        else:
+            value = unlift_static(lifter, content)
+            cells.append(lambda _, value=value: value)
+    space: Any = function.__globals__
+    while isinstance(space, Overlay):
+        space = space.source
+    code, defaults = plain_code(function.__code__), unlift_static(lifter, function.__defaults__)
+    keywords = unlift_static(lifter, function.__kwdefaults__)
+
+    def make(given: Mapping[str, Any]) -> FunctionType:
+        closure = tuple(types.CellType(content(given)) for content in cells)
+        new = FunctionType(code, space, function.__name__, defaults, closure)
+        new.__kwdefaults__ = keywords
+        return new
+
+    return make
