@@ -128,3 +128,43 @@ def test_a_python_number_in_another_shape_is_an_array(c):
     compiled = wb.jit(reshaped)
     assert_same(compiled(c, np.ones(3)), reshaped(c, np.ones(3)))
     assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("c", [2.5, 3, True, 1j, np.float64(2.5)], ids=repr)
+def test_a_number_that_is_moved_or_repeated_into_no_axes_is_an_array(c):
+    def moved(c, x):
+        return np.resize(c, ()), np.tile(c, ()), np.moveaxis(c, (), ()), np.resize(x, ()), np.tile(x[0, ...], ())
+
+    compiled = wb.jit(moved)
+    found, expected = compiled(c, np.ones(3)), moved(c, np.ones(3))
+    assert_same(found, expected)
+    assert [type(x) for x in found] == [type(x) for x in expected]
+    assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0, 3.5])
+@pytest.mark.parametrize(
+    "text", ["max(2, x)", "min(x, 2)", "a + max(2, x)", "np.array(max(2, x))", "max(2, x) // 3", "max(2, x) / 3", "f + max(2, x)"]
+)  # fmt: skip
+def test_extremes_of_an_int_and_a_traced_float_keep_their_types(text, x):
+    function = define(f"def f(x, a, f):\n    return {text}\n", "f", f"<extreme {text}>")
+    given = (x, np.arange(3), np.ones(3, np.float32))
+    found, expected = wb.jit(function)(*given), function(*given)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("exponent", [0.5, 1.0, -0.5, 2.0])
+def test_float_power_of_a_traced_exponent_takes_no_root(dtype, exponent):
+    x = np.array([-np.inf, -0.0, 4.0, -4.0, np.inf, np.nan], dtype)
+
+    def powers(x, y):
+        return np.float_power(x, y), np.float_power(x.reshape(2, 3).T, y), np.float_power(x, np.float64(y))
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found, expected = wb.jit(powers)(x, exponent), powers(x, exponent)
+    assert_same(found, expected, max_ulp=1)
+    for ours, numpys in zip(found, expected, strict=True):
+        numbers = ~np.isnan(numpys)
+        np.testing.assert_array_equal(np.signbit(ours[numbers]), np.signbit(numpys[numbers]))

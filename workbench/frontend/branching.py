@@ -269,7 +269,8 @@ def extreme(function: Any, *values: Any) -> Any:
         cases = [lift(best), lift(value)]
         for k, (case, other) in enumerate(zip(cases, cases[::-1], strict=True)):
             if case.dtype != other.dtype and case.weak_type:
-                cases[k] = promoted(case, other.dtype) or case
+                wider = promoted(case, other.dtype) or case
+                cases[k] = weaken(wider) if other.weak_type and wider is not case else wider
         if cases[0].dtype == cases[1].dtype:
             mixed = mixed_types((best, value))
             best = emit(REGISTRY["select_n"], _scalar(test), *cases)

@@ -237,7 +237,7 @@ def _unified(name: str, column: Sequence[Any], regions: Sequence[Region]) -> tup
 
 
 def mixed_types(values: Sequence[Any]) -> tuple[type, ...]:
-    """Python's types of a number that is one of `values`, if others of them are NumPy's: its `Buffer.mixed`."""
+    """Python's types of a number that is one of `values`, if they differ or others are NumPy's: its `Buffer.mixed`."""
     python: dict[type, None] = {}
     numpy = False
     for value in values:
@@ -253,7 +253,7 @@ def mixed_types(values: Sequence[Any]) -> tuple[type, ...]:
             python[value.__class__] = None
         else:
             numpy = True
-    return tuple(python) if numpy else ()
+    return tuple(python) if numpy or len(python) > 1 else ()
 
 
 def promoted(value: Tracer, dtype: np.dtype) -> Tracer | None:

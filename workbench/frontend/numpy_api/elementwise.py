@@ -152,6 +152,12 @@ def power_rule(x: Any, y: Any, *, out: tuple[np.dtype, ...]) -> Any:
 
 @rule(np.float_power)
 def float_power_rule(x: Any, y: Any, *, out: tuple[np.dtype, ...]) -> Any:
+    if is_tracer(y) and not y.shape and is_tracer(x) and x.shape and out[0].kind == "f":
+        # np.power takes the square root for one exponent of 1/2, whose results for -0.0 and -inf are others.
+        root = bind("eq", y, constant_like(y, 0.5))
+        infinite = bind("eq", x, constant_like(x, -np.inf))
+        x = bind("select_n", bind("and", infinite, root), x, constant_like(x, np.inf))
+        x = bind("select_n", root, x, bind("add", x, constant_like(x, 0)))
     return bind("pow", x, y)
 
 

@@ -17,6 +17,7 @@ from .contractions import transpose_to
 from .movement import at_least, slice_value
 from .operands import (
     array,
+    as_array,
     as_shape,
     bind,
     broadcast_operand,
@@ -224,7 +225,7 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     reps = (1,) * (ndim - len(reps)) + reps
     shape = (1,) * (ndim - x.ndim) + x.shape
     if all(r == 1 for r in reps):
-        return bind("copy", reshape_to(x, shape))
+        return as_array(bind("copy", reshape_to(x, shape)))
     wide = tuple(n for pair in zip(reps, shape, strict=True) for n in pair)
     dims = tuple(2 * (ndim - x.ndim + i) + 1 for i in range(x.ndim))
     repeated = bind("broadcast_in_dim", x, shape=wide, broadcast_dimensions=dims)
@@ -263,7 +264,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     repeats = -(-size // a.size)
     if repeats > 1:
         flat = tile(flat, repeats)
-    return reshape_to(slice_value(flat, 0, 0, size), shape)
+    return as_array(reshape_to(slice_value(flat, 0, 0, size), shape))
 
 
 # ---- cutting and inserting at known places ----

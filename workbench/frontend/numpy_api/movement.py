@@ -60,7 +60,7 @@ def reversed_axes(x: Any) -> Any:
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    a = _array_of_number(a)
+    a = array_of_number(a)
     sizes = complete_shape(as_shape(shape), a.size)
     if a.scalar and not sizes:  # NumPy's scalars stay what they are
         return bind("copy", a)
@@ -87,14 +87,14 @@ def flatten(a: Any, order: str = "C") -> Any:
     return views.reshape(ravel(a, order), (a.size,), copy=True)
 
 
-def _array_of_number(a: Any) -> Any:
+def array_of_number(a: Any) -> Any:
     """`a`, for a function that makes an array of a number of Python, while one of NumPy's stays a scalar."""
     is_number = is_python_scalar(a) or is_tracer(a) and a.aval.weak_type
     return as_array(bind("copy", array(a))) if is_number else array(a)
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
-    a = _array_of_number(a)
+    a = array_of_number(a)
     if axes is None:
         order = tuple(range(a.ndim))[::-1]
     else:
@@ -115,7 +115,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    a = array(a)
+    a = array_of_number(a)
     source = normalize_axis_tuple(source, a.ndim, "source")
     destination = normalize_axis_tuple(destination, a.ndim, "destination")
     if len(source) != len(destination):
@@ -152,7 +152,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
-    a = _array_of_number(a)
+    a = array_of_number(a)
     if axis is None:
         axes: tuple[int, ...] = tuple(i for i, n in enumerate(a.shape) if n == 1)
     else:
