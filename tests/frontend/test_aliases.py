@@ -198,3 +198,30 @@ def test_one_array_of_known_numbers_returned_twice_is_one_array():
     assert first is third and np.shares_memory(first, second)
     first[0] = 7.0
     assert program(np.ones(5))[0][0] == 0.0, "and each call has its own"
+
+
+def two_names_for_what_an_inner_loop_makes(a, b):
+    for x in b:
+        for _ in a:
+            t = a + x
+            u = t = np.concatenate([t, t])
+    return t, u
+
+
+def two_names_before_and_in_a_loop(a, b):
+    t = u = a * 2
+    for x in b:
+        t = u = t + x
+    return t, u
+
+
+@pytest.mark.parametrize("program", [two_names_for_what_an_inner_loop_makes, two_names_before_and_in_a_loop])
+def test_one_array_under_two_names_stays_one(program):
+    compiled = wb.jit(program)
+    for a, b in itertools.product((np.ones(30), np.ones(1)), (np.arange(7.0), np.arange(1.0))):
+        t, u = compiled(a, b)
+        t[0] = 50
+        expected, other = program(a, b)
+        expected[0] = 50
+        np.testing.assert_array_equal(t, expected)
+        np.testing.assert_array_equal(u, other)

@@ -372,3 +372,35 @@ def test_writes_through_a_reshape_reach_what_they_reach_in_numpy(making, flat):
     compiled = wb.jit(function)
     np.testing.assert_array_equal(compiled(**given), function(**arguments(np.float64)))
     assert not compiled.fallbacks
+
+
+RETURNED = [
+    "AF + 1", "A.T * 2", "AF.copy()", "np.sqrt(B.T)", "np.where(AF > 2, AF, 0)", "(A @ A.T).T",
+    "np.swapaxes(B, 0, 2) + 1", "np.moveaxis(B, 0, 1).copy('K')", "np.asfortranarray(A * 2)", "AF.astype(np.float32)",
+    "(lambda t: (t, t[1:], t.T))(AF * 2)", "[AF * 2, A * 2]", "(lambda t: (t, t))(AF - 1)", "AF", "AF.T", "v + 1",
+    "np.concatenate([AF, AF])", "np.zeros_like(AF)", "(AF * 2)[:, :0]", "np.broadcast_to(v, (3, 4)) * 1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", RETURNED)
+def test_what_is_returned_lies_in_memory_as_numpys_does(expression):
+    function = define(f"def f(v, A, m, AF, B):\n    return {expression}\n", "f", f"<returned {expression}>")
+    for dtype in DTYPES:
+        compiled = wb.jit(function)
+        for _ in range(2):
+            found, expected = compiled(**arguments(dtype)), function(**arguments(dtype))
+            pairs = zip(*(x if isinstance(x, tuple | list) else [x] for x in (found, expected)), strict=True)
+            for k, (ours, numpys) in enumerate(pairs):
+                np.testing.assert_array_equal(ours, numpys)
+                assert ours.flags.c_contiguous == numpys.flags.c_contiguous or not numpys.flags.forc
+                assert ours.flags.f_contiguous == numpys.flags.f_contiguous or not numpys.flags.forc
+                ours.T.reshape(-1)[:2] = numpys.T.reshape(-1)[:2] = 70 + k
+                ours.reshape(-1)[:1] = numpys.reshape(-1)[:1] = 80 + k
+            np.testing.assert_equal(found, expected)  # after writes through what may be views
+        assert not compiled.fallbacks
+
+
+def test_a_function_of_a_function_keeps_layouts():
+    inner = wb.jit(lambda x: x * 2)
+    outer = wb.jit(lambda x: inner(x).strides)
+    assert outer(np.asfortranarray(np.ones((3, 4)))) == (8, 24)

@@ -195,3 +195,61 @@ def test_what_is_written_later_reaches_the_array(program, n):
         for a, b in zip(*((x if isinstance(x, tuple) else (x,)) for x in (result, right)), strict=True):
             if isinstance(b, np.ndarray):
                 assert np.shares_memory(a, found) == np.shares_memory(b, expected)
+
+
+def rows_by_library_calls(a, b):
+    for x in b.T:  # noqa: B007  # it is used afterwards
+        np.cumsum(a, axis=0, out=a)
+    return x
+
+
+def rows_before(a, b):
+    x = y = b[0]
+    for i in range(len(b)):
+        y = x
+        np.cumsum(a, axis=0, out=a)
+        x = b[i]
+    return x, y
+
+
+def row_that_a_branch_keeps(a, b):
+    x = b[0]
+    for i in range(len(a)):
+        np.cumsum(a, axis=0, out=a)
+        if b[i, 0] > 1:
+            x = b[i]
+    return x
+
+
+def parts_of_rows_in_two_loops(a, b):
+    for i in range(len(a)):
+        np.cumsum(a, axis=0, out=a)
+        for j in range(3):
+            np.cumsum(a, axis=0, out=a)
+            x = b[i, j:]
+    return x
+
+
+def row_at_an_index_of_a_branch(a, b):
+    x = b[0]
+    if a[0, 0] >= 0:
+        x = b[np.argmax(a[:, 1])]
+    return x
+
+
+@pytest.mark.parametrize(
+    "program",
+    [rows_by_library_calls, rows_before, row_that_a_branch_keeps, parts_of_rows_in_two_loops,
+     row_at_an_index_of_a_branch],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_what_traced_loops_and_branches_take_is_returned_as_a_view(program):
+    compiled = wb.jit(program)
+    for _ in range(2):
+        found, expected = ([np.arange(20).reshape(4, 5), np.arange(20).reshape(4, 5) % 7] for _ in range(2))
+        several, right = (x if isinstance(x, tuple) else (x,) for x in (compiled(*found), program(*expected)))
+        for k, (a, b) in enumerate(zip(several, right, strict=True)):
+            np.testing.assert_array_equal(a, b)
+            a[...] = b[...] = 100 + k
+        np.testing.assert_equal(found, expected)
+    assert bool(compiled.fallbacks) == (program is row_at_an_index_of_a_branch)

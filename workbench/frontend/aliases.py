@@ -9,7 +9,7 @@ that it costs nothing where the array is not returned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +26,13 @@ CODE = np.int32  # the type of the numbers that count alternatives
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Alternative:
-    """One array that a value may be: the view `views` of `root`, or one in the memory `own`, made on that path."""
+    """One array that a value may be: the view `views` of `root`, or one in the memory `own`, made on that path.
+    twice: an iteration leaves that memory under two names."""
 
     root: Tracer | None
     views: tuple[ViewOp, ...] = ()
     own: Any = None
+    twice: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,12 +76,12 @@ def given_roots(buffer: Buffer) -> Iterator[Tracer]:
     return (a.root for a in _alternatives(buffer) if a.root is not None)
 
 
-def own_memory(buffer: Buffer) -> Iterator[Any]:
-    """The memory, made on one path, that an array over `buffer` may have."""
+def own_memory(buffer: Buffer, *, under_two_names: bool = False) -> Iterator[Any]:
+    """The memory, made on one path, that an array over `buffer` may have; only what is `under_two_names` of a loop."""
     return (
         alternative.own
         for alternative in _alternatives(buffer)
-        if alternative.root is None and alternative.own is not None
+        if alternative.root is None and alternative.own is not None and (alternative.twice or not under_two_names)
     )
 
 
@@ -178,7 +180,8 @@ def _ambiguous(found: Sequence[BranchAliases]) -> list[BranchAliases]:
 
 
 class LoopAliases:
-    """What the arrays that a loop carries may be after it: the loop also carries the number of each.
+    """What the arrays that a loop carries may be after it: the loop also carries the number of each, and the integers
+    of the iteration that took it (`x = a[i]`).
 
     first, inputs, final: for each key, the array before the loop, what stands for it in the region, and what an
     iteration leaves there.
@@ -198,6 +201,12 @@ class LoopAliases:
         self.reached: dict[Any, set[int]] = {key: {i} for i, key in enumerate(first)}  # numbers that a key may have
         self.taken: dict[Any, set[Any]] = {key: {key} for key in first}  # keys of which it may have the number
         self.results = [region.run(lambda k=key, x=x: self._code(k, x)) for key, x in final.items()]
+        self.n_indices = max((self._count(x) for x in final.values()), default=0)
+        index = Aval((), np.dtype(np.int64))
+        self.indices_in = {key: [region.add_input(index) for _ in range(self.n_indices)] for key in first}
+        for x in final.values():
+            self.init += [lift(np.int64(0)) for _ in range(self.n_indices)]
+            self.results += region.run(lambda x=x: self._indices(x))
 
     def _code(self, into: Any, x: Tracer, views: tuple[ViewOp, ...] = ()) -> Tracer:
         """The number of what `views` of `x`, of the region, is, for the key `into`."""
@@ -207,9 +216,13 @@ class LoopAliases:
                 self.is_known = self.is_known and not views
                 self.taken[into].add(key)
                 return self.codes_in[key]
-        for entry in self.region.captured:
-            if entry.tracer is not None and entry.tracer.buffer is x.buffer:
-                return self._number(into, Alternative(entry.value, views))
+        entry = self._captured(x)
+        if entry is not None:
+            blank = [
+                replace(view, indices=()) if self._moving(view) else view  # type: ignore[type-var]  # a `TakeView`
+                for view in views
+            ]
+            return self._number(into, Alternative(entry.value, tuple(blank)))
         aliases = x.buffer.aliases
         if aliases is None:
             return self._number(into, Alternative(None, own=x.buffer))
@@ -220,6 +233,49 @@ class LoopAliases:
             return codes[0]
         return emit(REGISTRY["select_n"], aliases.code, *codes) if len(codes) > 1 else codes[0]
 
+    # ---- integers of an iteration ----
+
+    def _captured(self, x: Tracer) -> Any:
+        entries = (e for e in self.region.captured if e.tracer is not None and e.tracer.buffer is x.buffer)
+        return next(entries, None)
+
+    def _moving(self, view: ViewOp) -> tuple[Tracer, ...]:
+        """The integers of an iteration that a view is taken at."""
+        indices = getattr(view, "indices", ())
+        return indices if any(index.buffer.trace is self.region.record for index in indices) else ()
+
+    def _count(self, x: Tracer, views: tuple[ViewOp, ...] = ()) -> int:
+        """How many such integers it takes to say what `views` of `x` is."""
+        views = (*chain(x), *views)
+        if self._captured(x) is not None:
+            return sum(len(self._moving(view)) for view in views)
+        alternatives = () if x.buffer.aliases is None else x.buffer.aliases.alternatives
+        return max((self._count(a.root, (*a.views, *views)) for a in alternatives if a.root is not None), default=0)
+
+    def _indices(self, x: Tracer, views: tuple[ViewOp, ...] = ()) -> list[Tracer]:
+        """These integers, in order, and zeros after them."""
+        views = (*chain(x), *views)
+        for key, inner in self.inputs.items():
+            if inner.buffer is x.buffer:
+                return self.indices_in[key]
+        found: list[Tracer] = []
+        aliases = x.buffer.aliases
+        if self._captured(x) is not None:
+            for index in (index for view in views for index in self._moving(view)):
+                strong = emit(REGISTRY["convert_element_type"], index, new_dtype=np.dtype(np.int64), weak_type=False)
+                found.append(strong)
+        elif aliases is not None and aliases.code is not None:
+            none = [lift(np.int64(0)) for _ in range(self.n_indices)]
+            sides = [
+                none if a.root is None else self._indices(a.root, (*a.views, *views)) for a in aliases.alternatives
+            ]
+            if len(sides) == 1:
+                return sides[0]
+            return [emit(REGISTRY["select_n"], aliases.code, *column) for column in zip(*sides, strict=True)]
+        return found + [lift(np.int64(0)) for _ in range(self.n_indices - len(found))]
+
+    # ---- the numbers of alternatives ----
+
     def _number(self, into: Any, alternative: Alternative) -> Tracer:
         number = len(self.alternatives)
         self.alternatives.append(alternative)
@@ -228,15 +284,32 @@ class LoopAliases:
 
     def mark(self, outs: dict[Any, Tracer], codes: Sequence[Tracer]) -> None:
         """Note on the arrays after the loop what they may be."""
-        for (key, out), code in zip(outs.items(), codes, strict=True):
+        codes, indices = codes[: len(outs)], codes[len(outs) :]
+        made: dict[int, int] = {}  # of memory that an iteration makes: under how many names
+        for numbers in self.reached.values():
+            for own in {id(self.alternatives[i].own) for i in numbers}:
+                made[own] = made.get(own, 0) + 1
+        self.alternatives = [replace(a, twice=made.get(id(a.own), 0) > 1) for a in self.alternatives]
+        for place, ((key, out), code) in enumerate(zip(outs.items(), codes, strict=True)):
+            mine = indices[place * self.n_indices : (place + 1) * self.n_indices]
             keys, pending = {key}, [key]
             while pending:
                 more = self.taken[pending.pop()] - keys
                 keys |= more
                 pending += more
             numbers = set[int]().union(*[self.reached[k] for k in keys])
-            found = [a if i in numbers else Alternative(None) for i, a in enumerate(self.alternatives)]
+            found = [_taken_at(a, mine) if i in numbers else Alternative(None) for i, a in enumerate(self.alternatives)]
             out.buffer.aliases = Aliases(code if self.is_known else None, tuple(found))
+
+
+def _taken_at(alternative: Alternative, indices: Sequence[Tracer]) -> Alternative:
+    """The alternative with its views at the integers of the iteration that took it."""
+    views, rest = [], iter(indices)
+    for view in alternative.views:
+        if getattr(view, "indices", None) == ():
+            view = replace(view, indices=tuple(next(rest) for _ in view.axes))  # type: ignore[attr-defined]  # a `TakeView`
+        views.append(view)
+    return replace(alternative, views=tuple(views))
 
 
 def one_of(value: Tracer, code: Tracer, options: Sequence[Tracer | None]) -> Tracer:

@@ -54,6 +54,16 @@ def layout_of(array: np.ndarray) -> Strides | None:
     return None if array.flags.c_contiguous else array.strides
 
 
+def memory_order(shape: tuple[int, ...], strides: Strides | None) -> tuple[int, ...] | None:
+    """The axes of an array from the slowest to the fastest; None for C order, and where elements share memory."""
+    if strides is None or 0 in shape:
+        return None
+    steps = [abs(step) for step, n in zip(strides, shape, strict=True) if n > 1]
+    if 0 in steps or steps == sorted(steps, reverse=True):
+        return None
+    return tuple(sorted(range(len(shape)), key=lambda axis: -abs(strides[axis])))
+
+
 def result_strides(
     primitive: Primitive, operands: Sequence[Strided], aval: Aval, params: Mapping[str, Any]
 ) -> Strides | None:

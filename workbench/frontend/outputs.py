@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,15 +18,15 @@ import numpy as np
 import optree
 
 from ..errors import TracingError, UnsupportedOperationError
-from ..ir import Atom, Var
+from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Lifter
 from .diagnostics import build, unsupported
-from .layouts import overlaps_itself
+from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
 from .tracer import Buffer, Deferred, Tracer, lift
-from .views import TakeView, ViewOp, write
+from .views import TakeView, Transpose, ViewOp, write
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -171,6 +171,14 @@ def _inlined(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any]) -> Tr
     return one_of(value, results[leaf.code], options)
 
 
+def _optional(leaf: OutLeaf) -> Iterator[int]:
+    """The program's results that a leaf may be, or may be a view of, as the program decides."""
+    for option in (leaf, *leaf.options) if leaf.code is not None else ():
+        yield from (k for k in (option.outvar, option.base_outvar) if k is not None)
+        if option is not leaf:
+            yield from _optional(option)
+
+
 class _Collector:
     """The program's results, each atom once."""
 
@@ -261,12 +269,43 @@ class _Places:
             else:
                 first[id(value)] = i
                 self.out[i] = self.place(leaf, value.buffer, chain(value))
+        if not self.trace.strict:
+            self.lay_out()
+
+    def lay_out(self) -> None:
+        """Let what the program computes anew lie in memory as NumPy's arrays do: the program's result is the array with
+        its axes in the order of memory, and the leaf a view of it with its axes in their own order."""
+        undecided = {k for leaf in self.out for k in _optional(leaf)}
+        placed: dict[int, tuple[ViewOp, ...]] = {}
+        for i, (value, leaf) in enumerate(zip(self.values, self.out, strict=True)):
+            is_own = leaf.kind == "array" and leaf.same_as is None and leaf.code is None and leaf.base_input is None
+            if type(value) is not Tracer or not is_own or leaf.outvar is None:
+                continue
+            shared = leaf.base_outvar is not None
+            k = leaf.outvar if leaf.base_outvar is None else leaf.base_outvar
+            if k not in placed:
+                atom = self.collector.atoms[k]
+                order = memory_order(atom.aval.shape, value.buffer.strides if shared else value._strides)
+                if order is None or k in undecided:
+                    placed[k] = ()
+                    continue
+                (var,) = self.trace.record(REGISTRY["transpose"], (atom,), {"permutation": order})
+                var.hint = result_hint(atom)
+                self.collector.atoms[k] = var
+                placed[k] = (Transpose(tuple(int(axis) for axis in np.argsort(order))),)
+            if placed[k]:
+                self.out[i] = replace(leaf, base_outvar=k, views=(*placed[k], *leaf.views))
 
     def place(self, leaf: OutLeaf, buffer: Buffer, views: tuple[ViewOp, ...]) -> OutLeaf:
         """`leaf`, which is `views` of `buffer`, with its place."""
-        if not all(self.is_told(view) for view in views):
-            return leaf
         key = id(buffer)
+        if not all(self.is_told(view) for view in views):
+            if key in self.input_index or self.shared.get(key, 0) > 1:
+                raise unsupported(
+                    "what returns a view of an array, taken at an index that a traced branch computes",
+                    fixes=("return a copy of it",),
+                )
+            return leaf
         if key in self.input_index:
             return replace(leaf, base_input=self.input_index[key], views=self.told(views))
         if self.matters(buffer):
@@ -288,9 +327,11 @@ class _Places:
 
     def matters(self, buffer: Buffer) -> bool:
         """Whether an array over `buffer` may be an input, or another result."""
-        if any(id(root.buffer) in self.input_index or self.shared[id(root.buffer)] > 1 for root in given_roots(buffer)):
-            return True
-        mine = set(map(id, own_memory(buffer)))
+        from_outside = any(
+            id(root.buffer) in self.input_index or self.shared[id(root.buffer)] > 1 for root in given_roots(buffer)
+        )
+        # What is from outside is told by number, and memory that an iteration makes is another one in the next.
+        mine = set(map(id, own_memory(buffer, under_two_names=from_outside)))
         others = [v.buffer for v in self.arrays if v.buffer is not buffer]
         if any(not mine.isdisjoint(map(id, own_memory(other))) for other in others):
             raise build(
@@ -299,7 +340,7 @@ class _Places:
                 "two results share memory, or not, as a traced condition decides",
                 fixes=("return a copy of one of them",),
             )
-        return False
+        return from_outside
 
     def _one_of(self, leaf: OutLeaf, buffer: Buffer, views: tuple[ViewOp, ...]) -> OutLeaf:
         """`leaf` in memory that the program made."""

@@ -32,13 +32,20 @@ class LoopArgument:
 @dataclass(frozen=True, slots=True)
 class LoopPlace:
     """A variable that the loop leaves, by number, which may be memory of an argument's. options: pairs of an argument's
-    number and the axis along which the variable is one of its elements, None for the argument itself."""
+    number and the axis along which the variable is one of its elements, None for the argument itself; earlier: other
+    variables, of which it may be one."""
 
     variable: int
     options: tuple[tuple[int, int | None], ...]
+    earlier: tuple[int, ...] = ()
 
-    def find(self, value: np.ndarray, arguments: Sequence[Any]) -> tuple[int, int]:
-        """Which of the options `value` is, from 1, and which element along the axis; 0 if it is none of them."""
+    def find(self, variables: Sequence[Any], arguments: Sequence[Any]) -> tuple[int, int]:
+        """Which of the options it is, from 1, and which element along the axis; then the number of an earlier variable
+        that is the same array; 0 if it is none of them."""
+        value: np.ndarray = variables[self.variable]
+        for number, other in enumerate(self.earlier, start=1 + len(self.options)):
+            if _is_same(value, variables[other]):
+                return number, 0
         if not value.size:
             return 0, 0
         address = value.__array_interface__["data"][0]
@@ -55,6 +62,12 @@ class LoopPlace:
             if not off and 0 <= index < n:
                 return number, index
         return 0, 0
+
+
+def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays are one, of which compiled code gives two objects."""
+    mine, others = (x.__array_interface__ for x in (a, b))
+    return a is b or bool(a.size) and all(mine[key] == others[key] for key in ("data", "shape", "strides", "typestr"))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -105,7 +118,7 @@ class LoopProgram:
         results = [owned[k] for k in self.written]
         taken = list(owned)
         avals = self.results[len(results) : len(self.results) - 2 * len(self.places)]
-        places = [number for place in self.places for number in place.find(found[place.variable], arguments)]
+        places = [number for place in self.places for number in place.find(found, arguments)]
         for value, aval in zip(found, avals, strict=True):
             array = np.asarray(value, aval.dtype)
             if array.shape != aval.shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 # Functions and methods that may give a view of their argument. Other functions of NumPy's make arrays.
 VIEWING = frozenset((
@@ -14,21 +15,31 @@ VIEWING = frozenset((
 ))  # fmt: skip
 
 
-def sharing_names(node: ast.AST) -> list[frozenset[str]]:
-    """Groups of names, each of which may be one array. Functions of the user's that give several arrays make them."""
-    groups: list[set[str]] = []
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Names of a loop that may be one array. as_wholes: where two of them share memory, they are the same array."""
 
-    def unite(names: set[str]) -> None:
+    names: frozenset[str]
+    as_wholes: bool
+
+
+def sharing_names(node: ast.AST) -> list[Group]:
+    """Groups of names, each of which may be one array. Functions of the user's that give several arrays make them."""
+    groups: list[Group] = []
+
+    def unite(names: set[str], as_wholes: bool) -> None:
         nonlocal groups
         if len(names) > 1:
-            touched = [group for group in groups if group & names]
-            groups = [group for group in groups if not group & names]
-            groups.append(names.union(*touched))
+            touched = [group for group in groups if group.names & names]
+            groups = [group for group in groups if not group.names & names]
+            together = names.union(*(group.names for group in touched))
+            groups.append(Group(frozenset(together), as_wholes and all(group.as_wholes for group in touched)))
 
     for stmt in ast.walk(node):
         for targets, value in _bindings(stmt):
-            unite({*targets, *_sources(value)})
-    return [frozenset(group) for group in groups]
+            as_wholes = not isinstance(stmt, ast.For) and (isinstance(value, ast.Name) or not _sources(value))
+            unite({*targets, *_sources(value)}, as_wholes)
+    return groups
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:

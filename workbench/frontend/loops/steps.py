@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -30,7 +30,7 @@ from .leaving import left_views
 from .list_names import growing_names, queue_names
 from .python_form import python_form
 from .ranges import without_checks
-from .sharing import sharing_names
+from .sharing import Group, sharing_names
 from .statements import Translator
 from .types import (
     BOOL,
@@ -67,7 +67,7 @@ class Translated:
     prefer: bool
     only_elements: bool  # it computes with single numbers alone
     nested: bool  # it holds loops of its own
-    sharing: list[frozenset[str]]  # variables that may be one array
+    sharing: list[Group]  # variables that may be one array
     node: ast.For | ast.While
 
 
@@ -117,37 +117,45 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     views = left_views(found.node, found.given)
     places = found.program.places
     numbers = iter(outs[len(outs) - 2 * len(places) :])
-    where = {place.variable: (place.options, next(numbers), next(numbers)) for place in places}
+    where = {place.variable: (place, next(numbers), next(numbers)) for place in places}
     n_before = len(found.written)
+    variables_made: list[Tracer] = list(outs[n_before:])
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
         if not isinstance(kind, Items):
             (value,) = value
             if isinstance(kind, Array) and name in views:
                 value = views[name]
-            elif isinstance(kind, Array) and kind.origins:
-                value = _found_at(value, *where[position - n_before], found.given, kind.origins)
             elif isinstance(kind, Array):
                 arrays[name] = value
+                if position - n_before in where:
+                    place, code, index = where[position - n_before]
+                    made = [variables_made[k] for k in place.earlier]
+                    value = _found_at(value, place.options, code, index, found.given, kind.origins, made)
         variables.set(name, value)
         position += n
     for group in found.sharing:
-        same = [x for name, x in arrays.items() if name in group]
+        same = [x for name, x in arrays.items() if name in group.names]
         for x in same if len(same) > 1 else ():
             x.buffer.ambiguous = True  # a write to one may be a write to the other
-            x.buffer.aliases = Aliases(None, (Alternative(None, own=same),))
+            if not group.as_wholes:
+                known = x.buffer.aliases or Aliases(None, (Alternative(None),))
+                mine = Alternative(None, own=same, twice=True)
+                x.buffer.aliases = replace(known, alternatives=(mine, *known.alternatives[1:]))
 
 
 def _found_at(
     value: Tracer, options: Sequence[tuple[int, int | None]], code: Tracer, index: Tracer, given: Mapping[str, Any],
-    origins: frozenset[str],
+    origins: frozenset[str], made: Sequence[Tracer],
 ) -> Tracer:  # fmt: skip
-    """`value`, which may be memory of an array outside: which one and where is only known when the loop has run."""
+    """`value`, which may be memory of an array outside, or one of `made`: which one and where is only known when the
+    loop has run."""
     arrays = list(given.values())
     found: list[Tracer | None] = [None]
     for k, axis in options:
         array = lift(arrays[k])
         found.append(array if axis is None else element_along(array, axis, index))
+    found += made
     for name in origins & given.keys():
         lift(given[name]).buffer.ambiguous = True
     return one_of(value, code, found)
@@ -305,9 +313,8 @@ class _Builder:
         arguments, inputs, written = self._operands()
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
-        kinds = [kind for _, kind, n in outputs for _ in range(n)]
-        shared = [(k, kind) for k, kind in enumerate(kinds) if isinstance(kind, Array) and kind.origins]
-        places = tuple(LoopPlace(k, self._options(kind)) for k, kind in shared)
+        sharing = sharing_names(self.node)
+        places = tuple(self._places(outputs, sharing))
         results = (*avals, *(Aval((), np.dtype(dtype)) for _ in places for dtype in (CODE, np.int64)))
         positions = tuple(next(i for i, x in enumerate(inputs) if x is target) for target in written)
         reason = self._reason()
@@ -319,10 +326,25 @@ class _Builder:
         prefer = is_better_whole(facts) or self.shrinks
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
         values = {name: value for name, (value, _) in self.parameters.items()}
-        sharing = sharing_names(self.node)
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing, self.node
         )
+
+    def _places(self, outputs: Sequence[tuple[str, Type, int]], sharing: Sequence[Group]) -> Iterator[LoopPlace]:
+        """The variables of which only the run tells whose memory they are."""
+        before: list[tuple[str, Array, int]] = []
+        k = 0
+        for name, kind, n in outputs:
+            if isinstance(kind, Array):
+                mine = next((group.names for group in sharing if group.as_wholes and name in group.names), frozenset())
+                earlier = tuple(
+                    i for other, found, i in before
+                    if other in mine and (found.dtype, found.shape) == (kind.dtype, kind.shape)
+                )  # fmt: skip
+                if kind.origins or earlier:
+                    yield LoopPlace(k, self._options(kind), earlier)
+                before.append((name, kind, k))
+            k += n
 
     def _options(self, kind: Array) -> tuple[tuple[int, int | None], ...]:
         """What an array of this kind may be of the arguments: one itself, or an element along one of its axes."""
