@@ -46,6 +46,13 @@ def place_of(read: Read) -> tuple[dict[str, Any], str] | None:
     return None
 
 
+def absence_of(read: Read) -> tuple[dict[str, Any], str] | None:
+    """The namespace and the name of which `read` tells whether it is there, if that is all it does."""
+    if isinstance(read, partial) and read.func is operator.contains and type(read.args[0]) is dict:
+        return read.args
+    return None
+
+
 DOT = "·"  # a letter to Python: `self·weights` is one name, of an attribute (`runtime.parts.frames`)
 
 
@@ -372,7 +379,7 @@ class Overlay(dict):
         except KeyError:
             if name not in self._absent:  # a later definition could shadow the builtin that the program uses
                 self._absent.add(name)
-                self.lifter.guard(name, lambda: name in source, False)
+                self.lifter.guard(name, partial(operator.contains, source, name), False)
             raise
         lifter = self.lifter
         saved, lifter._through_parent = lifter._through_parent, lifter._through_parent or isinstance(source, Overlay)

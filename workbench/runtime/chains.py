@@ -9,15 +9,21 @@ it would be alone, so that the results have the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from ..codegen.kernel import Kernel
+import numpy as np
+
+from ..codegen.copies import copy_kernel
+from ..codegen.kernel import Kernel, KernelArg
+from ..codegen.llvm_chain import MACHINE, N_OWN, SYMBOL, chain_program
+from ..codegen.llvm_entry import n_words
 from ..codegen.scans import scan_kernel
 from ..fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ..ir import Var
 from .memory.placement import Placement
-from .native.kernels import CompiledKernel, compile_kernel
+from .native.kernels import CompiledKernel, compile_kernel, machine_address
 
 # What the rows at hand may take: half of the second-level cache of small cores.
 BLOCK_BYTES = 1 << 18
@@ -71,6 +77,49 @@ class Chain:
     @property
     def positions(self) -> list[int]:
         return [member.position for member in self.members]
+
+    def written(self) -> ChainCall:
+        """The program of the chain, and what it is called with."""
+        args = [ChainArg(KernelArg("program", "in", None, "int64", 1), None, None)]
+        moves, kernels = [], []
+        word = N_OWN
+
+        def add(member: Member, address: int, kernel: Kernel, variables: Sequence[Var | None]) -> None:
+            nonlocal word
+            kernels.append((address, kernel.extent // self.n, word))
+            for arg, var in zip(kernel.args, variables, strict=True):
+                place = None if var is None else self.hidden.get(self.roots.get(var, var))
+                if place is not None and var is not None:
+                    moves.append((word, var.aval.nbytes // self.n, place))
+                args.append(ChainArg(arg, var, member))
+                word += n_words(arg)
+
+        for member in self.members:
+            for out, base in member.copies.items():
+                copy = copy_kernel(base, out, self.n, member.step.id)
+                add(member, compile_kernel(copy).address, copy, (base, out, None))
+            add(member, member.address, member.kernel, member.args)
+        program = np.array(chain_program(self.block, self.n_bytes, word, moves, kernels), np.int64)
+        return ChainCall(args, program)
+
+
+class ChainArg(NamedTuple):
+    """An argument of a chain: of a kernel of it, or of the copy before; var: None for sizes and the program."""
+
+    arg: KernelArg
+    var: Var | None
+    member: Member | None
+
+
+class ChainCall(NamedTuple):
+    """See `codegen.llvm_chain`. args: of which the first is the program."""
+
+    args: list[ChainArg]
+    program: np.ndarray
+
+    @staticmethod
+    def address() -> int:
+        return machine_address(MACHINE, SYMBOL)
 
 
 def find_chains(plan: Plan, placement: Placement, compiled: Mapping[str, CompiledKernel]) -> dict[int, Chain]:

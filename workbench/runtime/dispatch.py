@@ -28,7 +28,7 @@ from ..frontend.tracer import current_trace
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
-from .executable import has_written
+from .executable import Executable, has_written
 from .fast_path import MISS, fast_call, missed
 from .keys import StaticArguments, call_key
 from .log import logger
@@ -171,11 +171,13 @@ class CompiledFunction:
     def _remember(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
         if entry.fast is None and entry.result is not None:
-            run, floats = entry.compilation.executable.run, not self.keep_python_scalars
+            executable, floats = entry.compilation.executable, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
             outside = entry.traced.guards, entry.traced.captures, entry.traced.writes
+            native = executable.native_plan() if isinstance(executable, Executable) else None
             call = fast_call(
-                args, kwargs, run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere
+                args, kwargs, executable.run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere,
+                native=native,
             )  # fmt: skip
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):

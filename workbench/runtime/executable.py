@@ -14,10 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.copies import copy_kernel
 from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.llvm_chain import MACHINE, N_OWN, SYMBOL, chain_program
-from ..codegen.llvm_entry import n_words
 from ..codegen.lower import lower_cluster
 from ..codegen.scans import scan_kernel
 from ..fusion import (
@@ -38,13 +35,14 @@ from ..primitives.contractions import dot_general_p
 from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
 from . import control
-from .chains import Chain, Member, find_chains
+from .chains import Chain, ChainCall, Member, find_chains
 from .control import in_order
 from .loops import LoopAbortedError, compile_loop
 from .memory.buffers import LARGE_BYTES, allocator
 from .memory.moves import copy_around
 from .memory.placement import Placement, place
-from .native.kernels import Code, CompiledKernel, NotNativeError, compile_kernel, function_at, machine_address
+from .native.kernels import Code, CompiledKernel, NotNativeError, compile_kernel, function_at
+from .native.plans import NativePlan, native_plan
 from .native.threads import launch, may_share, shared_function
 from .products import matmul_on, product_text
 from .timelines import Totals
@@ -84,6 +82,11 @@ class Executable:
     chains: list[list[str]]
     _scope: dict[str, Any] = field(repr=False)
     _profile: Callable[..., tuple[np.ndarray, ...]] | None = None
+
+    def native_plan(self) -> NativePlan | None:
+        """What `run` does, if that takes no Python."""
+        code = Code(self.compiled, self.finishers, self.n_threads, timed=False)
+        return native_plan(self.plan, self.kernels, code)
 
     @property
     def profile(self) -> Callable[..., tuple[np.ndarray, ...]]:
@@ -249,37 +252,25 @@ class _Driver:
 
     def _write_chain(self, chain: Chain) -> None:
         """Kernels that run together, as one launch over the rows."""
-        own = KernelArg("program", "in", None, "int64", 1)
-        args, texts, moves, kernels = [own], [""], [], []
-        word = N_OWN
-
-        def add(address: int, kernel: Kernel, its_texts: list[str], its_vars: Sequence[Var | None]) -> None:
-            nonlocal word
-            kernels.append((address, kernel.extent // chain.n, word))
-            for arg, text, var in zip(kernel.args, its_texts, its_vars, strict=True):
-                place = None if var is None else chain.hidden.get(chain.roots.get(var, var))
-                if place is not None and var is not None:
-                    moves.append((word, var.aval.nbytes // chain.n, place))
-                args.append(arg)
-                texts.append(text)
-                word += n_words(arg)
-
         for member in chain.members:
-            its_texts = self._chained_args(chain, member)
-            for out, base in member.copies.items():
-                copy = copy_kernel(base, out, chain.n, member.step.id)
-                of_copy = [self.names[base], self.names[out], str(copy.args[2].value)]
-                add(compile_kernel(copy).address, copy, of_copy, (base, out, None))
-            add(member.address, member.kernel, its_texts, member.args)
-        program = np.array(chain_program(chain.block, chain.n_bytes, word, moves, kernels), np.int64)
-        texts[0] = self._bind("chain", program)
-        address = machine_address(MACHINE, SYMBOL)
-        run = self._bind("chain_run", function_at(address, args))
-        self._write_launch(run, address, args, chain.n, chain.grain, texts)
+            self._write_results(chain, member)
+        args, program = chain.written()
+        texts = [self._bind("chain", program)]
+        for arg, var, member in args[1:]:
+            if var is None:
+                texts.append(str(arg.value))
+                continue
+            text = self.names[var]
+            if member is not None and not isinstance(member.step, Cluster) and var not in chain.made:
+                text = f"{self._bind('ordered', in_order)}({text})"  # scans take arrays in C order
+            texts.append(text)
+        address, kernel_args = ChainCall.address(), [arg for arg, _, _ in args]
+        run = self._bind("chain_run", function_at(address, kernel_args))
+        self._write_launch(run, address, kernel_args, chain.n, chain.grain, texts)
 
-    def _chained_args(self, chain: Chain, member: Member) -> list[str]:
-        """The arguments of a kernel in a chain; its results get names, and memory unless only the chain sees them."""
-        step, kernel = member.step, member.kernel
+    def _write_results(self, chain: Chain, member: Member) -> None:
+        """The results of a kernel in a chain get names, and memory unless only the chain sees them."""
+        step = member.step
         for out in step_outputs(step):
             if out in chain.hidden:
                 # An array without memory: its lengths are all that is asked of it.
@@ -290,15 +281,8 @@ class _Driver:
             elif not isinstance(step, Cluster):
                 self.lines.append(f"{self._name(out)} = {self._allocation(out.aval)}")
             else:
-                arg = next(arg for arg in kernel.results if arg.var is out)
+                arg = next(arg for arg in member.kernel.results if arg.var is out)
                 self._write_result(step, arg, out, copied=out in member.copies)
-        texts = [
-            self._argument(a, step.id) if v is None else self.names[v]
-            for a, v in zip(kernel.args, member.args, strict=True)
-        ]
-        if not isinstance(step, Cluster) and member.args[0] not in chain.made:
-            texts[0] = f"{self._bind('ordered', in_order)}({texts[0]})"
-        return texts
 
     def _write_result(self, step: Cluster, arg: KernelArg, var: Var, *, copied: bool = False) -> None:
         """The array that a kernel writes a result to: one of its own, or the memory of another that it takes over.

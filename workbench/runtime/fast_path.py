@@ -26,14 +26,16 @@ from typing import Any
 import numpy as np
 import optree
 
-from ..frontend.captures import Capture, Guard, Read, place_of, same_constant
+from ..frontend.captures import Capture, Guard, Read, absence_of, place_of, same_constant
 from ..frontend.device_arrays import device_aval
 from ..frontend.outputs import OutLeaf, Outputs
 from ..frontend.recording import open_traces
 from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
+from .native.calls import ABSENT, Form, Look, native_call
 from .native.kernels import fits_function
 from .native.machine_code import is_possible
+from .native.plans import NativePlan
 
 MISS = object()
 GOOD = C_CONTIGUOUS | ALIGNED
@@ -52,6 +54,7 @@ class ResultText:
     text: str
     scope: dict[str, Any]
     reads_inputs: bool = False
+    form: Form | None = None  # where it is all results of the program, in order, as arrays and NumPy scalars
 
     def function(self) -> Callable[[Sequence[np.ndarray]], Any] | None:
         """The same as a function of `r`, if that is all it takes."""
@@ -73,11 +76,16 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     texts = [_leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
     reads_inputs = any(leaf.base_input is not None for leaf in outputs.leaves)
     tree = outputs.tree
+    scalars = tuple(leaf.kind == "scalar" for leaf in outputs.leaves)
+    in_order = [leaf.outvar for leaf in outputs.leaves] == list(range(len(outvars)))
+    is_plain = in_order and all(leaf.kind in ("array", "scalar") for leaf in outputs.leaves) and not reads_inputs
     if tree is None:
-        return ResultText(texts[0], scope, reads_inputs)
+        return ResultText(texts[0], scope, reads_inputs, Form(scalars, in_tuple=False) if is_plain else None)
     listed = "".join(f"{text}, " for text in texts)
     if tree.type in (tuple, list) and all(child.is_leaf() for child in tree.children()):
-        return ResultText(f"({listed})" if tree.type is tuple else f"[{listed}]", scope, reads_inputs)
+        if tree.type is list:
+            return ResultText(f"[{listed}]", scope, reads_inputs)
+        return ResultText(f"({listed})", scope, reads_inputs, Form(scalars, in_tuple=True) if is_plain else None)
     scope |= {"unflatten": optree.tree_unflatten, "tree": tree}
     return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs)
 
@@ -152,12 +160,14 @@ def fast_call(
     *,
     floats_are_traced: bool,
     elsewhere: Collection[str] = (),
+    native: NativePlan | None = None,
 ) -> Callable[..., Any] | None:
     """`call(*args, **kwargs)`: the result of `run` for arguments like these, or MISS for others and inside a trace.
 
     guards: what else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the
-    result that is written there; elsewhere: what must be empty. None where the arguments are of other kinds than
-    C-contiguous arrays, floats and static values, and tuples, lists and dicts of them.
+    result that is written there; elsewhere: what must be empty; native: what `run` does, where it takes no Python. None
+    where the arguments are of other kinds than C-contiguous arrays, floats and static values, and tuples, lists and
+    dicts of them.
     """
     if not is_possible():
         return None
@@ -182,9 +192,9 @@ def fast_call(
     inputs, tests = [value for value, _ in reader.inputs], reader.tests
     if not all(type(inputs[i]) is np.ndarray and inputs[i].flags.writeable for i in written):
         return None
+    flags = [GOOD | (WRITEABLE if i in written else 0) for i in range(len(inputs))]
     if inputs:
         arrays = [i for i, value in enumerate(inputs) if type(value) is np.ndarray]
-        flags = [GOOD | (WRITEABLE if i in written else 0) for i in range(len(inputs))]
         apart = [(i, j) for i in written for j in arrays if j > i or j < i and j not in written]
         scope["fits"] = fits_function(inputs, flags, apart)
         tests.append(f"fits({', '.join(f'(x{i} := {text})' for i, (_, text) in enumerate(reader.inputs))})")
@@ -203,17 +213,44 @@ def fast_call(
         "    return MISS",
     ]
     exec(compile("\n".join(lines), "<workbench call>", "exec"), scope)
-    return scope["call"]
+    call = scope["call"]
+    if native is None or result.form is None or kwargs or writes or len(args) + len(captures) != len(inputs):
+        return call
+    look = _looked_up(guards, captures)
+    if look is None or not all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)])):
+        return call
+    places = None if isinstance(elsewhere, tuple) else elsewhere
+    return native_call(native, result.form, inputs, flags, len(args), look, scope["open"], places, call) or call
 
 
 def _same(some: Sequence[Any], others: Sequence[Any]) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
+def _looked_up(guards: Sequence[Guard], captures: Sequence[Capture]) -> Look | None:
+    """What a call without Python looks up; None where that is more than names in namespaces."""
+    its_guards = []
+    for guard in guards:
+        place, absent = place_of(guard.read), absence_of(guard.read)
+        if absent is not None and guard.value is False:
+            its_guards.append((*absent, ABSENT))
+        elif place is not None and guard.same in (operator.is_, same_constant):
+            its_guards.append((*place, guard.value))
+        else:
+            return None
+    its_captures = [place for capture in captures if (place := place_of(capture.read)) is not None]
+    return Look(its_captures, its_guards) if len(its_captures) == len(captures) else None
+
+
 def _guard_texts(guards: Sequence[Guard], scope: dict[str, Any]) -> list[str]:
     """Tests that hold while the guards do: of globals, which most guard, as look-ups."""
     texts, others = [], []
     for k, guard in enumerate(guards):
+        absent = absence_of(guard.read)
+        if absent is not None and guard.value is False:
+            scope[f"guard{k}_names"] = absent[0]
+            texts.append(f"{absent[1]!r} not in guard{k}_names")
+            continue
         if place_of(guard.read) is None or guard.same not in (operator.is_, same_constant):
             others.append(guard)
             continue

@@ -25,7 +25,7 @@ from .object_code import is_possible as loads_itself
 if TYPE_CHECKING:
     from llvmlite import binding
 
-METH_FASTCALL = 0x0080
+METH_FASTCALL, METH_KEYWORDS = 0x0080, 0x0002
 # LLVM's highest level, as numba uses; vectorising straight lines makes loops that are vectorised anyway no faster.
 SPEED_LEVEL = 3
 
@@ -211,11 +211,13 @@ def _loaded_by_llvm(code: bytes, symbol: str) -> int:
     return found
 
 
-def builtin_function(address: int, *held: Any) -> Callable[..., Any]:
-    """The machine code at an address as a built-in function (METH_FASTCALL) whose `self` is the tuple `held`."""
+def builtin_function(address: int, *held: Any, keywords: bool = False) -> Callable[..., Any]:
+    """The machine code at an address as a built-in function (METH_FASTCALL) whose `self` is the tuple `held`. keywords:
+    whether it takes them, too."""
     make: Any = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
     if address not in _methods:
-        _methods[address] = _Method(b"kernel", address, METH_FASTCALL, None)
+        flags = METH_FASTCALL | (METH_KEYWORDS if keywords else 0)
+        _methods[address] = _Method(b"kernel", address, flags, None)
     return make(ctypes.byref(_methods[address]), held, None)

@@ -1,0 +1,286 @@
+"""Calls that one built-in function answers: the same results as the plan's own driver gives, and nothing kept alive."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import threading
+import weakref
+from functools import partial
+from types import BuiltinFunctionType
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.runtime.native.calls import Form, Look, native_call
+from workbench.runtime.native.plans import NativePlan
+
+OFFSET = np.linspace(0.0, 1.0, 30)
+FACTOR = 3.0
+
+
+@pytest.fixture(autouse=True)
+def no_device_was_chosen(monkeypatch):
+    """Once one was, each call asks for it first."""
+    monkeypatch.setattr("workbench.runtime.dispatch.device_choices", set())
+
+
+def one(x, y):
+    return x * 2 + y
+
+
+def scalar(x, y):
+    return (x * y).sum()
+
+
+def several(x, y):
+    return x + y, x.max(axis=0), np.mean(x - y)
+
+
+def with_a_capture(x, y):
+    return x + OFFSET - y
+
+
+def with_a_guard(x, y):
+    return x * FACTOR + y
+
+
+def with_a_builtin(x, y):
+    for k in range(3):
+        x = x + y * k
+    return x
+
+
+def stages(x, y):
+    """Intermediate arrays, partial results, a scan, a reshape, a part that is replaced."""
+    z = np.cumsum(x - x.mean(axis=1, keepdims=True), axis=1)
+    z[:, 1:-1] = z[:, 2:] * y[:, :-2]
+    flat = (z / np.abs(z).max()).reshape(-1)
+    return flat[::-1] + flat.sum(), z.argmax(axis=1) * z[:, 0], z.std()
+
+
+def tables(x, y):
+    return np.array([1.0, 5.0, 7.0])[:, None] * x[:3] + y[:3]
+
+
+def nothing(x, y):
+    return np.arange(12) * 2, np.zeros((0, 3))
+
+
+PROGRAMS = [one, scalar, several, with_a_capture, with_a_guard, with_a_builtin, stages, tables, nothing]
+
+
+def inputs(shape=(40, 30), dtype=np.float64):
+    x, y = np.random.default_rng(0).normal(size=(2, *shape)).astype(dtype)
+    return x, y
+
+
+def settled(program, *args):
+    """The program, compiled, when its calls take the fast path."""
+    compiled = wb.jit(program)
+    for _ in range(3):
+        compiled(*args)
+    return compiled
+
+
+def assert_same(found, expected):
+    found, expected = (x if isinstance(x, tuple) else (x,) for x in (found, expected))
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-5 if a.dtype == np.float32 else 1e-12, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_results_are_those_of_numpy(program, dtype):
+    x, y = inputs(dtype=dtype)
+    compiled = settled(program, x, y)
+    for k in range(3):
+        assert_same(compiled(x + k, y), program(x + k, y))
+
+
+@pytest.mark.parametrize(
+    "program", [one, scalar, several, with_a_capture, with_a_guard, with_a_builtin, tables, stages]
+)
+def test_kernels_alone_are_called_without_python(program):
+    compiled = settled(program, *inputs())
+    assert type(compiled._fast) is BuiltinFunctionType
+
+
+def test_what_is_not_as_it_was_is_answered_all_the_same():
+    x, y = inputs()
+    compiled = settled(one, x, y)
+    for a, b in [
+        (x[:5], y[:5]), (x.astype(np.float32), y), (x[::-1], y), (x.T, y.T), (x, 2.0), (x, np.float64(3)), (1, 2),
+        (x.astype(">f8"), y), (np.ma.masked_array(x, x > 0), y), (x, y.tolist()), (x, x), (x[:, :0], y[:, :0]),
+    ]:  # fmt: skip
+        for _ in range(3):
+            np.testing.assert_array_equal(compiled(a, b), one(a, b))
+    np.testing.assert_array_equal(compiled(y=y, x=x), one(x, y))
+    np.testing.assert_array_equal(compiled(x, y=y), one(x, y))
+    for wrong in ((), (x,), (x, y, x)):
+        with pytest.raises(TypeError):
+            compiled(*wrong)
+    with pytest.raises(TypeError):
+        compiled(x, y, other=x)
+    assert type(compiled(x, y)) is np.ndarray
+
+
+def test_python_floats_are_arguments():
+    def scaled(x, a, b):
+        return x * a - b
+
+    x, _ = inputs()
+    compiled = settled(scaled, x, 2.0, 0.5)
+    assert type(compiled._fast) is BuiltinFunctionType
+    for a, b in [(3.0, -0.0), (float("nan"), 1e300), (float("-inf"), 5e-324), (2, 0.5), (True, 1.5)]:
+        np.testing.assert_array_equal(compiled(x, a, b), scaled(x, a, b))
+    assert compiled.n_traces <= 3
+
+
+def test_captures_and_guards_are_looked_up_at_each_call(monkeypatch):
+    x, y = inputs()
+    compiled = settled(with_a_capture, x, y)
+    for value in (OFFSET * 2, np.ones(30, np.float32), 4.0, np.ones((40, 30))):
+        monkeypatch.setitem(globals(), "OFFSET", value)
+        np.testing.assert_array_equal(compiled(x, y), with_a_capture(x, y))
+    monkeypatch.delitem(globals(), "OFFSET")
+    with pytest.raises(NameError):
+        compiled(x, y)
+    compiled = settled(with_a_guard, x, y)
+    for value in (3.0, 4.0, -0.0, 2):
+        monkeypatch.setitem(globals(), "FACTOR", value)
+        np.testing.assert_array_equal(compiled(x, y), with_a_guard(x, y))
+
+
+def test_builtins_may_be_shadowed_later(monkeypatch):
+    x, y = inputs()
+    compiled = settled(with_a_builtin, x, y)
+    monkeypatch.setitem(globals(), "range", lambda n: (5, 7))
+    np.testing.assert_array_equal(compiled(x, y), x + y * 5 + y * 7)
+    monkeypatch.delitem(globals(), "range")
+    np.testing.assert_array_equal(compiled(x, y), with_a_builtin(x, y))
+
+
+def test_a_call_inside_of_a_trace_is_traced():
+    x, y = inputs()
+    inner = settled(one, x, y)
+
+    def outer(a, b):
+        return inner(a, b) * inner(x, y)
+
+    for _ in range(3):
+        np.testing.assert_array_equal(wb.jit(outer)(y, x), outer(y, x))
+    assert [eqn.primitive.name for eqn in wb.make_jaxpr(outer)(y, x).eqns].count("pjit") >= 1
+
+
+def test_results_are_new_and_own_their_memory():
+    x, y = inputs()
+    compiled = settled(several, x, y)
+    first = compiled(x, y)
+    kept = [np.array(a) for a in first]
+    second = compiled(y, x)
+    assert_same(first, tuple(k if k.ndim else k[()] for k in kept))
+    for a, b in zip(first[:2], second[:2], strict=True):
+        assert a.flags.owndata and a.flags.writeable and a.flags.c_contiguous and not np.shares_memory(a, b)
+
+
+def test_nothing_is_kept_alive_and_nothing_is_freed_too_often():
+    x, y = inputs()
+    functions = [settled(program, x, y) for program in (one, scalar, several, with_a_capture, with_a_guard)]
+    objects = [x, y, x.dtype, OFFSET, FACTOR, None]
+    for compiled in functions:
+        for _ in range(50):
+            compiled(x, y)
+    before = [sys.getrefcount(o) for o in objects]
+    for compiled in functions:
+        result = compiled(x, y)
+        for _ in range(2000):
+            compiled(x, y)
+        alive = weakref.ref(result if type(result) is np.ndarray else compiled)
+        del result
+        assert (alive() is None) or alive() is compiled
+    after = [sys.getrefcount(o) for o in objects]
+    assert all(abs(a - b) < 100 for a, b in zip(before, after, strict=True))
+
+
+def test_functions_are_collected():
+    x, y = inputs()
+
+    def local(a, b):
+        return a - b
+
+    compiled = settled(local, x, y)
+    assert type(compiled._fast) is BuiltinFunctionType
+    gone = weakref.ref(local)
+    del compiled, local
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_several_threads_call_at_once(n_threads):
+    x, y = inputs((200, 70))
+    with wb.config(threads=n_threads):
+        compiled = settled(stages, x, y)
+        expected = [compiled(x * k, y) for k in range(1, 5)]
+    wrong = []
+
+    def work(k):
+        for _ in range(200):
+            found = compiled(x * (k + 1), y)
+            if not all(np.array_equal(a, b) for a, b in zip(found, expected[k], strict=True)):
+                wrong.append(k)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+class Stack:
+    traces = ()
+
+
+FAILS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("form", [Form((False,), False), Form((True,), False), Form((False,), True)], ids=str)
+def test_a_kernel_without_memory_raises_and_gives_everything_back(form, waits):
+    fails = FAILS(lambda start, stop, table: 1)
+    plan = NativePlan([(3,)], [np.dtype(float)], 64, [0, 3], [(0, 1, 0)], [], waits, [fails])
+    plan.launches.append((ctypes.cast(fails, ctypes.c_void_p).value or 0, 7, 0))
+    namespace = {"captured": np.ones(5)}
+    look = Look([(namespace, "captured")], [])
+    captured = namespace["captured"]
+    call = native_call(plan, form, [captured], [0], 0, look, Stack(), None, partial(int, 5))
+    assert call is not None
+    before = sys.getrefcount(captured), sys.getrefcount(plan.dtypes[0])
+    for _ in range(300):
+        with pytest.raises(MemoryError):
+            call()
+    after = sys.getrefcount(captured), sys.getrefcount(plan.dtypes[0])
+    assert abs(after[0] - before[0]) < 5 and abs(after[1] - before[1]) < 200
+    namespace["captured"] = np.ones(6)
+    assert call() == 5
+    del namespace["captured"]
+    assert call() == 5
+
+
+def test_results_that_cannot_be_allocated_raise():
+    plan = NativePlan([(3,), (1 << 60,)], [np.dtype(float), np.dtype(float)])
+    call = native_call(plan, Form((False, False), True), [], [], 0, Look(), Stack(), None, int)
+    assert call is not None
+    with pytest.raises(MemoryError):
+        call()
+    Stack.traces = (1,)
+    try:
+        assert call() == 0  # what is traced is left to Python
+    finally:
+        Stack.traces = ()
