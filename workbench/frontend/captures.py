@@ -157,7 +157,10 @@ class Lifter:
         memo = self._memo.get(id(value))
         if memo is not None:
             first = memo[2]
-            if first is not read:  # the program relies on both paths leading to one object
+            if isinstance(value, types.ModuleType | types.FunctionType) and place_of(read) and place_of(first):
+                self.guard(name, read, value)  # a look-up, which costs a call less than the question below
+                self.guard(name, first, value)
+            elif first is not read:  # the program relies on both paths leading to one object
                 self.guard(name, lambda: read() is first(), True)
             return memo[1]
         if isinstance(value, types.ModuleType):
