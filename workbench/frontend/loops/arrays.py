@@ -43,8 +43,14 @@ class Arrays(Writer):
         if value.literal is not None or isinstance(value.type, Static):
             return value
         if value.lazy is not None:
-            return self.array(value)
+            return self.lasting(value)
         return Value(self.early(value.text), value.type, None, value.known)
+
+    def lasting(self, value: Value) -> Value:
+        """The value, in memory if it is an array, that others may write to or keep."""
+        if value.lazy is not None and value.lazy.shares:
+            raise UntranslatableError("what may be a view, kept for later")
+        return self.array(value)
 
     def array(self, value: Value) -> Value:
         """The value, in memory if it is an array."""

@@ -16,6 +16,7 @@ import numpy as np
 from ..captures import CONSTANT_TYPES
 from ..proxies import unwrap
 from .arrays import reduced_dtype, scalar_name, tuple_of
+from .contractions import COMBINATIONS
 from .lists import Lists
 from .operators import binary, call, cast, compare, index, operand, truth
 from .routines import DESCRIPTIONS, ROUTINES
@@ -80,13 +81,16 @@ MATH_TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "is_finit
 REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.prod: "prod", np.any: "any",
               np.all: "all", np.argmax: "argmax", np.argmin: "argmin", np.dot: "dot", np.linalg.norm: "norm",
               builtins.sum: "sum", np.var: "var", np.std: "std"}  # fmt: skip
+# Methods that are NumPy's functions of that name.
+AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip",
+                          "reshape", "swapaxes", "round"))  # fmt: skip
 CREATIONS = {np.zeros: "zeros", np.ones: "ones", np.empty: "empty", np.full: "full"}
 LIKES = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
 NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow")},
     math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
     np.outer: "outer", np.roll: "roll", np.arange: "arange", np.clip: "clip",
-    np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES,
+    np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES, **COMBINATIONS,
 }  # fmt: skip
 
 
@@ -132,9 +136,11 @@ class Calls(Lists):
         if function is np.roll and "axis" in keywords and len(args) == 2:
             return self._call_roll(args[0], args[1], keywords["axis"])
         if function in (np.allclose, np.isclose):
-            return self._close(function, args, keywords)
+            return self.close(function, args, keywords)
         if function is np.concatenate and len(args) == 1 and not keywords:
             return self.concatenated(args[0])
+        if function is np.linalg.norm and (len(args) > 1 or keywords):
+            return self.norm_of(*args, **keywords)
         if function in REDUCTIONS:
             return self.reduction(REDUCTIONS[function], args, keywords)
         if function in DESCRIPTIONS and not keywords:
@@ -356,7 +362,7 @@ class Calls(Lists):
         if isinstance(kind, Array):
             if name in REDUCTIONS.values() and name != "norm":
                 return self.reduction(name, [base, *args], keywords)
-            if name in ("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip"):
+            if name in AS_FUNCTIONS:
                 return self.library(getattr(np, name), [base, *args], keywords)
             if not keywords:
                 match name, args:
@@ -436,23 +442,6 @@ class Calls(Lists):
 
     def _call_cumprod(self, value: Value) -> Value:
         return self.accumulated(lambda v: binary("*", v[0], v[1]), value)
-
-    def _close(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
-        """NumPy's definition: `abs(a - b) <= atol + rtol * abs(b)`, b finite, or both equal."""
-        given = dict(zip(("a", "b", "rtol", "atol"), args, strict=False)) | keywords
-        if len(given) != len(args) + len(keywords) or not {"a", "b"} <= set(given) <= {"a", "b", "rtol", "atol"}:
-            raise UntranslatableError(f"{name_of(function)}() with these arguments")
-        rtol, atol = given.get("rtol", literal(1e-5)), given.get("atol", literal(1e-8))
-
-        def close(v: Sequence[Value]) -> Value:
-            if any(not isinstance(x.type, Number) or x.type.dtype not in (F64, I64) for x in v):
-                raise UntranslatableError(f"{name_of(function)}() of these types")
-            return Value(f"close({', '.join(cast(x, F64) for x in v)})", Number(BOOL))
-
-        found = self.pointwise(close, given["a"], given["b"], rtol, atol)
-        if function is np.isclose or isinstance(found.type, Number):
-            return found
-        return self.reduction("all", [found], {})
 
     def _call_clip(self, value: Value, low: Value, high: Value) -> Value:
         return self._ufunc(np.minimum, [self._ufunc(np.maximum, [value, low]), high])
@@ -555,8 +544,8 @@ class Calls(Lists):
             raise UntranslatableError(f"{function.__name__}(), whose source is not at hand")
         try:
             given = inspect.signature(function).bind(
-                *(self.array(self.value(a)) for a in node.args),
-                **{k.arg: self.array(self.value(k.value)) for k in node.keywords if k.arg},
+                *(self.lasting(self.value(a)) for a in node.args),
+                **{k.arg: self.lasting(self.value(k.value)) for k in node.keywords if k.arg},
             )
         except TypeError as error:
             raise UntranslatableError(f"{function.__name__}(): {error}") from None

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from .arrays import scalar_name
+from .contractions import Contractions
 from .expressions import local
 from .list_names import TAKES, growing_names, is_taking, root
 from .operators import cast, index
-from .routines import Routines
 from .types import (
     BOOL,
     I64,
@@ -39,7 +39,7 @@ from .types import (
 from .writing import INDENT
 
 
-class Lists(Routines):
+class Lists(Contractions):
     """Expressions and statements with lists. `queues`: names of those whose first elements are taken away."""
 
     def __init__(self, *args: Any):

@@ -25,6 +25,7 @@ from .types import (
     UntranslatableError,
     Value,
     fits,
+    literal,
     promote,
     weak_int,
 )
@@ -257,6 +258,11 @@ def _binary_of_ints(symbol: str, a: Value, b: Value) -> Value:
             shifted = f"({a.text} >> {count})" if end < 64 else f"({a.text} >> min({count}, 63))"
             return Value(shifted, weak_int(min(low, -1 if low < 0 else 0), max(high, 0)))
         case "**":
+            if type(a.literal) is int and type(b.literal) is int and 0 <= b.literal < 64:
+                return literal(a.literal**b.literal)
+            if b.literal is None and a.literal == 2:
+                count = b.text if start >= 0 else f"nonnegative({b.text})"
+                return Value(f"checked_shift(1, {count})", weak_int(1, MOST))
             if b.literal is None or b.literal < 0:
                 raise UntranslatableError("a Python integer to a power that is not written out")
             result = Value("1", weak_int(1, 1))

@@ -249,12 +249,6 @@ class Routines(Rearranging):
         parts = [Value(f"{name}[1:]", part), Value(f"{name}[:max({name}.shape[0] - 1, 0)]", part)]
         return self.library(np.subtract, parts, {})  # type: ignore[attr-defined]  # of calls
 
-    def _call_ravel(self, a: Value) -> Value:
-        kind = a.type
-        if not isinstance(kind, Array) or kind.ndim != 1 or a.lazy is None:  # in memory, its steps tell view from copy
-            raise UntranslatableError("ravel()")
-        return a
-
     def flattened(self, value: Value) -> Value:
         """A copy along one axis."""
         kind = value.type

@@ -116,7 +116,7 @@ class Translator(Writers):
             if name in self.flagged:
                 self.line(f"has_{name} = True")
             return
-        value = self.array(value)
+        value = self.lasting(value)
         if name not in self.bound:
             raise UntranslatableError(f"the global `{name}`")
         if isinstance(value.type, Number):
@@ -172,6 +172,8 @@ class Translator(Writers):
                     self.store(flat, self.flat_index(flat, target.slice), None, value)
                     return
                 base = self.value(target.value)
+                if base.lazy is not None:
+                    raise UntranslatableError("what is computed, written to")
                 if isinstance(base.type, Growing):
                     if isinstance(target.slice, ast.Slice):
                         raise UntranslatableError("a slice of a list that is written to")
@@ -256,6 +258,8 @@ class Translator(Writers):
             self.update(flat, self.flat_index(flat, target.slice), None, stmt.op, self.value(stmt.value), None)
             return
         base = self.value(target.value)
+        if base.lazy is not None:
+            raise UntranslatableError("what is computed, written to")
         if isinstance(base.type, Growing) and not isinstance(target.slice, ast.Slice):
             place = self.kept(self.value(target.slice))
             old = self.element_of(base, index(place))
@@ -540,7 +544,7 @@ class Translator(Writers):
             self.results.append(Static(None))
             self.line("return")
             return
-        value = self.array(self.value(stmt.value))
+        value = self.lasting(self.value(stmt.value))
         if isinstance(value.type, Static):
             raise UntranslatableError("a function that returns an object")
         kind = _plain(value.type)

@@ -155,12 +155,14 @@ class Read:
 @dataclass(frozen=True, slots=True)
 class Lazy:
     """An array whose elements are computed where they are needed. sizes: texts of its lengths; at: the element at some
-    indices; computed: it takes more than reading memory."""
+    indices; computed: it takes more than reading memory; shares: in NumPy it may be a view, so that only the expression
+    that it stands in may read it."""
 
     sizes: tuple[str, ...]
     at: Callable[[Sequence[str]], Value]
     reads: tuple[Read, ...]
     computed: bool = True
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)
