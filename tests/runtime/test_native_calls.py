@@ -165,6 +165,45 @@ def test_builtins_may_be_shadowed_later(monkeypatch):
     np.testing.assert_array_equal(compiled(x, y), with_a_builtin(x, y))
 
 
+def test_variables_of_functions_around():
+    weights, factor = np.linspace(0, 1, 30), 2.0
+
+    def weighted(x, y):
+        return x * weights + y * factor
+
+    def change(new_weights, new_factor):
+        nonlocal weights, factor
+        weights, factor = new_weights, new_factor
+
+    x, y = inputs()
+    compiled = settled(weighted, x, y)
+    assert type(compiled._fast) is BuiltinFunctionType
+    for values in ((weights + 1, 2.0), (weights, 3.0), (weights[:1], -0.0), (4.0, 5)):
+        change(*values)
+        np.testing.assert_array_equal(compiled(x, y), weighted(x, y))
+
+
+def test_a_variable_that_is_deleted():
+    def make():
+        offset = 2.0
+
+        def shifted(x):
+            return x + offset
+
+        def forget():
+            nonlocal offset
+            del offset
+
+        return shifted, forget
+
+    shifted, forget = make()
+    x, _ = inputs()
+    compiled = settled(shifted, x)
+    forget()
+    with pytest.raises(NameError):
+        compiled(x)
+
+
 def test_a_call_inside_of_a_trace_is_traced():
     x, y = inputs()
     inner = settled(one, x, y)

@@ -12,14 +12,14 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .llvm_entry import CONTENT, DATA, ITEMS
+from .llvm_entry import CONTENT, DATA, HEAD, ITEMS
 
 SYMBOL = "workbench_call"
 
 # What the function's `self` holds: the description; what is called otherwise; the `self` of the function `fits`; whose
-# attribute, of this name, must be empty; what must be false; names to look up and what they must be (namespace, name,
-# value); arrays to look up (namespace, name); the dtypes of the results; the value of names that must not be there;
-# what only has to live.
+# attribute, of this name, must be empty; what must be false; what to look up and what it must be (namespace and name,
+# or cell and None; value); arrays to look up (the same without a value); the dtypes of the results; the value of names
+# that must not be there; what only has to live.
 HELD = (
     "description", "otherwise", "fits", "stack", "attribute", "elsewhere", "guards", "captures", "dtypes", "absent",
     "kept",
@@ -129,7 +129,7 @@ _GUARDS = _each(
 {_of_tuple("names_of_guard", "%guards", "%guard_first")}
 {_of_tuple("name_of_guard", "%guards", "%guard_second")}
 {_of_tuple("value_of_guard", "%guards", "%guard_third")}
-  %now = call ptr @PyDict_GetItem(ptr %names_of_guard, ptr %name_of_guard)
+  %now = call ptr @look_up(ptr %names_of_guard, ptr %name_of_guard)
   %is_absent = icmp eq ptr %value_of_guard, %absent
   %wanted = select i1 %is_absent, ptr null, ptr %value_of_guard
   %as_before = icmp eq ptr %now, %wanted
@@ -155,7 +155,7 @@ _CAPTURES = _each(
   %capture_second = add i64 %capture_first, 1
 {_of_tuple("names_of_capture", "%captures", "%capture_first")}
 {_of_tuple("name_of_capture", "%captures", "%capture_second")}
-  %captured = call ptr @PyDict_GetItem(ptr %names_of_capture, ptr %name_of_capture)
+  %captured = call ptr @look_up(ptr %names_of_capture, ptr %name_of_capture)
   %capture_place = add i64 %n_args, %capture
   %capture_to = getelementptr ptr, ptr %inputs, i64 %capture_place
   store ptr %captured, ptr %capture_to
@@ -335,6 +335,19 @@ declare void @PyEval_RestoreThread(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 @_Py_TrueStruct = external global i8
+@_Py_NoneStruct = external global i8
+
+define internal ptr @look_up(ptr %place, ptr %name) nounwind {{
+  %is_cell = icmp eq ptr %name, @_Py_NoneStruct
+  br i1 %is_cell, label %cell, label %names
+cell:
+  %at_content = getelementptr i8, ptr %place, i64 {HEAD}
+  %content = load ptr, ptr %at_content
+  ret ptr %content
+names:
+  %found = call ptr @PyDict_GetItem(ptr %place, ptr %name)
+  ret ptr %found
+}}
 
 define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %n, ptr %keywords) nounwind {{
 entry:

@@ -39,11 +39,22 @@ from .tracer import Tracer, from_outside
 Read = Callable[[], Any]
 
 
-def place_of(read: Read) -> tuple[dict[str, Any], str] | None:
-    """The namespace and the name there that `read` looks up, if that is all it does."""
-    if isinstance(read, partial) and read.func is operator.getitem and type(read.args[0]) is dict:
+def place_of(read: Read) -> tuple[dict[str, Any] | types.CellType, str] | None:
+    """The namespace and the name there that `read` looks up, or the cell that it opens, if that is all it does."""
+    if not isinstance(read, partial):
+        return None
+    if read.func is operator.getitem and type(read.args[0]) is dict or _opens_a_cell(read):
         return read.args
     return None
+
+
+def content_of(cell: types.CellType) -> Read:
+    """What reads a variable of a function around."""
+    return partial(getattr, cell, "cell_contents")
+
+
+def _opens_a_cell(read: partial[Any]) -> bool:
+    return read.func is getattr and type(read.args[0]) is types.CellType
 
 
 def absence_of(read: Read) -> tuple[dict[str, Any], str] | None:

@@ -273,6 +273,8 @@ def _read_text(name: str, read: Read, scope: dict[str, Any]) -> str:
         scope[f"{name}_read"] = partial(_value, read)
         return f"{name}_read()"
     scope[f"{name}_names"] = place[0]
+    if not isinstance(place[0], dict):
+        return f"{name}_names.cell_contents"  # which raises where it is empty: the call is no fast one then
     return f"{name}_names.get({place[1]!r}, MISS)"
 
 

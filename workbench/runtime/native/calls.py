@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,19 @@ class Form:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Look:
-    """What a call looks up in namespaces before: captures, arrays that come after the arguments; guards, what must be
-    the same object, or absent; each with its namespace and name."""
+    """What a call looks up before: captures, arrays that come after the arguments; guards, what must be the same
+    object, or absent; each with its namespace and its name there, or its cell."""
 
-    captures: Sequence[tuple[dict[str, Any], str]] = ()
-    guards: Sequence[tuple[dict[str, Any], str, Any]] = ()
+    captures: Sequence[tuple[dict[str, Any] | CellType, str]] = ()
+    guards: Sequence[tuple[dict[str, Any] | CellType, str, Any]] = ()
+
+    def flat(self, places: Sequence[tuple]) -> tuple[Any, ...]:
+        """All items of `captures` or `guards`, as `codegen.llvm_call` takes them."""
+        return tuple(item for place, name, *value in places for item in (place, _name_in(place, name), *value))
+
+
+def _name_in(place: dict[str, Any] | CellType, name: str) -> str | None:
+    return name if isinstance(place, dict) else None
 
 
 @cache
@@ -86,8 +95,7 @@ def native_call(
     types = tuple(x.dtype if isinstance(x, np.ndarray) else type(x) for x in inputs)
     held = {
         "description": description, "otherwise": otherwise, "fits": (types, expected(inputs, flags)), "stack": stack,
-        "attribute": "traces", "elsewhere": elsewhere, "guards": tuple(item for guard in look.guards for item in guard),
-        "captures": tuple(item for capture in look.captures for item in capture), "dtypes": tuple(plan.dtypes),
-        "absent": ABSENT, "kept": plan.kept,
+        "attribute": "traces", "elsewhere": elsewhere, "guards": look.flat(look.guards),
+        "captures": look.flat(look.captures), "dtypes": tuple(plan.dtypes), "absent": ABSENT, "kept": plan.kept,
     }  # fmt: skip
     return builtin_function(machine_address(CALL, SYMBOL), *(held[name] for name in HELD), keywords=True)

@@ -11,6 +11,7 @@ import importlib.util
 import os
 import sys
 import threading
+import types
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...codegen.llvm_entry import CONTENT, DATA, DTYPE, FLAGS, ITEMS, ITEMSIZE, KIND, LENGTHS, N_DIM, STRIDES, TYPE
+from ...codegen.llvm_entry import (
+    CONTENT,
+    DATA,
+    DTYPE,
+    FLAGS,
+    HEAD,
+    ITEMS,
+    ITEMSIZE,
+    KIND,
+    LENGTHS,
+    N_DIM,
+    STRIDES,
+    TYPE,
+)
 from .object_code import UnsupportedObjectError, load
 from .object_code import is_possible as loads_itself
 
@@ -50,11 +64,11 @@ _methods: dict[int, _Method] = {}  # functions point to theirs for as long as th
 
 @cache
 def is_possible() -> bool:
-    """Whether arrays, tuples and dtypes look in memory as `codegen.llvm_entry` reads them."""
+    """Whether arrays, tuples, cells and dtypes look in memory as `codegen.llvm_entry` reads them."""
     if ctypes.sizeof(ctypes.c_void_p) != 8 or not hasattr(ctypes, "pythonapi"):
         return False
     array = np.zeros((3, 5), np.float32)[:, ::2]
-    pair, content = (np.ndarray, array), b"contents"
+    pair, content, cell = (np.ndarray, array), b"contents", types.CellType(array)
     try:
         lengths, strides = (_word(id(array) + offset) for offset in (LENGTHS, STRIDES))
         dtype = _word(id(array) + DTYPE)
@@ -62,13 +76,13 @@ def is_possible() -> bool:
             _word(id(array) + TYPE), _word(id(pair) + ITEMS), _word(id(content) + CONTENT), _word(id(array) + DATA),
             _word(id(array) + N_DIM) & 0xFFFFFFFF, (_word(lengths), _word(lengths + 8)),
             (_word(strides), _word(strides + 8)), dtype, _word(dtype + KIND) & 0xFF, _word(dtype + ITEMSIZE),
-            _word(id(array) + FLAGS) & 0xFFFFFFFF,
+            _word(id(array) + FLAGS) & 0xFFFFFFFF, _word(id(cell) + HEAD),
         )  # fmt: skip
     except (TypeError, ValueError):
         return False
     expected = (
         id(np.ndarray), id(np.ndarray), int.from_bytes(content, sys.byteorder), array.__array_interface__["data"][0], 2,
-        array.shape, array.strides, id(array.dtype), ord("f"), 4, array.flags.num,
+        array.shape, array.strides, id(array.dtype), ord("f"), 4, array.flags.num, id(array),
     )  # fmt: skip
     return found == expected
 
