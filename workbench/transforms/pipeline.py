@@ -11,6 +11,7 @@ from .expand_contractions import expand_contractions
 from .inline import inline_calls
 from .rewrite import Pass
 from .simplify import simplify
+from .sink_transposes import sink_transposes
 
 NamedPass = tuple[str, Pass]
 
@@ -20,6 +21,8 @@ PIPELINE: tuple[NamedPass, ...] = (
     # Before simplification, which drops the slices and broadcasts that turn out to do nothing.
     ("write out short contractions", expand_contractions),
     ("simplify algebra", simplify),
+    # After simplification, which drops transposes that undo each other (test_what_is_transposed_twice_is_not_sunk).
+    ("sink transposes", sink_transposes),
     # After simplification, which makes more equations equal (test_simplification_makes_expressions_common).
     ("share common subexpressions", eliminate_common_subexpressions),
     # Last: the passes before it leave what they replaced behind (test_pipeline_leaves_no_dead_equation).
