@@ -168,3 +168,19 @@ def test_float_power_of_a_traced_exponent_takes_no_root(dtype, exponent):
     for ours, numpys in zip(found, expected, strict=True):
         numbers = ~np.isnan(numpys)
         np.testing.assert_array_equal(np.signbit(ours[numbers]), np.signbit(numpys[numbers]))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["t[...] = k", "t[:] = k", "t.fill(k)", "np.copyto(t, k)", "t = np.full(3, k)", "t = np.full_like(t, k)",
+     "t = np.choose([0, 1], [k, k])", "t = np.zeros((), int); t[...] = k", "t = np.broadcast_to(k, (3,))"],
+)  # fmt: skip
+def test_elements_of_an_array_of_a_python_number_are_numpys(statement):
+    source = f"def f(a, x):\n    t = a + 0\n    k = round(x[0])\n    {statement}\n    return t, t.flat[0], t.flat[0] + x[1]\n"
+    function = define(source, "f", f"<elements {statement}>")
+    given = (np.arange(3), np.array([1.25, 2.0], np.float32))
+    compiled = wb.jit(function)
+    found, expected = compiled(*given), function(*given)
+    assert_same(found, expected)
+    assert [type(x) for x in found] == [type(x) for x in expected]
+    assert not compiled.fallbacks

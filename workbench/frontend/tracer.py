@@ -437,6 +437,9 @@ def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     outvars = trace.record(primitive, tuple(atoms), params)
     if primitive.multiple_results:
         return tuple([from_atom(trace, var) for var in outvars])
+    aval = outvars[0].aval
+    if aval.weak_type and aval.shape:  # the elements of an array are NumPy's, whatever it was made of
+        outvars[0].aval = Aval(aval.shape, aval.dtype)
     result = from_atom(trace, outvars[0])
     if len(result.aval.shape) > 1 and (strided or primitive.name == "broadcast_in_dim"):
         inputs = [x for x in operands if type(x) is Tracer]

@@ -296,6 +296,8 @@ def write(target: Tracer, value: Tracer) -> None:
         raise unsupported("a write to an array of which a traced branch or loop decides what else shares its memory")
     if value.aval.shape != target.aval.shape or value.aval.dtype != target.aval.dtype:
         raise AssertionError(f"write of {value.aval} to {target.aval}")
+    if value.aval.weak_type:  # an array's number is NumPy's
+        value = _emit("convert_element_type", value, new_dtype=value.aval.dtype, weak_type=False)
     buffer, trace = target.buffer, target.buffer.trace
     atom = value.current
     node, written = target, [(target, atom)]
@@ -495,6 +497,10 @@ class Flags:
             from .diagnostics import unsupported
 
             raise unsupported("the assignment of a flag of an array that was given", value=self._x)
+        if current_trace() is not self._x.buffer.trace or self._x.buffer.trace.region:
+            from .diagnostics import unsupported
+
+            raise unsupported("the assignment of a flag of an array in a traced branch or loop", value=self._x)
         self._x.writeable = bool(value)
 
     def __getitem__(self, key: str) -> bool:
