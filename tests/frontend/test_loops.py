@@ -416,3 +416,52 @@ def test_random_loops_over_rows(seed: int) -> None:
     source = array_loop_program(seed)
     f = define(source, "f", f"<rows {seed}>")
     assert_same(f, *array_arguments(seed), rtol=1e-9)
+
+
+def test_a_list_that_a_loop_leaves_is_a_list():
+    def given_names(a):
+        t = 0.5
+        for _ in a:
+            for _ in a:
+                u = t
+            t = [-1, 2]
+        return u, t
+
+    def made(a):
+        for _ in a:
+            t = [-1, 2]
+            u = (1, 2)
+            v = t
+        return u, v
+
+    for function in (given_names, made):
+        compiled = wb.jit(function)
+        found, expected = compiled(np.arange(4.0)), function(np.arange(4.0))
+        assert repr(found) == repr(expected)
+
+
+def test_flags_that_a_loop_might_change():
+    def locked(a, b):
+        t = a + 1
+        while np.all(b < 4):
+            t.flags.writeable = False
+            b = b + 1
+        t[0] = 3
+        return t
+
+    compiled = wb.jit(locked)
+    np.testing.assert_array_equal(compiled(np.ones(3), np.full(3, 9.0)), [3, 2, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(np.ones(3), np.zeros(3))
+    assert all(reason.code != "WB903" for reason in compiled.fallbacks)
+
+
+def test_putting_into_a_number_changes_nothing():
+    def put(a):
+        for x in a:
+            np.put(x, [0, -1], 7)
+        return x
+
+    compiled = wb.jit(put)
+    assert compiled(np.arange(4.0)) == 3
+    assert all(reason.code != "WB903" for reason in compiled.fallbacks)

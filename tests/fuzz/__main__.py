@@ -100,7 +100,8 @@ def search_nested(options: argparse.Namespace) -> None:
             judge(program)
         except Exception as error:
             n_failed += 1
-            text = "\n".join(program.lines) + "\n" if options.cells else nested.cut_down(program, judge)
+            text = nested.cut_down(program, judge)
+            text = "\n".join(program.lines) + "\n" if options.cells else text
             print(
                 f"\n=== seed {seed}: {type(error).__name__}\n# {program.inputs}\n{text}{str(error)[:600]}", flush=True
             )

@@ -104,7 +104,8 @@ class Scope(Arrays):
             # What a list holds while tracing is what it holds: nothing that is translated changes a list.
             if len(found) > MOST_ITEMS:
                 raise UntranslatableError(f"`{name}`, a long {type(found).__name__}")
-            return tuple_of([self.outside(f"{name}_{k}", unwrap(v)) for k, v in enumerate(found)])
+            made = tuple_of([self.outside(f"{name}_{k}", unwrap(v)) for k, v in enumerate(found)])
+            return replace(made, type=replace(made.type, is_list=isinstance(found, list)))  # type: ignore[type-var]  # a tuple's
         return Value("", Static(found))
 
     def handed(self, name: str, found: Any) -> Value:

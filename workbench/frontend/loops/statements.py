@@ -146,8 +146,11 @@ class Translator(Writers):
 
     def _on_assign(self, stmt: ast.Assign) -> None:
         value = self.value(stmt.value)
+        is_list = isinstance(value.type, Items) and value.type.is_list
+        if is_list and any(isinstance(n, ast.Name) for n in (stmt.value, *stmt.targets[1:])):
+            raise UntranslatableError("one list under two names")
         if len(stmt.targets) > 1 and not isinstance(value.type, Static):
-            if isinstance(value.type, Growing) or isinstance(value.type, Items) and value.type.is_list:
+            if is_list or isinstance(value.type, Growing):
                 raise UntranslatableError("one list for several targets")
             value = self.kept(value)
         for target in stmt.targets:

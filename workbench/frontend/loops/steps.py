@@ -122,7 +122,9 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     variables_made: list[Tracer] = list(outs[n_before:])
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
-        if not isinstance(kind, Items):
+        if isinstance(kind, Items):
+            value = list(value) if kind.is_list else tuple(value)
+        else:
             (value,) = value
             if isinstance(kind, Array) and name in views:
                 value = views[name]

@@ -233,9 +233,9 @@ def join(a: Type, b: Type) -> Type:
         case Array(), Array() if a.dtype == b.dtype and a.ndim == b.ndim:
             shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
             return Array(a.dtype, shape, a.origins | b.origins)
-        case Items(), Items() if len(a.items) == len(b.items):
+        case Items(), Items() if len(a.items) == len(b.items) and a.is_list == b.is_list:
             whole = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
-            return Items(whole, a.is_list and b.is_list)
+            return Items(whole, a.is_list)
         case Growing(), Growing() if a.is_deque == b.is_deque:
             return Growing(join_items(a.item, b.item), a.is_queue or b.is_queue, a.is_deque)
     raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")

@@ -139,6 +139,8 @@ def _as_values(values: Any, dtype: np.dtype, casting: str) -> Any:
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """`a.flat[ind] = v`, `v` repeated as needed."""
+    if is_tracer(a) and a.scalar and not a.aval.weak_type:
+        raise unsupported("np.put of a scalar of NumPy's, which changes nothing")
     a = target_array(a, "put()")
     index = array(ind if has_tracer(ind) or isinstance(ind, np.ndarray) else np.asarray(ind, dtype=INT64))
     index = cast(reshape_to(index, (index.size,)), INT64)
