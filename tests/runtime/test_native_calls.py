@@ -156,6 +156,23 @@ def test_captures_and_guards_are_looked_up_at_each_call(monkeypatch):
         np.testing.assert_array_equal(compiled(x, y), with_a_guard(x, y))
 
 
+def test_arrays_in_other_orders():
+    x, y = inputs((40, 30))
+    large = np.random.default_rng(1).normal(size=(80, 60))
+    views = [large[::2, ::2], large[::-2, 30:], large[40:, :30], large.T[:30, :40].T, large[:40, ::-2]]
+    views += [np.asfortranarray(x), np.broadcast_to(x[0], x.shape), np.broadcast_to(x[:, :1], x.shape), x]
+    for program in (one, scalar, several, stages, with_a_capture):
+        for a in views:
+            compiled = settled(program, a, y)
+            for b in views:
+                assert_same(compiled(b, y), program(b, y))
+                assert_same(compiled(a, b), program(a, b))
+            assert_same(compiled(a, y), program(a, y))
+    compiled = settled(one, x.T, y.T)
+    assert type(compiled._fast) is BuiltinFunctionType
+    np.testing.assert_array_equal(compiled(y.T, x.T), one(y.T, x.T))
+
+
 def test_builtins_may_be_shadowed_later(monkeypatch):
     x, y = inputs()
     compiled = settled(with_a_builtin, x, y)

@@ -1,8 +1,9 @@
 """The function that tells whether the arguments of a call are such as they were: `fits(*args)`, a bool.
 
 It is one for all, a built-in function of the kind METH_FASTCALL. Its `self` is a tuple whose second item, `expected`,
-says what the arguments must be: objects of one type, and if they are arrays, with this very dtype, these lengths and
-these flags; and which of them must lie apart in memory. Python takes ten times as long for the same questions.
+says what the arguments must be: objects of one type, and if they are arrays, with this very dtype, these lengths, these
+flags, and these strides where they are in another order than C's; and which of them must lie apart in memory. Python
+takes ten times as long for the same questions.
 """
 
 from __future__ import annotations
@@ -12,22 +13,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .llvm_entry import CONTENT, DATA, DTYPE, FLAGS, ITEMS, LENGTHS, N_DIM, TYPE
+from .llvm_entry import CONTENT, DATA, DTYPE, FLAGS, ITEMS, LENGTHS, N_DIM, STRIDES, TYPE
 
 SYMBOL = "workbench_fits"
 _ANY = -1  # in place of the number of axes: nothing but the type is asked for
+C_CONTIGUOUS = 0x1  # in `ndarray.flags.num`
 _WORD = struct.Struct("=q")
 
 
 def expected(args: Sequence[object], flags: Sequence[int], apart: Sequence[tuple[int, int]] = ()) -> bytes:
     """What arguments must be that are like these. flags: bits of `ndarray.flags.num` that each must have if it is an
-    array; apart: pairs of arrays in C order that may not overlap."""
+    array (one that need not be in C order must have the same strides); apart: pairs of arrays in C order that may not
+    overlap."""
     words = [len(args), len(apart)]
     for i, j in apart:
         words += [i, _n_bytes(args[i]), j, _n_bytes(args[j])]
     for arg, its_flags in zip(args, flags, strict=True):
         if isinstance(arg, np.ndarray):
-            words += [id(type(arg)), arg.ndim, id(arg.dtype), its_flags, *arg.shape]
+            in_order = its_flags & C_CONTIGUOUS
+            words += [id(type(arg)), arg.ndim, id(arg.dtype), its_flags, not in_order, *arg.shape]
+            words += () if in_order else arg.strides
         else:
             words += [id(type(arg)), _ANY]
     return b"".join(map(_WORD.pack, words))
@@ -58,8 +63,8 @@ entry:
   br i1 %complete, label %next, label %no
 
 next:
-  %k = phi i64 [ 0, %entry ], [ %k_next, %scalar ], [ %k_next, %lengths_done ]
-  %word = phi i64 [ %first_word, %entry ], [ %word_scalar, %scalar ], [ %word_array, %lengths_done ]
+  %k = phi i64 [ 0, %entry ], [ %k_next, %scalar ], [ %k_next, %array_done ]
+  %word = phi i64 [ %first_word, %entry ], [ %word_scalar, %scalar ], [ %word_array, %array_done ]
   %more = icmp ult i64 %k, %n_args
   br i1 %more, label %arg, label %pair
 
@@ -116,7 +121,7 @@ compare:
   %d_next = add i64 %d, 1
   %at_its_length = getelementptr i64, ptr %its_lengths, i64 %d
   %its_length = load i64, ptr %at_its_length
-  %place = add i64 %d, 4
+  %place = add i64 %d, 5
   %at_length = getelementptr i64, ptr %about_it, i64 %place
   %length_word = load i64, ptr %at_length
   %same_length = icmp eq i64 %its_length, %length_word
@@ -126,8 +131,35 @@ compared:
   br label %length
 
 lengths_done:
-  %word_head = add i64 %word, 4
-  %word_array = add i64 %word_head, %depth
+  %at_compares = getelementptr i64, ptr %about_it, i64 4
+  %compares = load i64, ptr %at_compares
+  %n_strides = mul i64 %depth, %compares
+  %at_its_strides = getelementptr i8, ptr %object, i64 {STRIDES}
+  %its_strides = load ptr, ptr %at_its_strides
+  %strides_first = add i64 %depth, 5
+  br label %stride
+
+stride:
+  %s = phi i64 [ 0, %lengths_done ], [ %s_next, %stepped ]
+  %more_strides = icmp slt i64 %s, %n_strides
+  br i1 %more_strides, label %step, label %array_done
+
+step:
+  %s_next = add i64 %s, 1
+  %at_its_stride = getelementptr i64, ptr %its_strides, i64 %s
+  %its_stride = load i64, ptr %at_its_stride
+  %stride_place = add i64 %s, %strides_first
+  %at_stride = getelementptr i64, ptr %about_it, i64 %stride_place
+  %stride_word = load i64, ptr %at_stride
+  %same_stride = icmp eq i64 %its_stride, %stride_word
+  br i1 %same_stride, label %stepped, label %no
+
+stepped:
+  br label %stride
+
+array_done:
+  %word_lengths = add i64 %word, %strides_first
+  %word_array = add i64 %word_lengths, %n_strides
   br label %next
 
 pair:

@@ -174,7 +174,7 @@ class CompiledFunction:
             executable, floats = entry.compilation.executable, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
             outside = entry.traced.guards, entry.traced.captures, entry.traced.writes
-            native = executable.native_plan() if isinstance(executable, Executable) else None
+            native = executable.native_plan if isinstance(executable, Executable) else None
             call = fast_call(
                 args, kwargs, executable.run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere,
                 native=native,

@@ -83,10 +83,10 @@ class Executable:
     _scope: dict[str, Any] = field(repr=False)
     _profile: Callable[..., tuple[np.ndarray, ...]] | None = None
 
-    def native_plan(self) -> NativePlan | None:
-        """What `run` does, if that takes no Python."""
+    def native_plan(self, inputs: Sequence[Any]) -> NativePlan | None:
+        """What `run` does for inputs like these, if that takes no Python."""
         code = Code(self.compiled, self.finishers, self.n_threads, timed=False)
-        return native_plan(self.plan, self.kernels, code)
+        return native_plan(self.plan, self.kernels, code, [np.asarray(x).strides for x in inputs])
 
     @property
     def profile(self) -> Callable[..., tuple[np.ndarray, ...]]:

@@ -30,6 +30,7 @@ from ..frontend.captures import Capture, Guard, Read, absence_of, place_of, same
 from ..frontend.device_arrays import device_aval
 from ..frontend.outputs import OutLeaf, Outputs
 from ..frontend.recording import open_traces
+from ..frontend.views import Transpose
 from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
 from .native.calls import ABSENT, Form, Look, native_call
@@ -38,7 +39,6 @@ from .native.machine_code import is_possible
 from .native.plans import NativePlan
 
 MISS = object()
-GOOD = C_CONTIGUOUS | ALIGNED
 
 
 def missed(*_: Any, **__: Any) -> Any:
@@ -67,7 +67,7 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     know."""
     scope: dict[str, Any] = {}
     new = [leaf for leaf in outputs.leaves if leaf.kind == "array" and leaf.base_input is None]
-    arrays = [leaf.outvar for leaf in new if leaf.outvar is not None]
+    arrays = [leaf.base_outvar if _turns(leaf) else leaf.outvar for leaf in new if leaf.outvar is not None]
     arrays += [k for _, k in outputs.writes]
     if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
         return None
@@ -78,7 +78,8 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     tree = outputs.tree
     scalars = tuple(leaf.kind == "scalar" for leaf in outputs.leaves)
     in_order = [leaf.outvar for leaf in outputs.leaves] == list(range(len(outvars)))
-    is_plain = in_order and all(leaf.kind in ("array", "scalar") for leaf in outputs.leaves) and not reads_inputs
+    is_plain = in_order and all(leaf.kind in ("array", "scalar") and not leaf.views for leaf in outputs.leaves)
+    is_plain = is_plain and not reads_inputs
     if tree is None:
         return ResultText(texts[0], scope, reads_inputs, Form(scalars, in_tuple=False) if is_plain else None)
     listed = "".join(f"{text}, " for text in texts)
@@ -91,12 +92,23 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
 
 
 def _needs_care(leaf: OutLeaf) -> bool:
+    if _turns(leaf):
+        return leaf.same_as is not None or leaf.code is not None
     return bool(leaf.views) or any(x is not None for x in (leaf.same_as, leaf.base_outvar, leaf.code))
+
+
+def _turns(leaf: OutLeaf) -> bool:
+    """Whether it is a new array with its axes in another order than the result of the program."""
+    return leaf.base_outvar is not None and len(leaf.views) == 1 and isinstance(leaf.views[0], Transpose)
 
 
 def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:
     if leaf.base_input is not None:
         return f"x{leaf.base_input}"
+    if _turns(leaf):
+        (view,) = leaf.views
+        assert isinstance(view, Transpose)
+        return f"r[{leaf.base_outvar}].transpose({view.permutation})"
     if leaf.outvar is None:
         scope[f"static{i}"] = leaf.value
         return f"static{i}()" if leaf.kind == "outside" else f"static{i}"
@@ -133,7 +145,7 @@ class _Reader:
 
     def leaf(self, value: Any, kind: type, text: str) -> None:
         self.leaves.append(value)
-        if kind is np.ndarray and value.flags.num & GOOD == GOOD or kind is float and self.floats_are_traced:
+        if kind is np.ndarray and value.flags.num & ALIGNED or kind is float and self.floats_are_traced:
             self.inputs.append((value, text))
         elif kind in STATIC_TYPES:
             types, value = self._bind("kind", kind), self._bind("value", value)
@@ -160,14 +172,14 @@ def fast_call(
     *,
     floats_are_traced: bool,
     elsewhere: Collection[str] = (),
-    native: NativePlan | None = None,
+    native: Callable[[Sequence[Any]], NativePlan | None] | None = None,
 ) -> Callable[..., Any] | None:
     """`call(*args, **kwargs)`: the result of `run` for arguments like these, or MISS for others and inside a trace.
 
     guards: what else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the
-    result that is written there; elsewhere: what must be empty; native: what `run` does, where it takes no Python. None
-    where the arguments are of other kinds than C-contiguous arrays, floats and static values, and tuples, lists and
-    dicts of them.
+    result that is written there; elsewhere: what must be empty; native: what `run` does for such inputs, where it takes
+    no Python. None where the arguments are of other kinds than arrays, floats and static values, and tuples, lists and
+    dicts of them, or where arrays in another order than C's are about and some are written.
     """
     if not is_possible():
         return None
@@ -181,7 +193,7 @@ def fast_call(
             reader.read(kwargs[name], f"named.get({name!r}, MISS)")
         for i, capture in enumerate(captures):
             array = _value(capture.read)
-            if type(array) is not np.ndarray or array.flags.num & GOOD != GOOD:
+            if type(array) is not np.ndarray or not array.flags.num & ALIGNED:
                 return None
             reader.inputs.append((array, _read_text(f"capture{i}", capture.read, scope)))
     except (_OtherKindError, TypeError):  # keys that cannot be sorted, too
@@ -192,7 +204,10 @@ def fast_call(
     inputs, tests = [value for value, _ in reader.inputs], reader.tests
     if not all(type(inputs[i]) is np.ndarray and inputs[i].flags.writeable for i in written):
         return None
-    flags = [GOOD | (WRITEABLE if i in written else 0) for i in range(len(inputs))]
+    in_order = [type(value) is np.ndarray and value.flags.num & C_CONTIGUOUS for value in inputs]
+    if written and not all(in_order[i] for i, value in enumerate(inputs) if type(value) is np.ndarray):
+        return None  # which of them lie apart is known of arrays in C order
+    flags = [ALIGNED | order | (WRITEABLE if i in written else 0) for i, order in enumerate(in_order)]
     if inputs:
         arrays = [i for i, value in enumerate(inputs) if type(value) is np.ndarray]
         apart = [(i, j) for i in written for j in arrays if j > i or j < i and j not in written]
@@ -219,8 +234,11 @@ def fast_call(
     look = _looked_up(guards, captures)
     if look is None or not all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)])):
         return call
+    plan = native(inputs)
+    if plan is None:
+        return call
     places = None if isinstance(elsewhere, tuple) else elsewhere
-    return native_call(native, result.form, inputs, flags, len(args), look, scope["open"], places, call) or call
+    return native_call(plan, result.form, inputs, flags, len(args), look, scope["open"], places, call) or call
 
 
 def _same(some: Sequence[Any], others: Sequence[Any]) -> bool:

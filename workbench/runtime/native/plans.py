@@ -53,21 +53,23 @@ class NativePlan:
     kept: list[Any] = field(default_factory=list)
 
 
-def native_plan(plan: Plan, placement: Placement, code: Code) -> NativePlan | None:
-    """What to do for a plan of kernels over small arrays in C order that gives new arrays; None for others."""
+def native_plan(plan: Plan, placement: Placement, code: Code, strides: Sequence[tuple[int, ...]]) -> NativePlan | None:
+    """What to do for a plan of kernels over small arrays that gives new arrays; None for others. strides: of its
+    inputs, in bytes."""
     if len(plan.steps) > MOST_STEPS or not plan.outvars or placement.first_write is not None:
         return None
     if placement.copied or placement.written or placement.unread:
         return None
     try:
-        return _Writer(plan, placement, code).run()
+        return _Writer(plan, placement, code, strides).run()
     except NotNativeError:
         return None
 
 
 class _Writer:
-    def __init__(self, plan: Plan, placement: Placement, code: Code):
+    def __init__(self, plan: Plan, placement: Placement, code: Code, strides: Sequence[tuple[int, ...]]):
         self.plan, self.placement, self.code = plan, placement, code
+        self.strides = dict(zip(plan.jaxpr.invars, strides, strict=True))
         self.result = NativePlan()
         # Where the memory of a variable begins: at an address, or so far from the begin of a source.
         self.memory: dict[Var, int | tuple[int, int]] = {var: (k, 0) for k, var in enumerate(plan.jaxpr.invars)}
@@ -223,7 +225,8 @@ class _Writer:
             place, aval = self.memory[var], var.aval
         if len(aval.shape) != arg.ndim:
             raise NotNativeError("an argument has another rank")
-        strides = [aval.dtype.itemsize * math.prod(aval.shape[k + 1 :]) for k in range(arg.ndim)]
+        in_order = tuple(aval.dtype.itemsize * math.prod(aval.shape[k + 1 :]) for k in range(arg.ndim))
+        strides = in_order if var is None else self.strides.get(var, in_order)
         words: _Words = [place, *aval.shape, *(strides if is_strided(arg) else ())]
         assert len(words) == n_words(arg)
         return words
