@@ -67,8 +67,8 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     know."""
     scope: dict[str, Any] = {}
     new = [leaf for leaf in outputs.leaves if leaf.kind == "array" and leaf.base_input is None]
-    arrays = [leaf.base_outvar if _turns(leaf) else leaf.outvar for leaf in new if leaf.outvar is not None]
-    arrays += [k for _, k in outputs.writes]
+    held = [leaf.base_outvar if _turns(leaf) else leaf.outvar for leaf in new]
+    arrays = [*(k for k in held if k is not None), *(k for _, k in outputs.writes)]
     if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
         return None
     if any(_needs_care(leaf) for leaf in outputs.leaves):
