@@ -226,3 +226,36 @@ def test_an_element_at_a_traced_index_takes_no_array_unless_numpy_lets_it(value)
         return x
 
     check(put, np.zeros(3), np.int64(1), value)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int8])
+@pytest.mark.parametrize(
+    "key",
+    [[0, -1], [-1, 0], [2], [3, 1], [0, 2, 4], [4, 2, 0], [1, 1], [0, 1, 3], (slice(1, 4), [0, -1]), ([1, 3], 2),
+     ([0, 4], None), (None, [0, 4]), (Ellipsis, [3, 0]), ([0, 2], slice(None, None, -1)), []],
+    ids=str,
+)  # fmt: skip
+def test_evenly_spaced_indices_copy_as_others_do(key, dtype):
+    def read(x):
+        found = x[key]
+        found += 1
+        return x, found
+
+    def put(x, value):
+        x[key] = value
+        return x
+
+    def put_itself(x):
+        x[key] = x[key][::-1] * 2
+        x[key] += x.dtype.type(1)
+        return x
+
+    x = np.arange(25).reshape(5, 5).astype(dtype)
+    check(read, x)
+    check(put, x, 3.7)
+    check(put, x, np.float64(300.0))
+    check(put, x, np.arange(float(np.size(x[key]))).reshape(np.shape(x[key])))
+    check(put, x, np.ones(7), may_refuse=True)
+    check(put_itself, x)
+    as_slices = key not in ([1, 1], [0, 1, 3], [], ([1, 3], 2))
+    assert as_slices is ("update_slice" in str(trace(put, (x, 3.7), {}).jaxpr))

@@ -7,6 +7,7 @@ whose numbers are known is checked while tracing; others are checked when the pr
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -281,8 +282,30 @@ def getitem(x: Any, key: Any) -> Any:
         return core.as_scalar(view) if plan.is_scalar else view
     if _is_traced_element(key):
         return _element_view(view, plan)
-    found = gather(view, plan.indices, plan.axes, plan.position)
+    evenly = _evenly_spaced(plan, view.ndim)
+    if evenly is not None:
+        found = basic_view(view, make_plan(view.shape, evenly)).copy()
+    else:
+        found = gather(view, plan.indices, plan.axes, plan.position)
     return core.lay_out(found, indexed_strides(view, plan.axes, plan.position, found.aval))
+
+
+def _evenly_spaced(plan: Plan, ndim: int) -> tuple[slice, ...] | None:
+    """The slices that one list of known indices at equal distances stands for, as `[0, -1]` does: kernels read and
+    write slices together with what is around them."""
+    if len(plan.indices) != 1 or is_tracer(plan.indices[0]) or plan.indices[0].ndim != 1:
+        return None
+    index = plan.indices[0].tolist()
+    if not index:
+        return None
+    step = index[1] - index[0] if len(index) > 1 else 1
+    if not step or any(b - a != step for a, b in itertools.pairwise(index)):
+        return None
+    end = index[-1] + (1 if step > 0 else -1)
+    (axis,) = plan.axes
+    items = [slice(None)] * ndim
+    items[axis] = slice(index[0], None if end < 0 else end, step)
+    return tuple(items)
 
 
 def _needs_selection(key: Any) -> bool:
@@ -405,6 +428,10 @@ def setitem(x: Any, key: Any, value: Any) -> None:
                 f"dimension of {view.ndim}."
             )
         assign(view, value)
+        return
+    evenly = _evenly_spaced(plan, view.ndim)
+    if evenly is not None:
+        assign(basic_view(view, make_plan(view.shape, evenly), lazy=True), as_cast(value))
         return
     kept = [n for i, n in enumerate(view.shape) if i not in plan.axes]
     shape = (*kept[: plan.position], *plan.indices[0].shape, *kept[plan.position :])
