@@ -35,6 +35,7 @@ EXPRESSIONS = [
     "q.swapaxes(0, 1)[0, 2] + np.expand_dims(q, 0)[0, 2, 1] + np.flipud(q)[0, 0] - np.fliplr(v)[1, 0]",
     "np.linalg.norm(q[0], 1) + np.linalg.norm(v[:, 1], ord=np.inf)",
 ]
+COMPLEX = ["np.linalg.norm(q[0]) + np.linalg.norm(v[:, 1] * 2)", "np.linalg.norm(q[0], 2)"]
 REAL = [
     "np.linalg.norm(q - v, axis=1)[2] + np.linalg.norm(q, 2, axis=0).sum()",
     "np.round(q, 2).sum() + q.round()[1, 1] + np.round(q[0, 0], 1) + np.around(v * 1000, -1)[0, 0]",
@@ -70,13 +71,14 @@ def arrays(dtype: Any, n: int = 7) -> tuple[np.ndarray, ...]:
 
 CASES = [(e, t) for e in EXPRESSIONS for t in (np.float64, np.complex128)]
 CASES += [(e, np.float64) for e in REAL] + [(e, t) for e in EXPRESSIONS[:3] for t in (np.float32, np.int64)]
+CASES += [(e, t) for e in COMPLEX for t in (np.complex128, np.complex64)]
 CASES += [("np.average(q, weights=np.abs(v)) + np.average(q)", np.float64)]
 
 
 @pytest.mark.parametrize(("expression", "dtype"), CASES, ids=lambda v: v if isinstance(v, str) else v.__name__)
 def test_windows(expression: str, dtype: Any) -> None:
     f = windows(expression)
-    compiled = assert_same(f, *arrays(dtype), rtol=1e-4 if dtype == np.float32 else 1e-10)
+    compiled = assert_same(f, *arrays(dtype), rtol=1e-4 if dtype in (np.float32, np.complex64) else 1e-10)
     assert len(loops_of(compiled)) == 1 and not compiled.fallbacks
 
 

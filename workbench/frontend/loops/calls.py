@@ -139,7 +139,8 @@ class Calls(Lists):
             return self.close(function, args, keywords)
         if function is np.concatenate and len(args) == 1 and not keywords:
             return self.concatenated(args[0])
-        if function is np.linalg.norm and (len(args) > 1 or keywords):
+        is_complex = bool(args) and isinstance(args[0].type, Array) and args[0].type.dtype.kind == "c"
+        if function is np.linalg.norm and (len(args) > 1 or keywords or is_complex):
             return self.norm_of(*args, **keywords)
         if function in REDUCTIONS:
             return self.reduction(REDUCTIONS[function], args, keywords)

@@ -248,8 +248,13 @@ class Contractions(Routines):
             return self._library(np.sum, self._library(np.absolute, x), **along)
         if which == math.inf:
             return self._library(np.max, self._library(np.absolute, x), **along)
-        if which not in (None, 2) or kind.dtype.kind == "c":
+        if which not in (None, 2) or kind.dtype.kind == "c" and along:
             raise UntranslatableError("a norm of this order")
+        if kind.dtype.kind == "c":
+            x = self._stored(x)
+            parts = [self.elementwise([x], lambda v, part=part: self.part(v[0], part)) for part in ("real", "imag")]  # type: ignore[attr-defined]  # of expressions
+            squares = [self._call_inner(held, held) for held in map(self.named, parts)]
+            return self._library(np.sqrt, self._library(np.add, *squares))
         return self._library(np.sqrt, self._library(np.sum, self._library(np.square, self._stored(x)), **along))
 
     def _call_rounded_to(self, a: Value, decimals: Value | None = None) -> Value:
