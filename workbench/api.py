@@ -137,26 +137,49 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         from .report import build_report, numpy_report
 
         args, kwargs = optree.tree_map(_copied, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
+        as_given = _Restored(args, kwargs)
+
+        def in_numpy() -> Any:
+            return _in_numpy(compiled.fn, args, kwargs)
+
         entry, leaves = compiled.where().specialise(args, kwargs)
         if isinstance(entry, Fallback):
-            numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))
+            numpy_ms = _time(in_numpy, as_given)
             if entry.parts is None:
                 return numpy_report(compiled.source(), entry.reason, numpy_ms)
-            return _explained_in_parts(entry.parts, args, kwargs, numpy_ms)
+            return _explained_in_parts(entry.parts, args, kwargs, numpy_ms, as_given)
         compilation = entry.compilation
         compilation.limits = machine_limits(compilation.device)
-        _time(lambda: entry.call(leaves, compilation.run_timed))
+        _time(lambda: entry.call(leaves, compilation.run_timed), as_given)
         if not compilation.numpy_ms:
-            compilation.numpy_ms = _time(lambda: _in_numpy(compiled.fn, args, kwargs))
+            compilation.numpy_ms = _time(in_numpy, as_given)
         return build_report(compilation)
 
     return explained
 
 
+class _Restored:
+    """Undoes, when it is called before each run, what the one before wrote into its arguments: functions that solve or
+    sort in place may raise, or not end, on their own results."""
+
+    def __init__(self, args: tuple, kwargs: dict[str, Any]):
+        leaves: list[Any] = optree.tree_leaves((args, kwargs))  # type: ignore[arg-type]  # a pytree of anything
+        self.given = [(x, x.copy()) for x in leaves if isinstance(x, np.ndarray) and x.flags.writeable]
+        self.n_runs = 0
+
+    def __call__(self) -> None:
+        self.n_runs += 1
+        if self.n_runs == 2:  # by now it is known which those are
+            self.given = [(x, copy) for x, copy in self.given if x.tobytes() != copy.tobytes()]
+        if self.n_runs > 1:
+            for x, copy in self.given:
+                np.copyto(x, copy)
+
+
 def _explained_in_parts(
-    parts: FunctionParts, args: tuple, kwargs: dict[str, Any], numpy_ms: list[float]
+    parts: FunctionParts, args: tuple, kwargs: dict[str, Any], numpy_ms: list[float], as_given: Callable[[], None]
 ) -> CompileReport:
-    from .report import compare_with_numpy
+    from .report import compare_with_numpy, numpy_report
     from .report.merge import parts_report
 
     ran: list[Any] = []
@@ -164,7 +187,9 @@ def _explained_in_parts(
     def run() -> None:
         ran[:] = parts.run(args, kwargs, timed=True)[1]
 
-    times = _time(run)
+    times = _time(run, as_given)
+    if not ran:  # Python ran all of it: no piece was worth compiling
+        return numpy_report(parts.source, parts.reason, numpy_ms)
     report = parts_report(ran, parts.source, lambda name: name == RESULT)
     if report.status == "partly":
         report.timings.runs_ms, report.timings.numpy_ms = times, numpy_ms
@@ -192,11 +217,13 @@ def _copied(leaf: Any) -> Any:
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
-def _time(run: Callable[[], Any]) -> list[float]:
-    """Times of repeated runs in ms; the first one warms up and is not counted, if there is time for more."""
+def _time(run: Callable[[], Any], before: Callable[[], None]) -> list[float]:
+    """Times of repeated runs in ms; the first one warms up and is not counted, if there is time for more. before: what
+    comes before each of them."""
     times: list[float] = []
     begin = time.perf_counter()
     while len(times) <= EXPLAIN_RUNS and (len(times) < 2 or time.perf_counter() - begin < EXPLAIN_SECONDS):
+        before()
         start = time.perf_counter()
         run()
         times.append((time.perf_counter() - start) * 1e3)
