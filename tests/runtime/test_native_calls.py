@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.runtime.fast_path import SETTLES_AT
 from workbench.runtime.native.calls import Form, Look, native_call
 from workbench.runtime.native.plans import NativePlan
 
@@ -80,7 +81,7 @@ def inputs(shape=(40, 30), dtype=np.float64):
 def settled(program, *args):
     """The program, compiled, when its calls take the fast path."""
     compiled = wb.jit(program)
-    for _ in range(3):
+    for _ in range(SETTLES_AT + 2):
         compiled(*args)
     return compiled
 

@@ -29,7 +29,7 @@ from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
 from .executable import Executable, has_written
-from .fast_path import MISS, fast_call, missed
+from .fast_path import MISS, Native, fast_call, missed
 from .keys import StaticArguments, call_key
 from .log import logger
 from .loops import LoopAbortedError
@@ -174,7 +174,9 @@ class CompiledFunction:
             executable, floats = entry.compilation.executable, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
             outside = entry.traced.guards, entry.traced.captures, entry.traced.writes
-            native = executable.native_plan if isinstance(executable, Executable) else None
+            native = None
+            if isinstance(executable, Executable):
+                native = Native(executable.native_plan, functools.partial(self._replace_fast, entry))
             call = fast_call(
                 args, kwargs, executable.run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere,
                 native=native,
@@ -182,6 +184,11 @@ class CompiledFunction:
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast
+
+    def _replace_fast(self, entry: Specialisation, call: Callable[..., Any], found: Callable[..., Any]) -> None:
+        entry.fast = found
+        if self._fast is call:
+            self._fast = found
 
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if current_trace() is not None:

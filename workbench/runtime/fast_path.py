@@ -17,6 +17,7 @@ For two arrays, of which the first is written, and a dict of an array and a stat
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,19 @@ MISS = object()
 def missed(*_: Any, **__: Any) -> Any:
     """The fast path of a function that has none."""
     return MISS
+
+
+# Writing down what to do without Python costs as much as many calls gain by it.
+SETTLES_AT = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Native:
+    """plan: what the program does for inputs like these, if that takes no Python; replace: puts a function in the place
+    of `call`."""
+
+    plan: Callable[[Sequence[Any]], NativePlan | None]
+    replace: Callable[[Callable[..., Any], Callable[..., Any]], None]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -172,14 +186,14 @@ def fast_call(
     *,
     floats_are_traced: bool,
     elsewhere: Collection[str] = (),
-    native: Callable[[Sequence[Any]], NativePlan | None] | None = None,
+    native: Native | None = None,
 ) -> Callable[..., Any] | None:
     """`call(*args, **kwargs)`: the result of `run` for arguments like these, or MISS for others and inside a trace.
 
     guards: what else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the
-    result that is written there; elsewhere: what must be empty; native: what `run` does for such inputs, where it takes
-    no Python. None where the arguments are of other kinds than arrays, floats and static values, and tuples, lists and
-    dicts of them, or where arrays in another order than C's are about and some are written.
+    result that is written there; elsewhere: what must be empty; native: how to do without Python after some calls. None
+    where the arguments are of other kinds than arrays, floats and static values, and tuples, lists and dicts of them,
+    or where arrays in another order than C's are about and some are written.
     """
     if not is_possible():
         return None
@@ -219,9 +233,15 @@ def fast_call(
     tests += _guard_texts(guards, scope)
     parameters = [*(f"a{i}=MISS" for i in range(len(args))), *(["/"] if args else []), "*rest", "**named"]
     passed = (f"x{i}" if type(value) is np.ndarray else f"asarray(x{i})" for i, value in enumerate(inputs))
+    look = _looked_up(guards, captures)
+    is_native = native is not None and result.form is not None and look is not None
+    is_native = is_native and not kwargs and not writes and len(args) + len(captures) == len(inputs)
+    is_native = is_native and all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)]))
+    listed = "".join(f"x{i}, " for i in range(len(inputs)))
     lines = [
         f"def call({', '.join(parameters)}):",
         f"    if {' and '.join(tests)}:",
+        *([f"        if next(calls) == {SETTLES_AT}:\n            settle(({listed}))"] if is_native else []),
         f"        r = run({', '.join(passed)})",
         *(f"        if r[{k}] is not x{i}:\n            copyto(x{i}, r[{k}])" for i, k in writes),
         f"        return {result.text}",
@@ -229,16 +249,26 @@ def fast_call(
     ]
     exec(compile("\n".join(lines), "<workbench call>", "exec"), scope)
     call = scope["call"]
-    if native is None or result.form is None or kwargs or writes or len(args) + len(captures) != len(inputs):
-        return call
-    look = _looked_up(guards, captures)
-    if look is None or not all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)])):
-        return call
-    plan = native(inputs)
-    if plan is None:
-        return call
-    places = None if isinstance(elsewhere, tuple) else elsewhere
-    return native_call(plan, result.form, inputs, flags, len(args), look, scope["open"], places, call) or call
+    if native is not None and result.form is not None and look is not None and is_native:
+        places = None if isinstance(elsewhere, tuple) else elsewhere
+        scope["calls"] = itertools.count(1)
+        scope["settle"] = _settler(native, (result.form, flags, len(args), look, places), call)
+    return call
+
+
+def _settler(native: Native, about: tuple[Form, list[int], int, Look, Any], call: Callable[..., Any]) -> Callable:
+    """What replaces `call`, when it is called for the present inputs, by a function without Python."""
+    form, flags, n_args, look, elsewhere = about
+
+    def settle(inputs: Sequence[Any]) -> None:
+        plan = native.plan(inputs)
+        if plan is None:
+            return
+        found = native_call(plan, form, inputs, flags, n_args, look, open_traces(), elsewhere, call)
+        if found is not None:
+            native.replace(call, found)
+
+    return settle
 
 
 def _same(some: Sequence[Any], others: Sequence[Any]) -> bool:
