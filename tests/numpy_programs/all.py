@@ -11,6 +11,7 @@ from . import (
     habits,
     learning,
     linear_algebra,
+    mixed,
     networks,
     particles,
     sequences,
@@ -23,7 +24,7 @@ from .registry import PROGRAMS
 
 FIELDS = (
     stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, signals, particles, dynamic,
-    sequences, habits, worklists,
+    sequences, habits, worklists, mixed,
 )  # fmt: skip
 
 __all__ = ["FIELDS", "PROGRAMS"]
