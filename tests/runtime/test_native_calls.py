@@ -234,6 +234,17 @@ def test_a_call_inside_of_a_trace_is_traced():
     assert [eqn.primitive.name for eqn in wb.make_jaxpr(outer)(y, x).eqns].count("pjit") >= 1
 
 
+def test_large_results_come_from_the_recycled_memory():
+    x, y = inputs((300, 400))
+    for program in (one, several, with_a_builtin):
+        compiled = settled(program, x, y)
+        assert type(compiled._fast) is BuiltinFunctionType
+        for k in range(3):
+            assert_same(compiled(x + k, y), program(x + k, y))
+    first, second = compiled(x, y), compiled(y, x)
+    assert not np.shares_memory(first, second)
+
+
 def test_results_are_new_and_own_their_memory():
     x, y = inputs()
     compiled = settled(several, x, y)
@@ -318,11 +329,11 @@ def test_a_kernel_without_memory_raises_and_gives_everything_back(form, waits):
     captured = namespace["captured"]
     call = native_call(plan, form, [captured], [0], 0, look, Stack(), None, partial(int, 5))
     assert call is not None
-    before = sys.getrefcount(captured), sys.getrefcount(plan.dtypes[0])
+    before = sys.getrefcount(captured), sys.getrefcount(plan.makers[0])
     for _ in range(300):
         with pytest.raises(MemoryError):
             call()
-    after = sys.getrefcount(captured), sys.getrefcount(plan.dtypes[0])
+    after = sys.getrefcount(captured), sys.getrefcount(plan.makers[0])
     assert abs(after[0] - before[0]) < 5 and abs(after[1] - before[1]) < 200
     namespace["captured"] = np.ones(6)
     assert call() == 5
@@ -330,14 +341,32 @@ def test_a_kernel_without_memory_raises_and_gives_everything_back(form, waits):
     assert call() == 5
 
 
-def test_results_that_cannot_be_allocated_raise():
-    plan = NativePlan([(3,), (1 << 60,)], [np.dtype(float), np.dtype(float)])
-    call = native_call(plan, Form((False, False), True), [], [], 0, Look(), Stack(), None, int)
+def interrupted():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("shape", "maker", "error"),
+    [((1 << 50,), np.dtype(float), MemoryError), ((1 << 60,), np.dtype(float), ValueError),
+     (None, interrupted, KeyboardInterrupt)],
+)  # fmt: skip
+def test_results_that_cannot_be_allocated_raise(shape, maker, error):
+    plan = NativePlan([(3,), shape], [np.dtype(float), maker])
+    look = Look([(globals(), "OFFSET")], [])
+    call = native_call(plan, Form((False, False), True), [OFFSET], [0], 0, look, Stack(), None, int)
     assert call is not None
-    with pytest.raises(MemoryError):
-        call()
+    before = sys.getrefcount(OFFSET)
+    for _ in range(50):
+        with pytest.raises(error):
+            call()
+    assert abs(sys.getrefcount(OFFSET) - before) < 5
+
+
+def test_a_trace_that_is_open_is_left_to_python():
+    call = native_call(NativePlan(), Form((), True), [], [], 0, Look(), Stack(), None, int)
+    assert call is not None and call() == ()
     Stack.traces = (1,)
     try:
-        assert call() == 0  # what is traced is left to Python
+        assert call() == 0
     finally:
         Stack.traces = ()

@@ -18,10 +18,10 @@ SYMBOL = "workbench_call"
 
 # What the function's `self` holds: the description; what is called otherwise; the `self` of the function `fits`; whose
 # attribute, of this name, must be empty; what must be false; what to look up and what it must be (namespace and name,
-# or cell and None; value); arrays to look up (the same without a value); the dtypes of the results; the value of names
-# that must not be there; what only has to live.
+# or cell and None; value); arrays to look up (the same without a value); what makes the results, dtypes or functions;
+# the value of names that must not be there; what only has to live.
 HELD = (
-    "description", "otherwise", "fits", "stack", "attribute", "elsewhere", "guards", "captures", "dtypes", "absent",
+    "description", "otherwise", "fits", "stack", "attribute", "elsewhere", "guards", "captures", "makers", "absent",
     "kept",
 )  # fmt: skip
 
@@ -45,7 +45,7 @@ def call_description(
     fits: int,
     is_float: Sequence[bool],
     n_args: int,
-    shapes: Sequence[Sequence[int]],
+    shapes: Sequence[Sequence[int] | None],
     n_bytes: int,
     table: Sequence[int],
     fills: Sequence[tuple[int, int, int]],
@@ -57,16 +57,16 @@ def call_description(
 ) -> bytes:
     """What the function is told. fits: the address of the function that compares arguments; is_float: of each input
     whether it is a Python float; n_args: inputs that are arguments, before those that are looked up; shapes: of the
-    results; n_bytes: of memory for the time of the call; table: the words that kernels are given, of all launches;
-    fills: (word, source, distance in bytes), sources being the inputs, the results and that memory; launches: (address,
-    extent, first word); scalars: which results are given as NumPy scalars; in_tuple: or the only one by itself; waits:
-    whether it takes so long that other threads of Python should run meanwhile."""
+    results, None where a function makes one; n_bytes: of memory for the time of the call; table: the words that kernels
+    are given, of all launches; fills: (word, source, distance in bytes), sources being the inputs, the results and that
+    memory; launches: (address, extent, first word); scalars: which results are given as NumPy scalars; in_tuple: or the
+    only one by itself; waits: whether it takes so long that other threads of Python should run meanwhile."""
     records: list[int] = [int(is_it) for is_it in is_float]
-    lengths = [word for shape in shapes for word in shape]
+    lengths = [word for shape in shapes for word in shape or ()]
     first = _N_HEAD + len(records) + 3 * len(shapes)
     for shape, is_scalar in zip(shapes, scalars, strict=True):
-        records += [len(shape), first, int(is_scalar)]
-        first += len(shape)
+        records += [-1 if shape is None else len(shape), first, int(is_scalar)]
+        first += len(shape or ())
     records += lengths
     words = [word for record in (*fills, *launches) for word in record]
     head = [
@@ -212,13 +212,22 @@ _OUTPUTS = _each(
   %at_lengths_first = getelementptr i64, ptr %at_ndim, i64 1
   %lengths_first = load i64, ptr %at_lengths_first
   %lengths = getelementptr i64, ptr %about, i64 %lengths_first
-{_of_tuple("dtype", "%dtypes", "%output")}
-  call void @Py_IncRef(ptr %dtype)
-  %made = call ptr %new(ptr %array_type, ptr %dtype, i32 %ndim, ptr %lengths, ptr null, ptr null, i32 0, ptr null)
+{_of_tuple("maker", "%makers", "%output")}
+  %is_small = icmp sge i32 %ndim, 0
+  br i1 %is_small, label %small, label %large
+small:
+  call void @Py_IncRef(ptr %maker)
+  %made_new = call ptr %new(ptr %array_type, ptr %maker, i32 %ndim, ptr %lengths, ptr null, ptr null, i32 0, ptr null)
+  br label %made_one
+large:
+  %made_large = call ptr @PyObject_CallNoArgs(ptr %maker)
+  br label %made_one
+made_one:
+  %made = phi ptr [ %made_new, %small ], [ %made_large, %large ]
   %output_to = getelementptr ptr, ptr %outputs, i64 %output
   store ptr %made, ptr %output_to
   %no_array = icmp eq ptr %made, null
-  br i1 %no_array, label %drop_start, label %there
+  br i1 %no_array, label %drop_captures, label %there
 there:
   %at_made_data = getelementptr i8, ptr %made, i64 {DATA}
   %made_data = load ptr, ptr %at_made_data
@@ -321,6 +330,7 @@ _DROP = _each(
 CALL = f"""\
 declare i32 @PyObject_IsTrue(ptr)
 declare ptr @PyObject_GetAttr(ptr, ptr)
+declare ptr @PyObject_CallNoArgs(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyDict_GetItem(ptr, ptr)
 declare ptr @PyTuple_New(i64)
@@ -493,7 +503,7 @@ too_large:
   %told = call ptr @PyErr_NoMemory()
   br label %drop_all
 drop_start:
-  %told_of_arrays = call ptr @PyErr_NoMemory()
+  %told_of_memory = call ptr @PyErr_NoMemory()
   br label %drop_captures
 drop_captures:
   br label %drop_held_head

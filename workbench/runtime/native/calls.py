@@ -96,6 +96,6 @@ def native_call(
     held = {
         "description": description, "otherwise": otherwise, "fits": (types, expected(inputs, flags)), "stack": stack,
         "attribute": "traces", "elsewhere": elsewhere, "guards": look.flat(look.guards),
-        "captures": look.flat(look.captures), "dtypes": tuple(plan.dtypes), "absent": ABSENT, "kept": plan.kept,
+        "captures": look.flat(look.captures), "makers": tuple(plan.makers), "absent": ABSENT, "kept": plan.kept,
     }  # fmt: skip
     return builtin_function(machine_address(CALL, SYMBOL), *(held[name] for name in HELD), keywords=True)

@@ -1,6 +1,6 @@
 """Plans without Python: what one built-in function is told to run all kernels of a plan.
 
-Most plans of small programs are kernels and nothing else. Their arrays are so small that allocating them, and taking
+Most plans of small programs are kernels and nothing else. Many arrays are so small that allocating them, and taking
 them apart again for each kernel, would cost more than the kernels do: here results are allocated, intermediate arrays
 have their places in one block of memory, and kernels are given addresses. See `codegen.llvm_call`.
 """
@@ -8,7 +8,7 @@ have their places in one block of memory, and kernels are given addresses. See `
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from ...codegen.scans import scan_kernel
 from ...fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_outputs
 from ...ir import Aval, Var
 from ..chains import Chain, ChainCall, find_chains
-from ..memory.buffers import LARGE_BYTES
+from ..memory.buffers import LARGE_BYTES, allocator
 from ..memory.placement import Placement
 from .kernels import Code, NotNativeError, compile_kernel
 from .threads import may_share, share
@@ -43,8 +43,8 @@ class NativePlan:
     """What `codegen.llvm_call.call_description` says of a plan. sources: its inputs, its results, and the memory for
     the time of a call; kept: what addresses in the table belong to."""
 
-    shapes: list[tuple[int, ...]] = field(default_factory=list)
-    dtypes: list[np.dtype] = field(default_factory=list)
+    shapes: list[tuple[int, ...] | None] = field(default_factory=list)
+    makers: list[np.dtype | Callable[[], np.ndarray]] = field(default_factory=list)
     n_bytes: int = 0
     table: list[int] = field(default_factory=list)
     fills: list[tuple[int, int, int]] = field(default_factory=list)
@@ -54,8 +54,8 @@ class NativePlan:
 
 
 def native_plan(plan: Plan, placement: Placement, code: Code, strides: Sequence[tuple[int, ...]]) -> NativePlan | None:
-    """What to do for a plan of kernels over small arrays that gives new arrays; None for others. strides: of its
-    inputs, in bytes."""
+    """What to do for a plan of kernels that gives new arrays, with small ones in between; None for others. strides: of
+    its inputs, in bytes."""
     if len(plan.steps) > MOST_STEPS or not plan.outvars or placement.first_write is not None:
         return None
     if placement.copied or placement.written or placement.unread:
@@ -89,11 +89,13 @@ class _Writer:
             root = atom
             while root in self.placement.takes:
                 root = self.placement.takes[root]
-            if atom not in made or root not in made or root in found or atom.aval.nbytes >= LARGE_BYTES:
-                raise NotNativeError("a result is no new array, or a large one")
+            if atom not in made or root not in made or root in found:
+                raise NotNativeError("a result is no new array")
             found[root] = k
-            self.result.shapes.append(atom.aval.shape)
-            self.result.dtypes.append(atom.aval.dtype)
+            aval = atom.aval
+            is_large = aval.nbytes >= LARGE_BYTES
+            self.result.shapes.append(None if is_large else aval.shape)
+            self.result.makers.append(allocator(aval.shape, aval.dtype, aval.nbytes) if is_large else aval.dtype)
         return found
 
     def run(self) -> NativePlan:
