@@ -16,7 +16,6 @@ from ..ir import Atom, Equation, Jaxpr, Literal, Var
 from ..ir.checker import same_type
 from .fold_constants import fold, is_pointwise
 from .merge_updates import merge_updates
-from .move_transposes import move_transposes
 from .rewrite import Rewriter, in_inner_programs, rewrite
 from .simplify_casts import CAST_RULES
 from .simplify_movement import MOVEMENT_RULES, as_scalar
@@ -34,7 +33,7 @@ def simplify(jaxpr: Jaxpr) -> Jaxpr:
       ->
     c: f64[3] = mul a 0.125:f64[]
     """
-    return merge_updates(rewrite(move_transposes(in_inner_programs(jaxpr, simplify)), _simplify_equation))
+    return merge_updates(rewrite(in_inner_programs(jaxpr, simplify), _simplify_equation))
 
 
 def _simplify_equation(rw: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:

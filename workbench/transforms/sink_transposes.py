@@ -1,135 +1,162 @@
 """Results whose axes change places at the very end are computed with their axes in that order from the start.
 
 NumPy lays `x * 2 + 1` out as `x` is laid out; where that is another order than C's, the program's result is the array
-with its axes in the order of memory (`frontend.outputs`). Where the arguments lie in that order, too, all is read and
-written from front to back.
+with its axes in the order of memory (`frontend.outputs`). Computed in C order first, it would be written twice, and
+arguments that lie in that order would be read across their rows.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from ..ir import REGISTRY, Atom, Equation, Jaxpr, Literal, Var
+import numpy as np
+
+from ..ir import Atom, Equation, Jaxpr, Var
 from ..primitives.lowering import Pointwise
+from .rewrite import Rewriter, rewrite
 
-Order = tuple[int, ...]
+Permutation = tuple[int, ...]
 
 
 def sink_transposes(jaxpr: Jaxpr) -> Jaxpr:
-    """Transpose what elementwise operations and slices read rather than what they return.
+    """Transpose what elementwise operations and moves read rather than what they return, where nobody reads what is in
+    between in its own order.
 
-    y: f64[3,2] = mul x 2.0
-    z: f64[2,3] = transpose[permutation=(1, 0)] y    # a result, and nobody else reads y
+    c: f64[3,2] = mul a b
+    d: f64[2,3] = transpose[permutation=(1, 0)] c    # returned
       ->
-    w: f64[2,3] = transpose[permutation=(1, 0)] x
-    z: f64[2,3] = mul w 2.0
+    e: f64[2,3] = transpose[permutation=(1, 0)] a
+    f: f64[2,3] = transpose[permutation=(1, 0)] b
+    d: f64[2,3] = mul e f
 
-    Left alone where more than one array that the program itself makes would have to be transposed.
+    Left alone where more arrays that the program itself makes would have to be transposed than there are results.
     """
-    sunk = {}
-    reads = Counter(a for eqn in jaxpr.eqns for a in eqn.invars if isinstance(a, Var))
-    reads.update(a for a in jaxpr.outvars if isinstance(a, Var))
-    made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
-    for out in dict.fromkeys(jaxpr.outvars):
-        last = made_by.get(out) if isinstance(out, Var) else None
-        if last is not None and last.primitive.name == "transpose":
-            sunk |= _sunk(last, made_by, reads)
-    if not sunk:
+    turned = _turned(jaxpr)
+    if not turned:
         return jaxpr
-    return _Sinking(made_by, sunk).run(jaxpr)
+    transposed: dict[tuple[Atom, Permutation], Atom] = {}
 
-
-def _sunk(last: Equation, made_by: dict[Var, Equation], reads: Counter) -> dict[Var, Order]:
-    """The results that are computed in the order of the transpose `last`, and that order."""
-    (source,) = last.invars
-    order: Order = last.params["permutation"]
-    found: dict[Var, Order] = {}
-    pending, n_made = [source], 0
-    while pending:
-        atom = pending.pop()
-        if not isinstance(atom, Var) or not atom.aval.shape or atom in found:
-            continue
-        eqn = made_by.get(atom)
-        if eqn is None:
-            continue
-        moves = _is_pointwise(eqn) or eqn.primitive.name == "slice"
-        if moves and reads[atom] == 1 and eqn.origin.scopes == last.origin.scopes:
-            found[atom] = order
-            pending += eqn.invars
-        elif eqn.primitive.name not in ("transpose", "broadcast_in_dim"):
-            n_made += 1
-    return found if n_made < 2 else {}
-
-
-def _is_pointwise(eqn: Equation) -> bool:
-    if not eqn.primitive.has_rule("lowering") or not isinstance(eqn.primitive.lowering, Pointwise):
-        return False
-    shape = eqn.outvars[0].aval.shape
-    return len(eqn.outvars) == 1 and all(a.aval.shape in ((), shape) for a in eqn.invars)
-
-
-def _permuted(eqn: Equation, order: Order) -> Equation:
-    """The equation for operands with their axes in this order."""
-    if eqn.primitive.name != "slice":
-        return eqn
-    params = {key: value and tuple(value[axis] for axis in order) for key, value in eqn.params.items()}
-    return replace(eqn, params=params)
-
-
-class _Sinking:
-    """made_by: the equations of the old program; sunk: the variables that are computed in another order."""
-
-    def __init__(self, made_by: dict[Var, Equation], sunk: dict[Var, Order]):
-        self.made_by = made_by
-        self.sunk = sunk
-        self.eqns: list[Equation] = []
-        self.moved: dict[tuple[Var, Order], Atom] = {}
-
-    def run(self, jaxpr: Jaxpr) -> Jaxpr:
-        replaced: dict[Atom, Atom] = {}
-        for eqn in jaxpr.eqns:
-            (out, *_) = eqn.outvars
-            order = self.sunk.get(out)
-            if order is not None:
-                operands = tuple(self.transposed(a, order, eqn) for a in eqn.invars)
-                self.moved[out, order] = self.emit(_permuted(eqn, order), operands, out.hint)
-            elif eqn.primitive.name == "transpose" and eqn.invars[0] in self.sunk:
-                replaced[out] = self.moved[eqn.invars[0], eqn.params["permutation"]]
-            else:
-                self.eqns.append(eqn)
-        return replace(
-            jaxpr, eqns=tuple(self.eqns),
-            outvars=tuple(a if isinstance(a, Literal) else replaced.get(a, a) for a in jaxpr.outvars),
-        )  # fmt: skip
-
-    def emit(self, eqn: Equation, operands: tuple[Atom, ...], hint: str = "") -> Var:
-        (aval,) = eqn.primitive.abstract_eval(*(a.aval for a in operands), **eqn.params)
-        var = Var(aval, hint)
-        self.eqns.append(replace(eqn, invars=operands, outvars=(var,)))
-        return var
-
-    def transposed(self, atom: Atom, order: Order, reader: Equation) -> Atom:
-        """`atom`, which `reader` reads, with its axes in this order."""
-        if not isinstance(atom, Var) or not atom.aval.shape:
+    def in_order(rw: Rewriter, eqn: Equation, atom: Atom, order: Permutation) -> Atom:
+        """An operand with its axes in another order; numbers and what is broadcast have none."""
+        if not atom.aval.shape or eqn.primitive.name == "broadcast_in_dim":
             return atom
-        found = self.moved.get((atom, order))
-        if found is None:
-            found = self.moved[atom, order] = self._transposed(atom, order, reader)
-        return found
+        if (atom, order) not in transposed:
+            transposed[atom, order] = _source(rw, atom, order) or rw.emit(eqn, "transpose", atom, permutation=order)
+        return transposed[atom, order]
 
-    def _transposed(self, atom: Var, order: Order, reader: Equation) -> Atom:
-        eqn = self.made_by.get(atom)
-        if eqn is not None and eqn.primitive.name == "transpose":
-            order = tuple(eqn.params["permutation"][axis] for axis in order)
-            (atom,) = eqn.invars  # type: ignore[assignment]  # of an array, so no literal
-            if order == tuple(range(len(order))):
-                return atom
-        elif eqn is not None and eqn.primitive.name == "broadcast_in_dim":
-            dimensions = tuple(order.index(axis) for axis in eqn.params["broadcast_dimensions"])
-            if dimensions == tuple(sorted(dimensions)):
-                shape = tuple(atom.aval.shape[axis] for axis in order)
-                params = {**eqn.params, "shape": shape, "broadcast_dimensions": dimensions}
-                return self.emit(replace(eqn, params=params), eqn.invars)
-        move = replace(reader, primitive=REGISTRY["transpose"], params={"permutation": order})
-        return self.emit(move, (atom,))
+    def rule(rw: Rewriter, eqn: Equation) -> Sequence[Atom] | None:
+        if eqn.primitive.name == "transpose":
+            source = _source(rw, eqn.invars[0], tuple(eqn.params["permutation"]))
+            return None if source is None else (source,)
+        order = turned.get(eqn.outvars[0]) if eqn.outvars else None
+        if order is None:
+            return None
+        params = dict(eqn.params)
+        change = _PARAMS.get(eqn.primitive.name)
+        if change is not None:
+            params |= change(eqn, order)
+        operands = [in_order(rw, eqn, atom, order) for atom in eqn.invars]
+        result = rw.emit(eqn, eqn.primitive, *operands, **params)
+        return (rw.emit(eqn, "transpose", result, permutation=_inverse(order)),)
+
+    return rewrite(jaxpr, rule)
+
+
+def _source(rw: Rewriter, atom: Atom, order: Permutation) -> Atom | None:
+    """What `atom` in this order of axes is a transpose of."""
+    made = rw.producer(atom)
+    if made is None or made.primitive.name != "transpose" or made.params["permutation"] != _inverse(order):
+        return None
+    return made.invars[0]
+
+
+def _turned(jaxpr: Jaxpr) -> dict[Var, Permutation]:
+    """What to compute with its axes in another order, and in which."""
+    readers: dict[Var, list[Equation]] = {}
+    for eqn in jaxpr.eqns:
+        for atom in eqn.invars:
+            if isinstance(atom, Var):
+                readers.setdefault(atom, []).append(eqn)
+    outputs = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+    wanted: dict[Var, Permutation] = {}
+    turned: dict[Var, Permutation] = {}
+    for eqn in reversed(jaxpr.eqns):
+        out = eqn.outvars[0] if len(eqn.outvars) == 1 else None
+        if out is None:
+            continue
+        if eqn.primitive.name == "transpose":
+            if out in outputs and isinstance(eqn.invars[0], Var):
+                wanted.setdefault(eqn.invars[0], tuple(eqn.params["permutation"]))
+            continue
+        order = wanted.get(out)
+        if order is None or out in outputs or not _can_turn(eqn, order):
+            continue
+        if not all(_reads_turned(reader, out, order, turned) for reader in readers.get(out, ())):
+            continue
+        turned[out] = order
+        for atom in eqn.invars:
+            if isinstance(atom, Var) and atom.aval.shape and eqn.primitive.name != "broadcast_in_dim":
+                wanted.setdefault(atom, order)
+    return turned if _pays(jaxpr, wanted, turned) else {}
+
+
+def _pays(jaxpr: Jaxpr, wanted: Mapping[Var, Permutation], turned: Mapping[Var, Permutation]) -> bool:
+    """Whether no more arrays are written out to be transposed than before: arguments are read as they lie."""
+    n_before = sum(eqn.primitive.name == "transpose" and eqn.invars[0] in turned for eqn in jaxpr.eqns)
+    made = {out: eqn.primitive.name for eqn in jaxpr.eqns for out in eqn.outvars}
+    n_after = sum(var not in turned and made.get(var, "transpose") != "transpose" for var in wanted)
+    return n_after <= n_before
+
+
+def _reads_turned(reader: Equation, var: Var, order: Permutation, turned: Mapping[Var, Permutation]) -> bool:
+    if reader.primitive.name == "transpose":
+        return tuple(reader.params["permutation"]) == order
+    return turned.get(reader.outvars[0]) == order and reader.primitive.name != "broadcast_in_dim"
+
+
+def _can_turn(eqn: Equation, order: Permutation) -> bool:
+    name = eqn.primitive.name
+    if name == "broadcast_in_dim":
+        axes = [order.index(axis) for axis in eqn.params["broadcast_dimensions"]]
+        return axes == sorted(axes)
+    if name in _PARAMS:
+        return True
+    lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+    shape = eqn.outvars[0].aval.shape
+    return isinstance(lowering, Pointwise) and all(a.aval.shape in ((), shape) for a in eqn.invars)
+
+
+def _inverse(order: Permutation) -> Permutation:
+    return tuple(int(axis) for axis in np.argsort(order))
+
+
+# ---- parameters that name axes ----
+
+
+def _permuted(*names: str) -> Callable[[Equation, Permutation], dict[str, Any]]:
+    """Of parameters that hold something for each axis, or None."""
+
+    def change(eqn: Equation, order: Permutation) -> dict[str, Any]:
+        held = {name: eqn.params[name] for name in names if eqn.params.get(name) is not None}
+        return {name: tuple(values[axis] for axis in order) for name, values in held.items()}
+
+    return change
+
+
+def _broadcast(eqn: Equation, order: Permutation) -> dict[str, Any]:
+    shape, axes = eqn.params["shape"], eqn.params["broadcast_dimensions"]
+    return {
+        "shape": tuple(shape[axis] for axis in order),
+        "broadcast_dimensions": tuple(order.index(axis) for axis in axes),
+    }
+
+
+_PARAMS: dict[str, Callable[[Equation, Permutation], dict[str, Any]]] = {
+    "slice": _permuted("start_indices", "limit_indices", "strides"),
+    "update_slice": _permuted("start_indices", "strides"),
+    "pad": _permuted("padding_config"),
+    "rev": lambda eqn, order: {"dimensions": tuple(sorted(order.index(axis) for axis in eqn.params["dimensions"]))},
+    "concatenate": lambda eqn, order: {"dimension": order.index(eqn.params["dimension"])},
+    "broadcast_in_dim": _broadcast,
+}
