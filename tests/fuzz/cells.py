@@ -17,7 +17,7 @@ from traitlets.config import Config
 import workbench as wb
 
 from .nested import Nested, _leaves, _quietly
-from .uncommon import Body, Pair, Uncommon, _may_compare, _same_memory, same
+from .uncommon import Body, Pair, Uncommon, _may_compare, _same_memory, reads_padding, same
 
 _NOT_COMPARED = (types.FunctionType, types.ModuleType, type, types.GeneratorType, zip, enumerate, map)
 
@@ -46,6 +46,8 @@ def random_cell(seed: int) -> Nested:
 def check(program: Nested, ip: InteractiveShell, order: Sequence[int] = (0, 1, 0)) -> None:
     """AssertionError unless the program as a cell does what Python does, over `arguments(which)` in this order."""
     text = "\n".join(program.lines)
+    if reads_padding(program):
+        return
     code = compile(text, "<cell>", "exec")
     for step, which in enumerate(order):
         mine, theirs = (_names(program, which) for _ in range(2))

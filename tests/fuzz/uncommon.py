@@ -307,13 +307,18 @@ def _signs(x: Any) -> Any:
     return np.signbit([x.real, x.imag] if x.dtype.kind == "c" else x)
 
 
+def reads_padding(program: Nested) -> bool:
+    """Whether it may look at bytes of long doubles that hold nothing."""
+    return "longdouble" in str(program.inputs) and re.search(r"dtype = |view\(", program.source) is not None
+
+
 _GLOBALS = ("G", "N", "table", "LIST")
 
 
 def check(program: Uncommon, order: Sequence[int] = (0, 0, 1, 2, 3, 0)) -> None:
     """AssertionError unless the compiled program does what NumPy does, called with `arguments(which)` in this order."""
-    if any(kind == "longdouble" for kind, *_ in program.inputs) and re.search(r"dtype = |view\(", program.source):
-        return  # some of their bytes are anything
+    if reads_padding(program):
+        return
     theirs = program.function()
     mine = program.function()
     compiled = wb.jit(mine)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +50,39 @@ def test_a_damaged_file_is_compiled_again(folder: Path) -> None:
             path.write_bytes(path.read_bytes()[:-3])
         loops._compiled.clear()
         np.testing.assert_allclose(wb.jit(recurrence)(x), recurrence(x), rtol=1e-12)
+
+
+LOOPS = """
+import sys, numpy as np, workbench as wb
+
+def floats(x):
+    y = np.zeros(4)
+    for i in range(1, len(x)):
+        y = np.zeros(4)
+        y[i % 4] = x[i] + np.sum(x[i:])
+    return y
+
+def integers(x):
+    y = np.zeros(4, np.int32)
+    for i in range(1, len(x)):
+        y = np.zeros(4, np.int32)
+        y[i % 4] = int(x[i]) + i
+    return y
+
+x = np.arange(300.0)
+for name in sys.argv[1:]:
+    found, expected = wb.jit(globals()[name])(x), globals()[name](x)
+    assert found.dtype == expected.dtype and np.array_equal(found, expected)
+"""
+
+
+def test_loops_that_several_processes_have_compiled_meet_in_one(folder: Path) -> None:
+    """numba numbers what it compiles anew in each process: what has one number there must not have one name here."""
+    script = folder / "loop.py"
+    script.write_text(LOOPS)
+    for names in (["floats"], ["integers"], ["floats", "integers"], ["integers", "floats"]):
+        done = subprocess.run(
+            [sys.executable, str(script), *names], env={**os.environ, "WORKBENCH_CACHE_DIR": str(folder)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr

@@ -55,7 +55,7 @@ def compile_with_numba(program: LoopProgram) -> Callable[..., Any] | None:
 
 
 def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> CompileResult:
-    digest = hashlib.sha256(program.source.encode()).hexdigest()[:8]
+    digest = hashlib.sha256(program.source.encode()).hexdigest()[:16]
     filename = f"<workbench loop {digest}>"
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
     # numba writes the module's name into what it caches, and imports it when reading back.
@@ -64,8 +64,12 @@ def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> Compile
     scope |= namespace(names_in(program.source))
     exec(compile(program.source, filename, "exec"), scope)
     for name, value in list(scope.items()):
-        if name != program.name and getattr(getattr(value, "__code__", None), "co_filename", "") == filename:
-            scope[name] = linked(**OPTIONS)(value)
+        if getattr(getattr(value, "__code__", None), "co_filename", "") == filename:
+            # numba names symbols after functions, and numbers those of one name: two loops that other processes have
+            # compiled, each as its first one, would be taken for one another.
+            value.__qualname__ = f"{name}_{digest}"
+            if name != program.name:
+                scope[name] = linked(**OPTIONS)(value)
     dispatcher: Any = numba.njit([signature], **OPTIONS)(scope[program.name])
     return dispatcher.overloads[signature]
 
@@ -84,7 +88,7 @@ def _versions() -> str:
 
 def _key(program: LoopProgram, signature: tuple[types.Type, ...]) -> str:
     functions = definitions(names_in(program.source), imports=False)
-    return hashlib.sha256(f"loop\n{_versions()}\n{signature}\n{program.source}\n{functions}".encode()).hexdigest()
+    return hashlib.sha256(f"named loop\n{_versions()}\n{signature}\n{program.source}\n{functions}".encode()).hexdigest()
 
 
 def _load(key: str) -> CompileResult | None:
