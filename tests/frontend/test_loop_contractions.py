@@ -94,6 +94,12 @@ def test_windows(expression: str, dtype: Any) -> None:
         "out[i] = raised(x[i].ravel()) + x[i, 0, 0]",
         "x[i] = x[i].T.reshape(2, 2) * 2; out[i] = x[i, 0, 1]",
         "x[i, 0] = x[i].reshape(4)[1:3]; out[i] = x[i, 0, 0]",
+        "v = x[i].ravel()[:2]; v[0] = 9.0; out[i] = x[i].sum()",
+        "v = x[i].reshape(4).reshape(2, 2); v[0, 1] = 9.0; out[i] = x[i].sum()",
+        "v = x[i].reshape(2, 2).T; v[0, 1] = 9.0; out[i] = x[i, 1, 0]",
+        "v = np.flipud(x[i].reshape(2, 2)); v[0, 1] = 9.0; out[i] = x[i, 1, 1]",
+        "v = np.expand_dims(x[i].ravel(), 0); v[0, 1] = 9.0; out[i] = x[i, 0, 1]",
+        "v = np.einsum('ij->ji', x[i]); v[0, 1] = 9.0; out[i] = x[i, 1, 0] + np.einsum('ii->i', x[i]) @ x[i, 0]",
     ],
 )
 def test_other_shapes_of_what_is_in_memory_are_views(lines: str) -> None:

@@ -48,7 +48,8 @@ class Arrays(Writer):
 
     def lasting(self, value: Value) -> Value:
         """The value, in memory if it is an array, that others may write to or keep."""
-        if value.lazy is not None and value.lazy.shares:
+        parts = value.literal if isinstance(value.literal, tuple) else (value,)
+        if any(v.lazy is not None and v.lazy.shares for v in parts):
             raise UntranslatableError("what may be a view, kept for later")
         return self.array(value)
 

@@ -76,7 +76,8 @@ class Contractions(Routines):
         product = math.inf if None in shape else math.prod(n or 0 for n in shape)
         self.facts.product = max(self.facts.product, product)
         self.facts.count(*shape)
-        lazy = Lazy(tuple(sizes[letter] for letter in order), element, reads)
+        is_view = len(operands) == 1 and len(order) == len(output)  # NumPy's is, of what is in memory
+        lazy = Lazy(tuple(sizes[letter] for letter in order), element, reads, not is_view, is_view)
         value = Value(LAZY, Array(dtype, shape), lazy=lazy)
         if len(order) == len(output):
             return value
@@ -172,8 +173,8 @@ class Contractions(Routines):
         numbers = [v.known if isinstance(v, Value) else None for v in given]
         if not isinstance(kind, Array) or not numbers or numbers.count(-1) > 1 or None in numbers:
             raise UntranslatableError("reshape() to lengths that are not known")
-        is_copy = a.lazy is not None
-        source = self.elements(self.array(a) if is_copy and a.lazy.computed else a)  # type: ignore[union-attr]
+        is_copy = a.lazy is not None and not a.lazy.shares
+        source = self.elements(self.array(a) if a.lazy is not None and a.lazy.computed else a)
         total = None if None in kind.shape else math.prod(n or 0 for n in kind.shape)
         others = math.prod(n for n in numbers if n != -1)  # type: ignore[misc]  # no None among them
         sizes = [self.early(f"length({index(v)})") if n != -1 else "" for v, n in zip(given, numbers, strict=True)]
@@ -218,14 +219,14 @@ class Contractions(Routines):
         parts = [":"] * kind.ndim
         parts.insert(k, "np.newaxis")
         shape = (*kind.shape[:k], 1, *kind.shape[k:])
-        return Value(f"{self.array(a).text}[{', '.join(parts)}]", Array(kind.dtype, shape, kind.origins))
+        return Value(f"{self.lasting(a).text}[{', '.join(parts)}]", Array(kind.dtype, shape, kind.origins))
 
     def _flipped(self, value: Value, axis: int) -> Value:
         kind = value.type
         if not isinstance(kind, Array) or kind.ndim <= axis:
             raise UntranslatableError("a flip of this")
         parts = [":"] * axis + ["::-1"] + [":"] * (kind.ndim - axis - 1)
-        return Value(f"{self.array(value).text}[{', '.join(parts)}]", kind)
+        return Value(f"{self.lasting(value).text}[{', '.join(parts)}]", kind)
 
     def _call_flipud(self, m: Value) -> Value:
         return self._flipped(m, 0)

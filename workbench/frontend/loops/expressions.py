@@ -160,7 +160,7 @@ class Scope(Arrays):
         if isinstance(kind, Array) and name in ("real", "imag"):
             return self.elementwise([base], lambda v: self.part(v[0], name))
         if isinstance(kind, Array):
-            base = self.array(base)
+            base = self.lasting(base) if name == "T" else self.array(base)
             match name:
                 case "shape":
                     sizes = [
@@ -365,7 +365,10 @@ class Scope(Arrays):
             return self._item(base, self.value(node.slice))
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
-        return self.subscript(self.array(base), node.slice)
+        found = self.subscript(self.array(base), node.slice)
+        if base.lazy is not None and base.lazy.shares and isinstance(found.type, Array):
+            raise UntranslatableError("a part of what may be a view")
+        return found
 
     def subscript(self, base: Value, node: ast.expr) -> Value:
         """`base[node]` of an array in memory."""

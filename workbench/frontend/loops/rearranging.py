@@ -21,7 +21,7 @@ class Rearranging(Picking):
     def transposed(self, value: Value) -> Value:
         kind = value.type
         assert isinstance(kind, Array)
-        return Value(f"{self.array(value).text}.T", Array(kind.dtype, kind.shape[::-1], kind.origins))
+        return Value(f"{self.lasting(value).text}.T", Array(kind.dtype, kind.shape[::-1], kind.origins))
 
     def _call_transpose(self, value: Value) -> Value:
         if not isinstance(value.type, Array):
@@ -32,7 +32,7 @@ class Rearranging(Picking):
         kind = value.type
         if not isinstance(kind, Array):
             raise UntranslatableError("flip()")
-        text = f"{self.array(value).text}[{', '.join(['::-1'] * kind.ndim)}]"
+        text = f"{self.lasting(value).text}[{', '.join(['::-1'] * kind.ndim)}]"
         return Value(text, Array(kind.dtype, kind.shape, kind.origins))
 
     def _call_outer(self, a: Value, b: Value) -> Value:
