@@ -465,3 +465,30 @@ def test_putting_into_a_number_changes_nothing():
     compiled = wb.jit(put)
     assert compiled(np.arange(4.0)) == 3
     assert all(reason.code != "WB903" for reason in compiled.fallbacks)
+
+
+def test_elements_of_a_number_are_a_copy():
+    def written(a):
+        for x in a:
+            x.flat[-1] = 7
+        return x
+
+    compiled = wb.jit(written)
+    assert compiled(np.arange(4.0)) == 3
+
+
+def test_a_negative_int_and_an_unsigned_number_on_two_paths():
+    def either(a, b):
+        b[-1] = -1 if np.all(a < 4) else b[0]
+        return b
+
+    compiled = wb.jit(either)
+    for a in (np.arange(3.0), np.arange(6.0)):
+        try:
+            expected = repr(either(a, np.arange(1, 4, dtype=np.uint32)))
+        except OverflowError:
+            with pytest.raises(OverflowError):
+                compiled(a, np.arange(1, 4, dtype=np.uint32))
+        else:
+            assert repr(compiled(a, np.arange(1, 4, dtype=np.uint32))) == expected
+    assert all(reason.code != "WB903" for reason in compiled.fallbacks)

@@ -265,7 +265,10 @@ def promoted(value: Tracer, dtype: np.dtype) -> Tracer | None:
         if not isinstance(atom, Literal) or "biufc".index(dtype.kind) < "biufc".index(value.dtype.kind):
             return None
         with np.errstate(all="ignore"):
-            if dtype.type(atom.val) != atom.val:
+            try:
+                if dtype.type(atom.val) != atom.val:
+                    return None
+            except OverflowError:  # an int below or above all that it holds
                 return None
     return emit(REGISTRY["convert_element_type"], value, new_dtype=dtype, weak_type=False)
 

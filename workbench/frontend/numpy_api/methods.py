@@ -141,6 +141,8 @@ class FlatIterator:
         return result if not is_tracer(result) or result.scalar else core.as_array(bind("copy", result))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self.base.scalar:
+            raise unsupported("the elements of a number are a copy of it")
         flattened = core.as_array(bind("copy", reshape_to(self.base, (self.base.size,))))
         value = array(stored(value, self.base.dtype))
         region = indexing.getitem(flattened, key)
