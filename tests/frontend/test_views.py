@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import workbench as wb
 from workbench.frontend.layouts import axis_order
 from workbench.frontend.trace import trace
 
@@ -259,3 +260,38 @@ def test_axis_order_is_that_of_numpys_iterator(seed):
     found = axis_order([a.strides for a in operands], len(shape))
     result = np.nditer([*operands, None], order="K").operands[-1]
     assert [result.strides[i] for i in found] == sorted(result.strides, reverse=True)
+
+
+def _zeroed_diagonal(a):
+    np.einsum("ii->i", a)[...] = 0
+    return a
+
+
+def _shifted_diagonals(a):
+    b = a * 2.0
+    d = np.einsum("iji->ji", np.stack([b, b.T], axis=2)[:, :, [0, 1, 0]][:3, :2])
+    d += 1
+    return b, d
+
+
+def _turned(a):
+    t = np.einsum("ij->ji", a)
+    t[0] = 5
+    return a, t
+
+
+def _returned_diagonal(a):
+    return np.einsum("ii->i", a)
+
+
+@pytest.mark.parametrize("program", [_zeroed_diagonal, _shifted_diagonals, _turned, _returned_diagonal])
+def test_einsum_without_sums_gives_views_that_may_be_written(program):
+    for order in "CF":
+        mine, theirs = (np.array(np.arange(9.0).reshape(3, 3), order=order) for _ in range(2))
+        found, expected = wb.jit(program)(mine), program(theirs)
+        found, expected = (x if isinstance(x, tuple) else (x,) for x in (found, expected))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert np.shares_memory(a, mine) == np.shares_memory(b, theirs)
+            assert a.flags.writeable == b.flags.writeable
+        np.testing.assert_array_equal(mine, theirs)

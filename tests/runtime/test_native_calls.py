@@ -174,6 +174,50 @@ def test_arrays_in_other_orders():
     np.testing.assert_array_equal(compiled(views[0], views[4]), one(views[0], views[4]))
 
 
+def prefixes(x, y):
+    return np.cumsum(x, axis=1)
+
+
+def columns(x, y):
+    return np.cumprod(1 + x * 1e-3, axis=0) - y
+
+
+def between(x, y):
+    z = np.cumsum(x, axis=1) * y
+    return np.cumsum(z, axis=1), z.max(axis=1)
+
+
+def reduced(x, y):
+    return (x * y).sum(axis=0), (x + y).max(), np.exp(x - y).mean(axis=1)
+
+
+def replaced(x, y):
+    z = x.copy()
+    z[1:, ::2] = y[:-1, ::2] * 2
+    w = np.zeros_like(y)
+    w[:, 1:] = z[:, :-1]
+    return z, w
+
+
+LAYOUTS = {
+    "C": lambda a: a, "F": np.asfortranarray, "halves": lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)[::2, ::2],
+    "columns": lambda a: np.repeat(a, 2, 1)[:, ::2], "upwards": lambda a: a[::-1].copy()[::-1],
+    "backwards": lambda a: a[:, ::-1].copy()[:, ::-1], "one row": lambda a: np.broadcast_to(a[0], a.shape),
+    "part": lambda a: np.pad(a, 3)[3:-3, 3:-3],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("program", [prefixes, columns, between, reduced, replaced], ids=lambda f: f.__name__)
+def test_every_kind_of_kernel_takes_arrays_in_every_order(program, layout):
+    for shape in ((64, 128), (300, 40)):
+        x, y = inputs(shape)
+        x = LAYOUTS[layout](x)
+        assert_same(settled(program, x, y)(x, y), program(x, y))
+        assert_same(settled(program, y, x)(y, x), program(y, x))
+        assert_same(settled(program, x, x)(x, x), program(x, x))
+
+
 def test_builtins_may_be_shadowed_later(monkeypatch):
     x, y = inputs()
     compiled = settled(with_a_builtin, x, y)

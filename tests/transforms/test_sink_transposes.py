@@ -192,3 +192,32 @@ def test_no_array_is_made_only_to_be_turned(order):
     plan = compiled.compilations[-1].plan
     assert not [step for step in plan.steps if step.id.startswith("V")]
     assert compiled(a, b).strides == smooth(a, b).strides
+
+
+def test_an_equation_without_results_reads_in_its_own_order():
+    def checked(a):
+        b = a * 2 + 1
+        for i in range(a.shape[0]):
+            if b[i, 0] < 0:
+                raise ValueError("negative")
+        return b
+
+    a = np.ones((30, 20), order="F")
+    compiled = wb.jit(checked)
+    for _ in range(3):
+        assert compiled(a).strides == checked(a).strides
+    assert not compiled.fallbacks
+    with pytest.raises(ValueError, match="negative"):
+        compiled(-a)
+
+
+def test_transposes_stay_in_the_scopes_of_their_readers():
+    def program(a):
+        with wb.jit_scope(compile_ops=False):
+            b = a * 3
+        return b + a
+
+    a = np.asfortranarray(np.random.default_rng(0).random((30, 20)))
+    found = wb.jit(program)(a)
+    np.testing.assert_array_equal(found, a * 3 + a)
+    assert found.strides == a.strides

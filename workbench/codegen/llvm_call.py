@@ -28,7 +28,12 @@ HELD = (
 # Where arrays and numbers begin in memory that is allocated for a call.
 ALIGNMENT = 64
 _WORD = struct.Struct("=q")
-_N_HEAD = 14
+# The first words of a description.
+_HEAD_NAMES = (
+    "array_type", "new", "unpacked", "called_fits", "n_inputs", "n_args", "n_outputs", "n_bytes", "n_words", "n_fills",
+    "n_launches", "in_tuple", "waits", "n_lengths",
+)  # fmt: skip
+_N_HEAD = len(_HEAD_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +117,8 @@ def _of_tuple(name: str, items: str, index: str) -> str:
 
 
 def _n_items(name: str, items: str) -> str:
-    return f"  %{name}_place = getelementptr i8, ptr {items}, i64 {ITEMS - 8}\n  %{name} = load i64, ptr %{name}_place"
+    return f"  %{name}_place = getelementptr i8, ptr {items}, i64 {HEAD}\n  %{name} = load i64, ptr %{name}_place"
 
-
-_HEAD_NAMES = (
-    "array_type", "new", "unpacked", "called_fits", "n_inputs", "n_args", "n_outputs", "n_bytes", "n_words", "n_fills",
-    "n_launches", "in_tuple", "waits", "n_lengths",
-)  # fmt: skip
 
 _GUARDS = _each(
     "guard", "%n_guards", "not_elsewhere",

@@ -233,15 +233,16 @@ def fast_call(
     tests += _guard_texts(guards, scope)
     parameters = [*(f"a{i}=MISS" for i in range(len(args))), *(["/"] if args else []), "*rest", "**named"]
     passed = (f"x{i}" if type(value) is np.ndarray else f"asarray(x{i})" for i, value in enumerate(inputs))
-    look = _looked_up(guards, captures)
-    is_native = native is not None and result.form is not None and look is not None
-    is_native = is_native and not kwargs and not writes and len(args) + len(captures) == len(inputs)
-    is_native = is_native and all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)]))
+    look = None
+    if not kwargs and not writes and len(args) + len(captures) == len(inputs):
+        are_plain = all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)]))
+        look = _looked_up(guards, captures) if are_plain else None
+    settles = native is not None and result.form is not None and look is not None
     listed = "".join(f"x{i}, " for i in range(len(inputs)))
     lines = [
         f"def call({', '.join(parameters)}):",
         f"    if {' and '.join(tests)}:",
-        *([f"        if next(calls) == {SETTLES_AT}:\n            settle(({listed}))"] if is_native else []),
+        *([f"        if next(calls) == {SETTLES_AT}:\n            settle(({listed}))"] if settles else []),
         f"        r = run({', '.join(passed)})",
         *(f"        if r[{k}] is not x{i}:\n            copyto(x{i}, r[{k}])" for i, k in writes),
         f"        return {result.text}",
@@ -249,7 +250,7 @@ def fast_call(
     ]
     exec(compile("\n".join(lines), "<workbench call>", "exec"), scope)
     call = scope["call"]
-    if native is not None and result.form is not None and look is not None and is_native:
+    if native is not None and result.form is not None and look is not None:
         places = None if isinstance(elsewhere, tuple) else elsewhere
         scope["calls"] = itertools.count(1)
         scope["settle"] = _settler(native, (result.form, flags, len(args), look, places), call)

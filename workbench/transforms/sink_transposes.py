@@ -35,19 +35,21 @@ def sink_transposes(jaxpr: Jaxpr) -> Jaxpr:
     turned = _turned(jaxpr)
     if not turned:
         return jaxpr
-    transposed: dict[tuple[Atom, Permutation], Atom] = {}
+    transposed: dict[tuple[Atom, Permutation, tuple], Atom] = {}
 
     def in_order(rw: Rewriter, eqn: Equation, atom: Atom, order: Permutation) -> Atom:
         """An operand with its axes in another order; numbers and what is broadcast have none."""
         if not atom.aval.shape or eqn.primitive.name == "broadcast_in_dim":
             return atom
-        if (atom, order) not in transposed:
-            transposed[atom, order] = _source(rw, atom, order) or rw.emit(eqn, "transpose", atom, permutation=order)
-        return transposed[atom, order]
+        key = atom, order, eqn.origin.scopes  # what is computed in a scope stays in it
+        if key not in transposed:
+            source = _source(rw, eqn, atom, order)
+            transposed[key] = rw.emit(eqn, "transpose", atom, permutation=order) if source is None else source
+        return transposed[key]
 
     def rule(rw: Rewriter, eqn: Equation) -> Sequence[Atom] | None:
         if eqn.primitive.name == "transpose":
-            source = _source(rw, eqn.invars[0], tuple(eqn.params["permutation"]))
+            source = _source(rw, eqn, eqn.invars[0], tuple(eqn.params["permutation"]))
             return None if source is None else (source,)
         order = turned.get(eqn.outvars[0]) if eqn.outvars else None
         if order is None:
@@ -63,9 +65,9 @@ def sink_transposes(jaxpr: Jaxpr) -> Jaxpr:
     return rewrite(jaxpr, rule)
 
 
-def _source(rw: Rewriter, atom: Atom, order: Permutation) -> Atom | None:
+def _source(rw: Rewriter, reader: Equation, atom: Atom, order: Permutation) -> Atom | None:
     """What `atom` in this order of axes is a transpose of."""
-    made = rw.producer(atom)
+    made = rw.producer(atom, reader)
     if made is None or made.primitive.name != "transpose" or made.params["permutation"] != _inverse(order):
         return None
     return made.invars[0]
@@ -112,7 +114,9 @@ def _pays(jaxpr: Jaxpr, wanted: Mapping[Var, Permutation], turned: Mapping[Var, 
 def _reads_turned(reader: Equation, var: Var, order: Permutation, turned: Mapping[Var, Permutation]) -> bool:
     if reader.primitive.name == "transpose":
         return tuple(reader.params["permutation"]) == order
-    return turned.get(reader.outvars[0]) == order and reader.primitive.name != "broadcast_in_dim"
+    if not reader.outvars or reader.primitive.name == "broadcast_in_dim":
+        return False
+    return turned.get(reader.outvars[0]) == order
 
 
 def _can_turn(eqn: Equation, order: Permutation) -> bool:

@@ -333,9 +333,28 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 # ---- diagonals ----
 
 
+def put_diagonal(x: Any, update: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """`x` with the diagonal of two axes replaced by `update`, whose last axis it is. A new value."""
+    order = _with_axes_last(x.ndim, axis1, axis2)
+    turned = transpose_to(x, order)
+    *batch, n, m = turned.shape
+    start, length = diagonal_range(n, m, offset)
+    if length == 0:
+        return x
+    lead = (0,) * len(batch)
+    flat = reshape_to(turned, (*batch, n * m))
+    strides = (*(1,) * len(batch), m + 1)
+    flat = bind("update_slice", flat, update, start_indices=(*lead, start), strides=strides)
+    return transpose_to(reshape_to(flat, turned.shape), [order.index(i) for i in range(x.ndim)])
+
+
+def _with_axes_last(ndim: int, axis1: int, axis2: int) -> list[int]:
+    return [i for i in range(ndim) if i not in (axis1, axis2)] + [axis1, axis2]
+
+
 def take_diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     """The diagonal of two axes, put last: a strided slice of the two axes laid flat. A new value, no view."""
-    order = [i for i in range(x.ndim) if i not in (axis1, axis2)] + [axis1, axis2]
+    order = _with_axes_last(x.ndim, axis1, axis2)
     x = transpose_to(x, order)
     *batch, n, m = x.shape
     start, length = diagonal_range(n, m, offset)

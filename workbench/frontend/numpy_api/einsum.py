@@ -18,6 +18,7 @@ from ..layouts import followed_strides
 from . import reductions, ufuncs
 from .broadcasting import dummy
 from .contractions import dot_general, take_diagonal, transpose_to
+from .movement import diagonal_view
 from .operands import array, broadcast_operand, cast, dtype_of, operand, reshape_to
 from .promotion import BOOL, as_dtype, check_cast, check_dtype
 
@@ -33,8 +34,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     for x in arrays:
         check_cast(x.dtype, found, casting, "array data")
     sizes = label_sizes(terms, arrays)
-    if len(arrays) == 1 and target is None and arrays[0].dtype == found and sorted(terms[0]) == sorted(result_labels):
-        return views.transpose(arrays[0], [terms[0].index(c) for c in result_labels])  # NumPy gives a view, too
+    if len(arrays) == 1 and target is None and arrays[0].dtype == found and set(terms[0]) == set(result_labels):
+        return _view(arrays[0], terms[0], result_labels)
     factors = [(cast(x, found), labels) for x, labels in zip(arrays, terms, strict=True)]
     result = contract(factors, result_labels, sizes, optimize)
     if (
@@ -46,6 +47,16 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
         ]
         core.lay_out(result, followed_strides(ranked, result.aval))
     return result if target is None else ufuncs.store(result, target, True, casting, "einsum", result.shape)
+
+
+def _view(x: Any, labels: str, result_labels: str) -> Any:
+    """Diagonals and transposes, of which NumPy gives views that may be written."""
+    while repeated := [c for c in labels if labels.count(c) > 1]:
+        first = labels.index(repeated[0])
+        second = labels.index(repeated[0], first + 1)
+        x = diagonal_view(x, 0, first, second, is_writeable=True)
+        labels = "".join(c for i, c in enumerate(labels) if i not in (first, second)) + repeated[0]
+    return views.transpose(x, [labels.index(c) for c in result_labels])
 
 
 def parse(operands: Sequence[Any]) -> tuple[tuple[list[str], str], list[Any]]:

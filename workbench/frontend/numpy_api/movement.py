@@ -13,7 +13,7 @@ import numpy as np
 from .. import tracer as core
 from .. import views
 from .broadcasting import spell
-from .contractions import diagonal_range, take_diagonal
+from .contractions import diagonal_range, put_diagonal, take_diagonal
 from .operands import (
     array,
     as_array,
@@ -302,21 +302,27 @@ def slice_value(x: Any, axis: int, start: int, stop: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DiagonalView:
-    """`np.diagonal`: a read-only view."""
+    """`np.diagonal`, a read-only view, or that of `np.einsum`, which may be written."""
 
     applies = True
     offset: int
     axis1: int
     axis2: int
+    is_writeable: bool = False
 
     def read(self, parent: Any) -> Any:
         return take_diagonal(parent, self.offset, self.axis1, self.axis2)
 
     def write(self, parent: Any, update: Any) -> Any:
-        raise ValueError("assignment destination is read-only")
+        if not self.is_writeable:
+            raise ValueError("assignment destination is read-only")
+        return put_diagonal(parent, update, self.offset, self.axis1, self.axis2)
 
     def apply(self, array: np.ndarray) -> np.ndarray:
-        return np.diagonal(array, self.offset, self.axis1, self.axis2)
+        found = np.diagonal(array, self.offset, self.axis1, self.axis2)
+        if self.is_writeable and array.flags.writeable:
+            found.flags.writeable = True
+        return found
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -326,12 +332,17 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     axis1, axis2 = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
     if axis1 == axis2:
         raise ValueError("axis1 and axis2 cannot be the same")
-    offset = operator.index(offset)
+    return diagonal_view(a, operator.index(offset), axis1, axis2)
+
+
+def diagonal_view(a: Any, offset: int, axis1: int, axis2: int, *, is_writeable: bool = False) -> Any:
+    """The diagonal of two axes, put last, as a view."""
     kept = [i for i in range(a.ndim) if i not in (axis1, axis2)]
     _, length = diagonal_range(a.shape[axis1], a.shape[axis2], offset)
     shape = (*(a.shape[i] for i in kept), length)
     strides = (*(a.strides[i] for i in kept), a.strides[axis1] + a.strides[axis2])
-    return views.make_view(a, DiagonalView(offset, axis1, axis2), shape, strides, writeable=False)
+    view = DiagonalView(offset, axis1, axis2, is_writeable)
+    return views.make_view(a, view, shape, strides, writeable=is_writeable)
 
 
 def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:

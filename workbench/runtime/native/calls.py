@@ -80,8 +80,8 @@ def native_call(
 ) -> Callable[..., Any] | None:
     """`call(*args)`: the results of `plan`, or what `otherwise` gives for arguments that are not like these.
 
-    inputs: arrays in C order and Python floats, `n_args` arguments and
-    then captures; flags: that arrays must have; stack: has no open `traces`; elsewhere: must be empty.
+    inputs: arrays and Python floats, `n_args` arguments and then captures; flags: that arrays must have (one that need
+    not be in C order must have the same strides); stack: has no open `traces`; elsewhere: must be empty.
     """
     numpy = numpy_functions()
     if numpy is None:

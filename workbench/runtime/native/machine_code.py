@@ -77,12 +77,13 @@ def is_possible() -> bool:
             _word(id(array) + N_DIM) & 0xFFFFFFFF, (_word(lengths), _word(lengths + 8)),
             (_word(strides), _word(strides + 8)), dtype, _word(dtype + KIND) & 0xFF, _word(dtype + ITEMSIZE),
             _word(id(array) + FLAGS) & 0xFFFFFFFF, _word(id(cell) + HEAD),
+            _word(id(pair) + HEAD),
         )  # fmt: skip
     except (TypeError, ValueError):
         return False
     expected = (
         id(np.ndarray), id(np.ndarray), int.from_bytes(content, sys.byteorder), array.__array_interface__["data"][0], 2,
-        array.shape, array.strides, id(array.dtype), ord("f"), 4, array.flags.num, id(array),
+        array.shape, array.strides, id(array.dtype), ord("f"), 4, array.flags.num, id(array), len(pair),
     )  # fmt: skip
     return found == expected
 
@@ -232,6 +233,6 @@ def builtin_function(address: int, *held: Any, keywords: bool = False) -> Callab
     make.restype = ctypes.py_object
     make.argtypes = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
     if address not in _methods:
-        flags = METH_FASTCALL | (METH_KEYWORDS if keywords else 0)
-        _methods[address] = _Method(b"kernel", address, flags, None)
+        name, flags = (b"call", METH_FASTCALL | METH_KEYWORDS) if keywords else (b"kernel", METH_FASTCALL)
+        _methods[address] = _Method(name, address, flags, None)
     return make(ctypes.byref(_methods[address]), held, None)

@@ -28,7 +28,9 @@ from .kernels import Code, NotNativeError, compile_kernel
 from .threads import may_share, share
 
 # What intermediate arrays may take together: more is the business of `memory.buffers`.
-MOST_BYTES = LARGE_BYTES
+MOST_BETWEEN = LARGE_BYTES
+# A copy that is made while `memory.moves` would still be called.
+MOST_COPIED = 1 << 14
 # Writing down longer plans takes longer than many calls gain by it, and their kernels outweigh it.
 MOST_STEPS = 64
 # Kernels of fewer elements end before another thread of Python would have begun.
@@ -123,7 +125,7 @@ class _Writer:
         """A place in the block of a call."""
         begin = self.result.n_bytes
         self.result.n_bytes += -(-n_bytes // ALIGNMENT) * ALIGNMENT
-        if self.result.n_bytes > MOST_BYTES:
+        if self.result.n_bytes > MOST_BETWEEN:
             raise NotNativeError("intermediate arrays are large")
         return self.block, begin
 
@@ -187,6 +189,8 @@ class _Writer:
                 yield out, base
 
     def _copy(self, out: Var, base: Var, step: str) -> None:
+        if out.aval.nbytes > MOST_COPIED:
+            raise NotNativeError("a copy that several threads make, of what is not replaced only")
         kernel = copy_kernel(base, out, 1, step)
         self._run(compile_kernel(kernel).address, kernel, [base, out, None])
 
@@ -229,6 +233,9 @@ class _Writer:
             raise NotNativeError("an argument has another rank")
         in_order = tuple(aval.dtype.itemsize * math.prod(aval.shape[k + 1 :]) for k in range(arg.ndim))
         strides = in_order if var is None else self.strides.get(var, in_order)
+        lies_in_order = all(n < 2 or s == t for n, s, t in zip(aval.shape, strides, in_order, strict=True))
+        if not is_strided(arg) and aval.size and not lies_in_order:
+            raise NotNativeError("a routine takes an array in C order")
         words: _Words = [place, *aval.shape, *(strides if is_strided(arg) else ())]
         assert len(words) == n_words(arg)
         return words
