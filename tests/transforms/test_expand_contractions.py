@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import workbench as wb
 import workbench.primitives  # noqa: F401  (declares the primitives)
 from workbench.ir import check_jaxpr
 from workbench.ir.builder import JaxprBuilder
@@ -49,3 +50,14 @@ def test_short_contraction_is_written_out(case):
 )
 def test_other_contractions_stay_library_calls(case):
     assert primitives(expand_contractions(product(*case))) == {"dot_general"}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("n_terms", [1, 2, 3])
+def test_no_sum_is_a_negative_zero(n_terms, dtype):
+    """The library's sums begin with 0.0."""
+    left = np.full((4, n_terms), -0.0, dtype)
+    for right in (np.ones((n_terms, 5), dtype), np.ones(n_terms, dtype), np.full((n_terms, 2), -0.0, dtype)):
+        found, expected = wb.jit(lambda a, b: a @ b)(left, right), left @ right
+        np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
+        np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(expected.imag))

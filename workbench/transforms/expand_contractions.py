@@ -5,12 +5,14 @@ fusion would save:
 
     c: f64[n,m] = dot_general[dimension_numbers=(([2], [0]), ([], []))] a b     # a: f64[n,m,2], b: f64[2]
       ->
-    c = a[:,:,0] * b[0] + a[:,:,1] * b[1]
+    c = 0.0 + a[:,:,0] * b[0] + a[:,:,1] * b[1]
+
+As in the library, sums of floats begin with 0.0, so that none is -0.0.
 """
 
 from __future__ import annotations
 
-from ..ir import Atom, Equation, Jaxpr
+from ..ir import Atom, Equation, Jaxpr, literal
 from .rewrite import Rewriter, in_inner_programs, rewrite
 
 # Terms that cost less in a fused loop than the traffic of a call: one operand is a vector, or none is.
@@ -39,12 +41,12 @@ def _rule(rewriter: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:
     if not out.shape:
         return None  # a dot product is a reduction, which the library does as well
     n_left = lhs.aval.ndim - 1
-    total: Atom | None = None
+    total: Atom | None = literal(0.0, out.dtype) if out.dtype.kind in "fc" else None
     for k in range(n_terms):
         left = _spread(rewriter, eqn, _pick(rewriter, eqn, lhs, left_axis, k), out.shape, 0)
         right = _spread(rewriter, eqn, _pick(rewriter, eqn, rhs, right_axis, k), out.shape, n_left)
         product = rewriter.emit(eqn, "mul", left, right)
-        total = product if total is None else rewriter.emit(eqn, "add", total, product)
+        total = product if total is None else rewriter.emit(eqn, "add", product, total)
     assert total is not None
     return (total,)
 
