@@ -12,6 +12,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .llvm_chain import ALIGNMENT
 from .llvm_entry import CONTENT, DATA, HEAD, ITEMS
 
 SYMBOL = "workbench_call"
@@ -25,8 +26,6 @@ HELD = (
     "kept",
 )  # fmt: skip
 
-# Where arrays and numbers begin in memory that is allocated for a call.
-ALIGNMENT = 64
 _WORD = struct.Struct("=q")
 # The first words of a description.
 _HEAD_NAMES = (
@@ -164,17 +163,22 @@ _CAPTURES = _each(
     "compare",
 )  # fmt: skip
 
+
+def _each_capture(name: str, before: str, function: str, after: str) -> str:
+    """Call a function of Python's for each array that was looked up."""
+    body = f"""\
+  %{name}_place = add i64 %n_args, %{name}
+  %{name}_from = getelementptr ptr, ptr %inputs, i64 %{name}_place
+  %{name}_object = load ptr, ptr %{name}_from
+  call void @{function}(ptr %{name}_object)
+  br label %{name}_done"""
+    return _each(name, "%n_captures", before, body, after)
+
+
 # Others may forget what was looked up, while the kernels run: it is held until they end.
-_HOLD = _each(
-    "hold", "%n_captures", "hold_start",
-    """\
-  %hold_place = add i64 %n_args, %hold
-  %hold_from = getelementptr ptr, ptr %inputs, i64 %hold_place
-  %held = load ptr, ptr %hold_from
-  call void @Py_IncRef(ptr %held)
-  br label %hold_done""",
-    "input_start",
-)  # fmt: skip
+_HOLD = _each_capture("hold", "hold_start", "Py_IncRef", "input_start")
+_RELEASE = _each_capture("release", "release_start", "Py_DecRef", "judge")
+_DROP_CAPTURES = _each_capture("drop_held", "drop_captures", "Py_DecRef", "drop_all")
 
 _INPUTS = _each(
     "input", "%n_inputs", "input_start",
@@ -272,17 +276,6 @@ _LAUNCHES = _each(
   %good = icmp eq i32 %status, 0
   br i1 %good, label %launch_done, label %ran""",
     "ran",
-)  # fmt: skip
-
-_RELEASE = _each(
-    "release", "%n_captures", "release_start",
-    """\
-  %release_place = add i64 %n_args, %release
-  %release_from = getelementptr ptr, ptr %inputs, i64 %release_place
-  %released = load ptr, ptr %release_from
-  call void @Py_DecRef(ptr %released)
-  br label %release_done""",
-    "judge",
 )  # fmt: skip
 
 _UNPACKED = _each(
@@ -507,19 +500,7 @@ drop_start:
   br label %drop_captures
 drop_captures:
   br label %drop_held_head
-{
-    _each(
-        "drop_held",
-        "%n_captures",
-        "drop_captures",
-        '''  %drop_held_place = add i64 %n_args, %drop_held
-  %drop_held_from = getelementptr ptr, ptr %inputs, i64 %drop_held_place
-  %drop_held_object = load ptr, ptr %drop_held_from
-  call void @Py_DecRef(ptr %drop_held_object)
-  br label %drop_held_done''',
-        "drop_all",
-    )
-}
+{_DROP_CAPTURES}
 drop_all:
   br label %drop_head
 {_DROP}

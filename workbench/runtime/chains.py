@@ -17,7 +17,7 @@ import numpy as np
 
 from ..codegen.copies import copy_kernel
 from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.llvm_chain import MACHINE, N_OWN, SYMBOL, chain_program
+from ..codegen.llvm_chain import ALIGNMENT, MACHINE, N_OWN, SYMBOL, chain_program
 from ..codegen.llvm_entry import n_words
 from ..codegen.scans import scan_kernel
 from ..fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, step_outputs
@@ -29,7 +29,6 @@ from .native.kernels import CompiledKernel, compile_kernel, machine_address
 BLOCK_BYTES = 1 << 18
 # And at most, where a row alone takes more.
 MOST_BYTES = 1 << 19
-ALIGNMENT = 64
 
 
 @dataclass(eq=False, slots=True)

@@ -42,13 +42,12 @@ class Look:
     captures: Sequence[tuple[dict[str, Any] | CellType, str]] = ()
     guards: Sequence[tuple[dict[str, Any] | CellType, str, Any]] = ()
 
-    def flat(self, places: Sequence[tuple]) -> tuple[Any, ...]:
-        """All items of `captures` or `guards`, as `codegen.llvm_call` takes them."""
-        return tuple(item for place, name, *value in places for item in (place, _name_in(place, name), *value))
 
-
-def _name_in(place: dict[str, Any] | CellType, name: str) -> str | None:
-    return name if isinstance(place, dict) else None
+def _flat(places: Sequence[tuple]) -> tuple[Any, ...]:
+    """All items of captures or guards, as `codegen.llvm_call` takes them: cells have no names."""
+    return tuple(
+        item for place, name, *value in places for item in (place, name if isinstance(place, dict) else None, *value)
+    )
 
 
 @cache
@@ -95,7 +94,7 @@ def native_call(
     types = tuple(x.dtype if isinstance(x, np.ndarray) else type(x) for x in inputs)
     held = {
         "description": description, "otherwise": otherwise, "fits": (types, expected(inputs, flags)), "stack": stack,
-        "attribute": "traces", "elsewhere": elsewhere, "guards": look.flat(look.guards),
-        "captures": look.flat(look.captures), "makers": tuple(plan.makers), "absent": ABSENT, "kept": plan.kept,
+        "attribute": "traces", "elsewhere": elsewhere, "guards": _flat(look.guards),
+        "captures": _flat(look.captures), "makers": tuple(plan.makers), "absent": ABSENT, "kept": plan.kept,
     }  # fmt: skip
     return builtin_function(machine_address(CALL, SYMBOL), *(held[name] for name in HELD), keywords=True)

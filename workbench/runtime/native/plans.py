@@ -16,7 +16,7 @@ import numpy as np
 
 from ...codegen.copies import copy_kernel
 from ...codegen.kernel import Kernel, KernelArg
-from ...codegen.llvm_call import ALIGNMENT
+from ...codegen.llvm_chain import ALIGNMENT
 from ...codegen.llvm_entry import is_strided, n_words
 from ...codegen.scans import scan_kernel
 from ...fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_outputs
