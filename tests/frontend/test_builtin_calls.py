@@ -146,6 +146,20 @@ def test_grids_can_be_written_to() -> None:
     assert_same(grids, np.array([7.0, 8.0]))
 
 
+@pytest.mark.parametrize("value", [np.arange(3.0), np.ones(1), np.array(2.5), np.array([3])])
+def test_arrays_have_no_round(value: Any) -> None:
+    def written(x):
+        x += round(x)
+
+    def rounded(x):
+        return round(x, 1)
+
+    for function in (written, rounded):
+        for f in (function, wb.jit(function)):
+            with pytest.raises(TypeError, match="doesn't define __round__"):
+                f(value.copy())
+
+
 def test_bytes_are_read_as_numbers() -> None:
     def checksum(message: Any, x: Any) -> Any:
         data = np.frombuffer(message, dtype=np.uint8)

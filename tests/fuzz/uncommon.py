@@ -22,6 +22,7 @@ import numpy as np
 
 import workbench as wb
 from tests.sources import define
+from workbench.errors import ControlFlowTypeError
 
 from . import nested
 from .nested import Nested, _is_exact, _laid_out, _leaves, _numbers
@@ -309,7 +310,12 @@ def _signs(x: Any) -> Any:
 
 def reads_padding(program: Nested) -> bool:
     """Whether it may look at bytes of long doubles that hold nothing."""
-    return "longdouble" in str(program.inputs) and re.search(r"dtype = |view\(", program.source) is not None
+    return "longdouble" in str(program.inputs) and re.search(r"dtype = |view\(|byteswap", program.source) is not None
+
+
+def refused_by_lax(program: Nested, found: Any) -> bool:
+    """Whether a loop of `wb.lax` changes the type of what it carries, which only compiled code refuses."""
+    return isinstance(found, ControlFlowTypeError) and "wb.lax." in program.source
 
 
 _GLOBALS = ("G", "N", "table", "LIST")
@@ -340,6 +346,8 @@ def check(program: Uncommon, order: Sequence[int] = (0, 0, 1, 2, 3, 0)) -> None:
             kind = next(c for c in type(expected).__mro__ if c.__module__ == "builtins")
             assert isinstance(found, kind), f"{where}: NumPy raises {expected!r}; compiled: {found!r} (given {before})"
         else:
+            if refused_by_lax(program, found):
+                return
             if isinstance(found, Exception):
                 raise found
             same(found, expected, f"{where}: result")

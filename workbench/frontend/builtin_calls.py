@@ -101,6 +101,8 @@ def _int(x: Tracer) -> Any:
 
 
 def _round(x: Tracer) -> Any:
+    if not x.scalar:
+        return None  # NumPy's arrays cannot be rounded so, of whatever shape
     return _int(np.rint(x)) if x.dtype.kind == "f" else _int(x) if x.dtype.kind in "iu" else None  # type: ignore[arg-type]
 
 

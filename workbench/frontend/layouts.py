@@ -16,7 +16,7 @@ from ..primitives.lowering import Pointwise
 
 Strides = tuple[int, ...]
 SAME_AXES = frozenset((
-    "slice", "rev", "sort", "cumsum", "cumprod", "cummax", "cummin", "fft", "concatenate", "copy",
+    "slice", "rev", "sort", "cumsum", "cumprod", "cummax", "cummin", "fft", "copy",
 ))  # fmt: skip
 FOLDS = frozenset(("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor"))
 
@@ -77,6 +77,8 @@ def result_strides(
         for i, dim in enumerate(params["broadcast_dimensions"]):
             strides[dim] = x.strides[i] if x.shape[i] == aval.shape[dim] else 0
         return tuple(strides)
+    if primitive.name == "concatenate":
+        return joined_strides(operands, aval)
     return followed_strides(_seen(primitive, operands, params), aval)
 
 
@@ -112,6 +114,34 @@ def indexed_strides(x: Strided, axes: Sequence[int], position: int, aval: Aval) 
     n_index = len(aval.shape) - len(kept)
     inner = [i if i < position else i + n_index for i in axis_order([kept], len(kept))]
     return _packed((*range(position, position + n_index), *inner), aval)
+
+
+def copied_strides(strides: Strides, aval: Aval) -> Strides | None:
+    """The strides of what NumPy makes in the order "K" of one array: an axis that is repeated counts as the fastest."""
+    return _packed(tuple(sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))), aval)
+
+
+def joined_strides(parts: Sequence[Strided], aval: Aval) -> Strides | None:
+    """The strides of the concatenation of `parts`, which NumPy orders as PyArray_CreateMultiSortedStridePerm does: an
+    axis that is repeated counts as the fastest, one of a single element not at all."""
+    order = list(range(len(aval.shape)))
+    for i in range(1, len(order)):
+        axis, at = order[i], i
+        for j in range(i - 1, -1, -1):
+            swap = _is_slower(axis, order[j], parts)
+            if swap is None:
+                continue
+            if not swap:
+                break
+            at = j
+        order.insert(at, order.pop(i))
+    return _packed(tuple(order), aval)
+
+
+def _is_slower(axis: int, other: int, parts: Sequence[Strided]) -> bool | None:
+    """Whether `axis` steps through memory in larger steps than `other` in all parts; None: undecided."""
+    steps = [(abs(x.strides[axis]), abs(x.strides[other])) for x in parts if x.shape[axis] != 1 != x.shape[other]]
+    return all(a > b for a, b in steps) if steps else None
 
 
 def _packed(order: tuple[int, ...], aval: Aval) -> Strides | None:

@@ -180,12 +180,14 @@ def _rdivmod(self: Tracer, other: Any) -> Any:
 
 
 def _round(self: Tracer, ndigits: int | None = None) -> Any:
-    if self.scalar and (ndigits is None or self.aval.weak_type):  # Python's own, to an int or to decimal digits
+    if not self.scalar:
+        raise TypeError("type numpy.ndarray doesn't define __round__ method")
+    if ndigits is None or self.aval.weak_type:  # Python's own, to an int or to decimal digits
         from .diagnostics import scalar_value
 
         value = scalar_value(self, "round")
         return round(value) if ndigits is None else round(value.item(), ndigits)
-    return self.round(0 if ndigits is None else ndigits)
+    return self.round(ndigits)
 
 
 Tracer.__divmod__ = _divmod  # type: ignore[attr-defined]

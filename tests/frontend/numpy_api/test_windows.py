@@ -27,6 +27,49 @@ def test_windows():
     assert not compiled.fallbacks
 
 
+@pytest.mark.parametrize("layout", [
+    lambda x: x, lambda x: np.asfortranarray(x), lambda x: x[::-1], lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    lambda x: x[:, ::-1].T,
+])  # fmt: skip
+@pytest.mark.parametrize("function", [
+    lambda y: sliding_window_view(y, 2, axis=0),
+    lambda y: sliding_window_view(y, (2, 3), writeable=True),
+    lambda y: sliding_window_view(y[1:].T, 2, axis=1),
+    lambda y: as_strided(y, (3, 2, 4), (y.strides[0], y.strides[0], y.strides[1])),
+    lambda y: as_strided(y, (2, 4), writeable=False),
+])  # fmt: skip
+def test_windows_are_views_of_arrays_in_every_layout(layout, function):
+    def program(y):
+        found = function(y)
+        y %= 0.5
+        return found
+
+    compiled = wb.jit(program)
+    mine, theirs = layout(Y.copy()), layout(Y.copy())
+    found, expected = compiled(mine), program(theirs)
+    assert found.strides == expected.strides and found.flags.writeable == expected.flags.writeable
+    mine += 7
+    theirs += 7
+    np.testing.assert_array_equal(found, expected)
+    assert not compiled.fallbacks
+
+
+def test_windows_may_be_written():
+    def program(y):
+        view = as_strided(y, (5, 2), (y.strides[0], y.strides[0]))
+        view[1:, 0] = 5
+        sliding_window_view(y, 3, axis=0, writeable=True)[0] = 2
+        return view
+
+    compiled = wb.jit(program)
+    for x in (Y.copy(), Y.copy()[::-1]):
+        theirs = x.copy()
+        np.testing.assert_array_equal(compiled(x), program(theirs))
+        np.testing.assert_array_equal(x, theirs)
+    with pytest.raises(ValueError):
+        wb.jit(lambda y: sliding_window_view(y, 2, axis=0).fill(0))(Y.copy())
+
+
 def test_windows_that_do_not_fit():
     for f in (
         lambda y: sliding_window_view(y, (8, 1)),

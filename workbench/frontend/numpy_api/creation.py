@@ -245,7 +245,7 @@ def copied(x: Any, order: str = "K") -> Any:
     _check_order(order)
     if order == "C" or (order == "A" and not views.Flags(x).fnc):
         return row_major(x) if x.ndim > 1 else core.as_array(bind("copy", x))
-    return _fortran(core.as_array(bind("copy", x)), "F" if order == "A" else order)
+    return _fortran(core.as_array(laid_out_like(bind("copy", x), x)), "F" if order == "A" else order)
 
 
 def _in_order(x: Any, order: str) -> Any:
@@ -265,9 +265,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     x = as_tracer(x)
     target = check_dtype(as_dtype(dtype), "astype")
     if target == x.dtype and not x.aval.weak_type:
-        return core.as_array(bind("copy", x)) if copy and not x.scalar else x
+        return core.as_array(laid_out_like(bind("copy", x), x)) if copy and not x.scalar else x
     result = bind("convert_element_type", x, new_dtype=target, weak_type=False)
-    return result if x.scalar else core.as_array(result)
+    return result if x.scalar else core.as_array(laid_out_like(result, x))
 
 
 # ---- counters and ranges ----

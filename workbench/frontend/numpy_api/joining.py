@@ -11,6 +11,7 @@ import numpy as np
 from .. import tracer as core
 from .. import views
 from ..growing import rows_together
+from ..layouts import copied_strides, joined_strides
 from . import ufuncs
 from .broadcasting import spell
 from .contractions import transpose_to
@@ -24,7 +25,6 @@ from .operands import (
     cast,
     full,
     is_tracer,
-    laid_out_like,
     normalize_axis_index,
     operand,
     reshape_to,
@@ -64,10 +64,10 @@ def concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = Non
     dtype = as_dtype(dtype) if dtype is not None else target.dtype if target is not None else result_type(*parts)
     for x in parts:
         check_cast(x.dtype, dtype, casting, "array data")
-    parts = [cast(x, dtype) for x in parts]
-    result = bind("concatenate", *parts, dimension=axis) if len(parts) > 1 else bind("copy", parts[0])
+    same = [cast(x, dtype) for x in parts]
+    result = bind("concatenate", *same, dimension=axis) if len(parts) > 1 else bind("copy", same[0])
     if target is None:
-        return result
+        return core.lay_out(result, joined_strides(parts, result.aval))
     if target.shape != result.shape:
         raise ValueError("Output array is the wrong shape")
     return ufuncs.store(result, target, True, casting, "concatenate", result.shape)
@@ -276,7 +276,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if not isinstance(obj, slice):
         obj = static_array(obj, "what to delete")
     keep = np.delete(np.arange(n), obj)
-    return _take_static(arr, keep, axis)
+    return _take_static(arr, keep, axis, arr)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -301,7 +301,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     source = np.empty(len(marked), INT64)
     source[marked == 0] = np.arange(n)
     source[inserted] = n + marked[inserted] - 1
-    return _take_static(bind("concatenate", arr, values, dimension=axis), source, axis)
+    return _take_static(bind("concatenate", arr, values, dimension=axis), source, axis, arr)
 
 
 def _flat_unless_axis(arr: Any, axis: int | None) -> tuple[Any, int]:
@@ -311,8 +311,7 @@ def _flat_unless_axis(arr: Any, axis: int | None) -> tuple[Any, int]:
     return arr, normalize_axis_index(axis, arr.ndim)
 
 
-def _take_static(x: Any, index: np.ndarray, axis: int) -> Any:
+def _take_static(x: Any, index: np.ndarray, axis: int, given: Any) -> Any:
+    """The elements of `x` at `index`; np.insert and np.delete lay them out as the array `given`, if in Fortran order."""
     result = bind("gather_nd", x, index, axes=(axis,), position=axis, mode="promise")
-    if views.Flags(x).fnc:  # np.insert and np.delete ask for this one order only
-        return laid_out_like(result, x)
-    return result
+    return core.lay_out(result, copied_strides(given.strides, result.aval) if views.Flags(given).fnc else None)

@@ -21,7 +21,7 @@ from .. import diagnostics
 from .. import tracer as core
 from ..checks import end_unless
 from ..growing import rows_together
-from ..layouts import followed_strides
+from ..layouts import copied_strides, followed_strides
 from .promotion import (
     assigned_scalar,
     check_dtype,
@@ -316,7 +316,8 @@ def full_like_operand(x: Any, value: np.generic) -> Any:
 
 def laid_out_like(x: Any, *models: Any) -> Any:
     """A fresh result, laid out in memory as NumPy lays out what it makes `like` the models: only views can tell."""
-    return core.lay_out(x, followed_strides([m.strides for m in models if m.ndim == x.ndim], x.aval))
+    strides = [m.strides for m in models if m.ndim == x.ndim]
+    return core.lay_out(x, copied_strides(strides[0], x.aval) if len(strides) == 1 else followed_strides(strides, x.aval))
 
 
 def in_c_order(x: Any) -> Any:

@@ -331,7 +331,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     original = x
     x = array(x)
     if x.dtype.kind not in "fc":
-        return core.as_scalar(bind("copy", x) if copy else x) if x.ndim == 0 else bind("copy", x) if copy else x
+        x = laid_out_like(bind("copy", x), x) if copy else x
+        return core.as_scalar(x) if x.ndim == 0 else x
     limits = np.finfo(x.dtype)
 
     def clean(v: Any) -> Any:
@@ -348,7 +349,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if not copy and is_tracer(original) and not original.scalar:
         views.write(original, result)
         return core.as_scalar(original) if x.ndim == 0 else original
-    return core.as_scalar(result) if x.ndim == 0 else result
+    return core.as_scalar(result) if x.ndim == 0 else laid_out_like(result, x)
 
 
 def sinc(x: Any) -> Any:
