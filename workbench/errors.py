@@ -93,6 +93,10 @@ class RoutineRaisedError(CheckFailedError):
         )
 
 
+class OutOfBoundsError(RoutineRaisedError, IndexError):
+    """An index in an array of indices lies outside of the array."""
+
+
 class UnexpectedTracerError(TracingError, RuntimeError):
     """A traced array was used after the trace that made it had ended."""
 

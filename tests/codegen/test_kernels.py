@@ -150,3 +150,23 @@ def test_a_nan_in_the_source_is_cast_as_one_in_the_data(source, target):
         expected = written(x)
     for mine, numpys in zip(wb.jit(written)(x), expected, strict=True):
         np.testing.assert_array_equal(mine, numpys)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 3), (3, 1), (2, 3)])
+def test_sums_begin_with_zero(shape, dtype):
+    x = np.full(shape, -0.0 if np.dtype(dtype).kind == "f" else complex(-0.0, -0.0), dtype)
+
+    def sums(x):
+        return (
+            np.sum(x),
+            np.sum(x, axis=tuple(range(x.ndim))[:1]),
+            np.add.reduce(x, axis=()),
+            np.exp(x.sum(-1) if x.ndim else x),
+        )
+
+    compiled = wb.jit(sums)
+    for found, expected in zip(compiled(x), sums(x), strict=True):
+        for a, b in ((found.real, expected.real), (found.imag, expected.imag)):
+            np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
+    assert not compiled.fallbacks

@@ -61,4 +61,35 @@ def raises_after_a_write(x):
     return r
 
 
-RAISING = [raises_in_a_branch, asserts, asserts_in_a_branch, does_not_converge, catches, raises_after_a_write]
+def raises_in_a_branch_that_gives_nothing(x):
+    if x.max() > 0:
+        if x.min() > 0:
+            if x[0] > 500:
+                raise ValueError("far too big")
+        else:
+            assert x.sum() > -5, "too small"
+    return x * 2
+
+
+def reads_no_such_name_on_one_path(x):
+    if x.max() > 100:
+        return x
+    if x.max() > 0:
+        if x[0] < 0:
+            return x + 1
+    else:
+        return x + 2
+    return no_such_name  # noqa: F821
+
+
+def looks_up_what_may_not_be_there(x):
+    rows = np.arange(7)
+    try:
+        y = rows[int(x[0])] + x
+    except IndexError:
+        y = x * 1
+    return y
+
+
+RAISING = [raises_in_a_branch, asserts, asserts_in_a_branch, does_not_converge, catches, raises_after_a_write,
+           raises_in_a_branch_that_gives_nothing, reads_no_such_name_on_one_path, looks_up_what_may_not_be_there]  # fmt: skip

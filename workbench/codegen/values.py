@@ -178,9 +178,7 @@ class Values:
             home.value_line(f"{name} = {text}", (self.number[eqn],))
             return name
         if is_reduction(eqn) and not is_fold(eqn):
-            if eqn.primitive.lowering.kind.startswith("arg"):
-                return literal(0, var.aval.dtype)
-            return self.value(eqn.invars[0], fold_free_index(eqn, index), home)
+            return self._fold_of_one(eqn, index, home)
         assert isinstance(lowering, Pointwise), f"{eqn.primitive} is read before it is reduced"
         operands = [self.value(a, index if a.aval.shape else (), home) for a in eqn.invars]
         out = var.aval.dtype
@@ -197,6 +195,21 @@ class Values:
         if re.fullmatch(r"[\w.]+", text):
             return text
         name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
+        home.value_line(f"{name} = {text}", (self.number[eqn],))
+        return name
+
+    def _fold_of_one(self, eqn: Equation, index: IndexTuple, home: Block) -> str:
+        """The fold of a single element, which is the element, but that sums begin with 0.0: that of -0.0 is 0.0."""
+        (var,), lowering = eqn.outvars, eqn.primitive.lowering
+        dtype = var.aval.dtype
+        if lowering.kind.startswith("arg"):
+            return literal(0, dtype)
+        value = self.value(eqn.invars[0], fold_free_index(eqn, index), home)
+        if lowering.kind != "sum" or dtype.kind not in "fc":
+            return value
+        context = PointwiseContext(dtype, (dtype, dtype), eqn.params, self.called)
+        name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
+        text = settle(lowering.combine(context, literal(lowering.identity(dtype), dtype), value), dtype)
         home.value_line(f"{name} = {text}", (self.number[eqn],))
         return name
 

@@ -220,7 +220,9 @@ def emit_cond(
         invars = [contents[id(x.buffer)][0] for x in captured]
         after = [contents[id(x.buffer)][1] for x in written]
         branches.append(region.close([*invars, *region.invars], [*atoms, *after]))
-    outs = _emit("cond", op, index, *captured, *operands, branches=tuple(branches)) if branches[0].outvars else ()
+    # Without results, too: what a branch does may be to raise.
+    does = any(branch.outvars or branch.eqns for branch in branches)
+    outs = _emit("cond", op, index, *captured, *operands, branches=tuple(branches)) if does else ()
     n = len(outs) - len(written)
     _write_back(written, outs[n:])
     return outs[:n]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import OutOfBoundsError
 from ..ir import Aval, Primitive
 from .index import where
 from .lowering import Element, Index, IndexContext, IndexMap, LibraryCall, Read
@@ -102,7 +103,10 @@ gather_checked_p = Primitive("gather_checked")
 
 @gather_checked_p.def_impl
 def gather_checked_impl(x: np.ndarray, *indices: np.ndarray, axes: tuple[int, ...], position: int) -> np.ndarray:
-    return take(x, indices, axes, position)
+    try:
+        return take(x, indices, axes, position)
+    except IndexError as error:
+        raise OutOfBoundsError(str(error)) from None
 
 
 @gather_checked_p.def_abstract_eval

@@ -67,8 +67,10 @@ def keep_dims(result: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any
 
 
 def fold(name: str, x: Any, axes: tuple[int, ...]) -> Any:
-    """The reduction `name` of a tracer over normalised axes; a plain copy over none."""
-    return bind(name, x, axes=tuple(sorted(axes))) if axes else bind("copy", x)
+    """The reduction `name` of a tracer over normalised axes; over none a plain copy, but that sums begin with 0.0."""
+    if axes:
+        return bind(name, x, axes=tuple(sorted(axes)))
+    return bind("add", x, x.dtype.type(0)) if name == "reduce_sum" and x.dtype.kind in "fc" else bind("copy", x)
 
 
 def reduce_ufunc(
