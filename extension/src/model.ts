@@ -183,12 +183,15 @@ function linesOf(node: StepNode): ReadonlySet<number> {
   return new Set(node.spans.map(span => span.line));
 }
 
+const IN_LOOPS = 'loops';
+
 function stepShares(report: CompileReport): Map<string, number> {
   const times = new Map<string, number>();
   for (const bar of report.timings.timeline) {
     times.set(bar.step, (times.get(bar.step) ?? 0) + bar.time_ms);
   }
-  const total = [...times.values()].reduce((sum, ms) => sum + ms, 0);
+  // What runs inside of a loop is in the loop's own time.
+  const total = report.timings.timeline.reduce((sum, bar) => (bar.lane === IN_LOOPS ? sum : sum + bar.time_ms), 0);
   if (total > 0) {
     return new Map([...times].map(([step, ms]) => [step, ms / total]));
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from typing import Literal as Choice
 
 from ..ir import Var
@@ -38,6 +38,17 @@ class KernelArg:
     row: int = 0
 
 
+class Reach(NamedTuple):
+    """Which rows of an array step i of a kernel's outer loop touches: i + low to i + high, of which it writes i +
+    written, if any; without i where it does not follow the loop. Rows lie along the first axis that has more than one
+    element."""
+
+    low: int
+    high: int
+    written: int | None
+    follows: bool
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Kernel:
     """`source` is what is compiled: one function `name(start, stop, *args)`, which runs the outer loop from `start` to
@@ -50,6 +61,7 @@ class Kernel:
     results that are written into the memory of an input, which must be passed as their "out" argument.
     apart: arrays of which a part of the range touches only the same part, in memory order: what other kernels write to
     them for some rows this one may read for the same rows; steps: of the outer loop that keep together.
+    reach: of arrays of which every step touches some rows, which ones.
     may_be_short: whether its innermost loops may have so few iterations that what is left over of a vector matters.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
     """
@@ -71,6 +83,7 @@ class Kernel:
     takes: Mapping[Var, Var] = field(default_factory=dict)
     may_be_short: bool = False
     apart: frozenset[Var] = frozenset()
+    reach: Mapping[Var, Reach] = field(default_factory=dict)
     steps: int = 1
 
     @property

@@ -17,8 +17,8 @@ from ..fusion.cost import flops, flops_per_element
 from ..fusion.plan import Cluster
 from ..ir import Jaxpr, Literal, Var
 from .blocks import Block
-from .hazards import count_elements, is_hazard
-from .kernel import Kernel, KernelArg
+from .hazards import affine, count_elements, is_hazard
+from .kernel import Kernel, KernelArg, Reach
 from .names import Namer
 from .nests import Nest, canonical_index
 from .scalar_math import ScalarFunction, by_name, names_in
@@ -227,6 +227,29 @@ class _Writer:
         touched = (*self.cluster.invars, *self.outputs, *self.takes.values())
         return frozenset(v for v in touched if layouts.get(v, "C") == "C" and keeps_apart(v))
 
+    def _reach(self) -> dict[Var, Reach]:
+        """Of arrays in C order whose rows go by the index of the outer loop, or are always the same."""
+        nest, reads = self.nest, self.values.reads
+        by_rows = nest.shape_kind in ("map", "rows") and not (self.flat or isinstance(nest, StripMap))
+        if not by_rows or self.repeats is not None or self.updates or not nest.outer:
+            return {}
+        sizes, found = self.values.known_sizes(), {}
+        for var in (*self.inputs, *self.outputs):
+            base = self.takes.get(var, var)
+            d = next((d for d, length in enumerate(var.aval.shape) if length != 1), None)
+            if d is None or self.layouts.get(base, "C") != "C":
+                continue
+            written = nest.written.get(var) or {nest.writes.get(var, self.values.canonical)}
+            written = written if var in self.outputs else set()
+            rows = [affine(index[d], sizes) for index in (*written, *reads.get(base, ()))]
+            terms = [row.terms for row in rows if row is not None]
+            offsets = [row.constant for row in rows if row is not None]
+            follows = terms[:1] == [{nest.outer[0]: 1}]
+            is_regular = len(terms) == len(rows) and all(t == terms[0] for t in terms) and (follows or not any(terms))
+            if terms and is_regular and len(set(offsets[: len(written)])) < 2:
+                found[var] = Reach(min(offsets), max(offsets), offsets[0] if written else None, follows)
+        return found
+
     def _is_placed(self, var: Var) -> bool:
         """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""
         return var in self.cluster.stacks or (var in self.cluster.stores and var not in self.updates)
@@ -404,7 +427,7 @@ class _Writer:
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
             n_flops, moved, line_eqns, finish=finish,
             functions=scalar_functions(source), takes=self.takes, may_be_short=self._wants_masks(),
-            apart=self._apart(),
+            apart=self._apart(), reach=self._reach(),
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

@@ -53,6 +53,14 @@ def content_of(cell: types.CellType) -> Read:
     return partial(getattr, cell, "cell_contents")
 
 
+def held_in(cell: types.CellType, otherwise: Any = None) -> Any:
+    """What a variable of a function around holds, or `otherwise` where it has no value."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return otherwise
+
+
 def _opens_a_cell(read: partial[Any]) -> bool:
     return read.func is getattr and type(read.args[0]) is types.CellType
 
@@ -283,7 +291,7 @@ class Lifter:
             if not _unchanged(lifted() if isinstance(lifted, types.FunctionType) else lifted, before):
                 raise _changed(name, "changes", "something outside")
         for _original, cell, before in self.cells.values():
-            if _content(cell) is not before:
+            if held_in(cell, _MISSING) is not before:
                 raise _changed("a nonlocal variable", "assigns", "it")
         for overlay in self.overlays.values():
             if overlay.refuses_writes:
@@ -315,13 +323,6 @@ def check_array(value: np.ndarray, name: str = "") -> None:
 
 def _item(read: Read, key: Any) -> Read:
     return lambda: read()[key]
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _MISSING
 
 
 def _unchanged(now: Any, before: Any) -> bool:

@@ -170,12 +170,12 @@ def _new_cell(lifter: Lifter, original: types.CellType) -> types.CellType:
 
 
 def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, name: str) -> None:
-    from .captures import _MISSING, _content, content_of
+    from .captures import _MISSING, content_of, held_in
 
     if id(original) not in lifter.unfilled:
         return
     lifter.unfilled.discard(id(original))
-    value = _content(original)
+    value = held_in(original, _MISSING)
     if value is not _MISSING:
         cell.cell_contents = lifted = lifter.lift(value, name, content_of(original))
         lifter.cells[id(original)] = (original, cell, lifted)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .captures import Overlay
+from .captures import Overlay, held_in
 from .functions import class_attributes, is_user_class
 from .merging import UNDEFINED, refuse
 from .tracer import Tracer
@@ -86,8 +86,8 @@ class Watched:
                     pending += [(name, v) for v in (value.values() if isinstance(value, dict) else value)]
             elif isinstance(value, FunctionType):
                 for cell in value.__closure__ or ():
-                    self.contents.append((name, cell, _content(cell)))
-                    pending.append((name, _content(cell)))
+                    self.contents.append((name, cell, held_in(cell, UNDEFINED)))
+                    pending.append((name, held_in(cell, UNDEFINED)))
                 self.contents.append((name, value.__dict__, dict(value.__dict__)))
                 pending += [(name, v) for v in value.__dict__.values()]
             elif isinstance(value, staticmethod | classmethod):
@@ -131,7 +131,7 @@ class Watched:
     @staticmethod
     def _same(value: Any, before: Any, own_cells: frozenset[int]) -> bool:
         if isinstance(value, CellType):
-            return id(value) in own_cells or _content(value) is before
+            return id(value) in own_cells or held_in(value, UNDEFINED) is before
         if isinstance(value, GlobalName):
             return value.content is before
         value = value.content if isinstance(value, ClassState) else value
@@ -168,13 +168,6 @@ def _copied(value: Any) -> Any:
     return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list | deque) else value.copy()
 
 
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNDEFINED
-
-
 def assigned_globals(names: Sequence[str], space: Any) -> Iterator[GlobalName]:
     """The globals of a cell that code may assign, or read, through the functions that it reaches by some names. Code
     that is no cell's assigns none: `Overlay.refuses_writes`."""
@@ -196,7 +189,7 @@ def assigned_globals(names: Sequence[str], space: Any) -> Iterator[GlobalName]:
             continue
         seen.add(id(value))
         if isinstance(value, FunctionType):
-            pending += [_content(cell) for cell in value.__closure__ or ()]
+            pending += [held_in(cell, UNDEFINED) for cell in value.__closure__ or ()]
             if value.__globals__ is not space and value.__globals__ is not source:
                 continue
             for name in _global_names(value.__code__) - found:

@@ -33,7 +33,8 @@ def kernel_rows(
 ) -> list[KernelRow]:
     """One row a kernel, in the order of the plan."""
     clusters = [s for s in compilation.plan.steps if s.id in compilation.kernels]
-    total_ms = sum(step_ms.values())
+    outermost = {step.id for step in compilation.plan.steps}
+    total_ms = sum(time_ms for step, time_ms in step_ms.items() if step in outermost)
     head = max(MIN_HEAD, min(MAX_HEAD, TEXT_BUDGET // (2 * len(clusters) or 1)))
     rows = []
     for cluster in clusters:
@@ -67,7 +68,11 @@ def kernel_rows(
 
 def _company(compilation: Any, kernel: str) -> str:
     """Which kernels one runs together with, in calls whose steps are not timed."""
-    chains: list[list[str]] = getattr(compilation.executable, "chains", [])
+    executable = compilation.executable
+    n_together = getattr(executable, "together", {}).get(kernel)
+    if n_together is not None:
+        return f"some rows at a time of {n_together} iterations of its loop, which follow each other through the cache"
+    chains = [[m.step.id for m in chain.members] for chain in getattr(executable, "chains", {}).values()]
     others = [each for chain in chains if kernel in chain for each in chain if each != kernel]
     if not others:
         return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..runtime.timelines import IN_LOOPS
 from .layout import TERMINALS
 from .schema import CompileReport, EquationRow
 
@@ -92,7 +93,7 @@ def profiled_times(report: CompileReport) -> dict[str, float]:
 def step_shares(report: CompileReport) -> dict[str, float]:
     """Of the profiled run; of the kernels' medians where there is no timeline."""
     times = profiled_times(report)
-    total = sum(times.values())
+    total = sum(bar.time_ms for bar in report.timings.timeline if bar.lane != IN_LOOPS)
     if total > 0:
         return {step: time_ms / total for step, time_ms in times.items()}
     return {kernel.id: kernel.share for kernel in report.kernels if kernel.share is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ..codegen.kernel import Kernel
@@ -70,6 +71,13 @@ def _value(var: Var, name: str = "") -> Value:
     return Value(name or var.hint, str(var.aval), var.aval.nbytes)
 
 
+def _how_it_runs(why: str, n_together: int | None) -> str:
+    """How a loop runs. why: Python runs its iterations, or "" """
+    if n_together is not None:
+        return f"{n_together} iterations at a time, some rows of all of them and then the next rows"
+    return f"Python runs each iteration: {why}" if why else "runs natively: no Python in its iterations"
+
+
 def plan_graph(
     plan: Plan,
     ids: Mapping[Equation, str],
@@ -77,9 +85,11 @@ def plan_graph(
     outputs: Sequence[tuple[str, Atom]],
     kernels: Mapping[str, Kernel],
     native: Mapping[str, str] | None = None,
+    together: Mapping[str, int] = MappingProxyType({}),
 ) -> Graph:
     """Inputs that are read, the steps, and the results, with what flows between them. Views are no steps of their own:
-    no data moves, so an edge leads through them. native: for loops, why Python runs their iterations, or ""."""
+    no data moves, so an edge leads through them. native: for loops, why Python runs their iterations, or ""; together:
+    how many of them run at a time."""
     names = _unique_names(input_names)
     home: dict[Var, str] = {var: f"in:{name}" for var, name in names.items()}
     behind: dict[Var, Var] = {}  # a view -> what it is a view of
@@ -104,8 +114,7 @@ def plan_graph(
         node = _step_node(step, ids, kernels)
         node.inputs = [_value(var, names.get(var, "")) for var in reads]
         if native is not None and step.id in native:
-            why = native[step.id]
-            node.reason = f"Python runs each iteration: {why}" if why else "runs natively: no Python in its iterations"
+            node.reason = _how_it_runs(native[step.id], together.get(step.id))
         steps.append(node)
         for var in reads:
             origin = source(var)

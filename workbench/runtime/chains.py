@@ -9,7 +9,7 @@ it would be alone, so that the results have the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -125,6 +125,18 @@ def find_chains(plan: Plan, placement: Placement, compiled: Mapping[str, Compile
     """The chains of a plan, by the position of their first step."""
     finder = _Finder(plan, placement, compiled)
     return {chain.positions[0]: chain for chain in finder.chains()}
+
+
+def in_turn(plan: Plan, chains: Mapping[int, Chain]) -> Iterator[tuple[range, Sequence[Step | Chain]]]:
+    """What runs, in order: the positions of steps, and the step itself, or their chain and the views that wait for it.
+    chains: by the position of their first step."""
+    position = 0
+    while position < len(plan.steps):
+        chain = chains.get(position)
+        following = position + 1 if chain is None else chain.positions[-1] + 1
+        runs = [plan.steps[position]] if chain is None else [chain, *(plan.steps[p] for p in chain.later)]
+        yield range(position, following), runs
+        position = following
 
 
 class _Finder:

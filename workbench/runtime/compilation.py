@@ -25,7 +25,7 @@ from .log import logger
 from .native.kernels import is_compiled
 from .native.threads import available_threads
 from .reference import reference_plan
-from .timelines import TimelineEntry
+from .timelines import IN_LOOPS, TimelineEntry
 
 if TYPE_CHECKING:
     from .cuda.executable import DeviceExecutable
@@ -113,7 +113,7 @@ class Compilation:
             self.timeline = []
             for step, start, duration, *count in entries:
                 title = self.kernels[step].name if step in self.kernels else step
-                lane = "main" if step in outermost else "loops"
+                lane = "main" if step in outermost else IN_LOOPS
                 self.timeline.append((step, title, (start - begin) * 1e3, duration * 1e3, lane))
                 if step in self.kernel_infos:
                     info = self.kernel_infos[step]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,16 +36,19 @@ from ..primitives.contractions import dot_general_p
 from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
 from . import control
-from .chains import Chain, ChainCall, Member, find_chains
+from .chains import Chain, ChainCall, Member, find_chains, in_turn
 from .control import in_order
+from .log import logger
 from .loops import LoopAbortedError, compile_loop
 from .memory.buffers import LARGE_BYTES, allocator
 from .memory.moves import copy_around
 from .memory.placement import Placement, place
-from .native.kernels import Code, CompiledKernel, NotNativeError, compile_kernel, function_at
+from .native.kernels import LARGE, Code, CompiledKernel, NotNativeError, compile_kernel, function_at
 from .native.plans import NativePlan, native_plan
 from .native.threads import launch, may_share, shared_function
 from .products import matmul_on, product_text
+from .tiles.loop import TiledLoop
+from .tiles.stages import NotTiledError
 from .timelines import Totals
 from .views import stays_view, view_of
 
@@ -69,7 +73,8 @@ class Executable:
     """`run(*arrays) -> tuple` computes the plan's results. `profile(timeline, *arrays)` does the same and appends
     (step id, start, duration) for each step; in front of a loop or branch, for those in it, with their number of runs.
     Both are safe to call from several threads at once. native: for each loop that Python does not run from within
-    another one, why it is left to Python, or "" if it runs without; chains: the steps that run together."""
+    another one, why it is left to Python, or "" if it runs without; chains: by the position of their first step;
+    together: of loops that run by tiles of time, and of their kernels, how many iterations at a time."""
 
     plan: Plan
     kernels: Placement
@@ -79,14 +84,15 @@ class Executable:
     source: str
     run: Callable[..., tuple[np.ndarray, ...]]
     native: dict[str, str]
-    chains: list[list[str]]
+    chains: Mapping[int, Chain]
+    together: Mapping[str, int]
     _scope: dict[str, Any] = field(repr=False)
     _profile: Callable[..., tuple[np.ndarray, ...]] | None = None
 
     def native_plan(self, inputs: Sequence[Any]) -> NativePlan | None:
         """What `run` does for inputs like these, if that takes no Python."""
         code = Code(self.compiled, self.finishers, self.n_threads, timed=False)
-        return native_plan(self.plan, self.kernels, code, [np.asarray(x).strides for x in inputs])
+        return native_plan(self.plan, self.kernels, code, self.chains, [np.asarray(x).strides for x in inputs])
 
     @property
     def profile(self) -> Callable[..., tuple[np.ndarray, ...]]:
@@ -114,21 +120,29 @@ def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
         scope[f"{name}_run"] = kernel.entry
     for name, kernel in finishers.items():
         scope[f"{name}_finish"] = kernel.entry
-    driver = _Driver(plan, kernels, Code(compiled, finishers, n_threads, timed=False), scope)
+    chains = find_chains(plan, kernels, compiled)
+    driver = _Driver(plan, kernels, Code(compiled, finishers, n_threads, timed=False), scope, chains=chains)
     run, source = driver.function()
-    return Executable(plan, kernels, compiled, finishers, n_threads, source, run, driver.native, driver.chains, scope)
+    return Executable(
+        plan, kernels, compiled, finishers, n_threads, source, run, driver.native, chains, driver.together, scope
+    )
 
 
 class _Driver:
-    """Writes the driver function."""
+    """Writes the driver function. chains: none where times are asked, which are those of each kernel by itself, and in
+    loops, which follow tapes."""
 
-    def __init__(self, plan: Plan, placement: Placement, code: Code, scope: Mapping[str, Any], name: str = "run"):
+    def __init__(
+        self, plan: Plan, placement: Placement, code: Code, scope: Mapping[str, Any], name: str = "run",
+        chains: Mapping[int, Chain] = MappingProxyType({}),
+    ):  # fmt: skip
         self.plan = plan
         self.scope = scope
         self.name = name
         self.placement = placement
         self.code, self.n_threads, self.timed = code, code.n_threads, code.timed
         self.native: dict[str, str] = {}
+        self.together: dict[str, int] = {}
         self.names: dict[Var, str] = {}
         self.bound: dict[str, Any] = {}
         self.lines: list[str] = []
@@ -141,26 +155,17 @@ class _Driver:
             self.bound[f"c{i}"] = value
         last_use = self._last_uses()
         self.guarded_from: int | None = None
-        # Times are those of each kernel by itself, and loops follow tapes instead.
-        chains = find_chains(plan, placement, code.compiled) if name == "run" and not code.timed else {}
-        self.chains = [[plan.steps[p].id for p in chain.positions] for chain in chains.values()]
-        position = 0
-        while position < len(plan.steps):
-            if position == placement.first_write:
+        for positions, runs in in_turn(plan, chains):
+            if positions.start == placement.first_write:
                 self.guarded_from = len(self.lines)
-            chain = chains.get(position)
-            following = position + 1
-            if chain is None:
-                self._write_step(plan.steps[position])
-            else:
-                self._write_chain(chain)
-                for p in chain.later:
-                    self._write_step(plan.steps[p])
-                following = chain.positions[-1] + 1
-            dead = [self.names[v] for p in range(position, following) for v in last_use.get(p, ())]
+            for run in runs:
+                if isinstance(run, Chain):
+                    self._write_chain(run)
+                else:
+                    self._write_step(run)
+            dead = [self.names[v] for p in positions for v in last_use.get(p, ())]
             if dead:
                 self.lines.append(f"del {', '.join(dead)}")
-            position = following
         self._write_return()
 
     def _last_uses(self) -> dict[int, list[Var]]:
@@ -431,9 +436,33 @@ class _Driver:
             loop = native_loops.NativeLoop(step, self.placement.inner[step.id], self.code, in_python)
         except NotNativeError as error:
             self.native[step.id] = str(error)
-            return None
+            return self._tiled_loop(step) if str(error) == LARGE else None
         self.native[step.id] = ""
         return loop
+
+    def _tiled_loop(self, step: LoopStep) -> TiledLoop | None:
+        """The loop with several iterations at a time, where they can be."""
+        if step.condition is not None:
+            return None
+        (placement,) = self.placement.inner[step.id]
+        body = _Driver(step.body, placement, replace(self.code, timed=False), self.scope, f"run_{step.id}_0")
+        try:
+            loop = TiledLoop(step, placement, self.code, body.function()[0], self._carried(step))
+        except NotTiledError as error:
+            logger.debug("%s: iterations run one after another: %s", step.id, error)
+            return None
+        self.native[step.id] = ""
+        self.together.update(dict.fromkeys((step.id, *placement), loop.together))
+        return loop
+
+    def _carried(self, step: LoopStep) -> control.Carry:
+        """How the loop takes and gives what it carries."""
+        params, inner, given = step.eqn.params, self.placement.inner[step.id], self.placement.given[step.id]
+        if step.condition is not None:
+            n_body = params["body_nconsts"]
+            return control.Carry(given[params["cond_nconsts"] + n_body :], _overwritten(step.body, inner[1], n_body))
+        n_consts, n_carry = params["num_consts"], params["num_carry"]
+        return control.Carry(given[n_consts : n_consts + n_carry], _overwritten(step.body, inner[0], n_consts))
 
     def _inner_runs(self, step: BranchStep | LoopStep) -> list[Callable[..., Any]]:
         """The functions of the plans that a step holds."""
@@ -444,20 +473,20 @@ class _Driver:
             runs.append(run)
             self.inner.append(source)
             self.native.update(driver.native)
+            self.together.update(driver.together)
         return runs
 
     def _maker(self, step: BranchStep | LoopStep) -> Callable[..., control.Run]:
         """What makes a call of the step out of the functions of its plans."""
-        params, inner, given = step.eqn.params, self.placement.inner[step.id], self.placement.given[step.id]
+        params = step.eqn.params
         if isinstance(step, BranchStep):
             return lambda *runs: control.branch(runs)
+        carried = self._carried(step)
         if step.condition is not None:
             n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
-            carried = control.Carry(given[n_cond + n_body :], _overwritten(step.body, inner[1], n_body))
             return lambda condition, body: control.while_loop(condition, body, n_cond, n_body, carried)
         n_consts, n_carry = params["num_consts"], params["num_carry"]
         rows = [(a.shape, a.dtype) for a in params["jaxpr"].out_avals[n_carry:]]
-        carried = control.Carry(given[n_consts : n_consts + n_carry], _overwritten(step.body, inner[0], n_consts))
         length, reverse = params["length"], params["reverse"]
         return lambda body: control.scan(body, n_consts, n_carry, length, reverse, rows, carried)
 

@@ -237,32 +237,32 @@ def fast_call(
     if not kwargs and not writes and len(args) + len(captures) == len(inputs):
         are_plain = all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)]))
         look = _looked_up(guards, captures) if are_plain else None
-    settles = native is not None and result.form is not None and look is not None
-    listed = "".join(f"x{i}, " for i in range(len(inputs)))
+    settle = []
+    if native is not None and result.form is not None and look is not None:
+        places = None if isinstance(elsewhere, tuple) else elsewhere
+        about = (result.form, flags, len(args), look, places)
+        scope["calls"], scope["settle"] = itertools.count(1), _settler(native, about, scope)
+        listed = "".join(f"x{i}, " for i in range(len(inputs)))
+        settle = [f"        if next(calls) == {SETTLES_AT}:", f"            settle(({listed}))"]
     lines = [
         f"def call({', '.join(parameters)}):",
         f"    if {' and '.join(tests)}:",
-        *([f"        if next(calls) == {SETTLES_AT}:\n            settle(({listed}))"] if settles else []),
+        *settle,
         f"        r = run({', '.join(passed)})",
         *(f"        if r[{k}] is not x{i}:\n            copyto(x{i}, r[{k}])" for i, k in writes),
         f"        return {result.text}",
         "    return MISS",
     ]
     exec(compile("\n".join(lines), "<workbench call>", "exec"), scope)
-    call = scope["call"]
-    if native is not None and result.form is not None and look is not None:
-        places = None if isinstance(elsewhere, tuple) else elsewhere
-        scope["calls"] = itertools.count(1)
-        scope["settle"] = _settler(native, (result.form, flags, len(args), look, places), call)
-    return call
+    return scope["call"]
 
 
-def _settler(native: Native, about: tuple[Form, list[int], int, Look, Any], call: Callable[..., Any]) -> Callable:
-    """What replaces `call`, when it is called for the present inputs, by a function without Python."""
+def _settler(native: Native, about: tuple[Form, list[int], int, Look, Any], scope: Mapping[str, Any]) -> Callable:
+    """What replaces the `call` of `scope`, when it is called for the present inputs, by a function without Python."""
     form, flags, n_args, look, elsewhere = about
 
     def settle(inputs: Sequence[Any]) -> None:
-        plan = native.plan(inputs)
+        plan, call = native.plan(inputs), scope["call"]
         if plan is None:
             return
         found = native_call(plan, form, inputs, flags, n_args, look, open_traces(), elsewhere, call)

@@ -8,6 +8,10 @@ from collections.abc import Iterable
 TimelineEntry = tuple[str, float, float] | tuple[str, float, float, int]
 
 
+# The lane of steps inside of loops and branches, whose times are in those of the loop.
+IN_LOOPS = "loops"
+
+
 class Totals:
     """A timeline of steps that run again and again: what each took in all, from its first beginning, and how often it
     ran."""

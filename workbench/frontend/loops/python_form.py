@@ -50,31 +50,26 @@ def python_form(
 
 def _holds_arrays(function: FunctionType, around: tuple[FunctionType, ...] = ()) -> bool:
     """Whether a traced array is in its closure, or in that of a function there."""
+    from ..captures import held_in
+
     if function in around:
         return False
-    held = [c for cell in function.__closure__ or () if (c := _content(cell)) is not None]
+    held = [c for cell in function.__closure__ or () if (c := held_in(cell)) is not None]
     return any(type(c) is Tracer or isinstance(c, FunctionType) and _holds_arrays(c, (*around, function)) for c in held)
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _maker(
     function: FunctionType, arrays: Names, lifter: Any, around: tuple[FunctionType, ...] = ()
 ) -> Callable[[Mapping[str, Any]], FunctionType]:
     """What makes `function` over the arrays that stand for the traced ones."""
-    from ..captures import Overlay
+    from ..captures import Overlay, held_in
     from ..convert import plain_code
 
     if function in around:
         raise UntranslatableError(f"{function.__name__}(), which calls itself")
     cells: list[Callable[[Mapping[str, Any]], Any]] = []
     for cell in function.__closure__ or ():
-        content = _content(cell)
+        content = held_in(cell)
         if type(content) is Tracer:
             if id(content) not in arrays:
                 raise UntranslatableError(f"{function.__name__}(), which holds an array that the loop does not read")

@@ -312,6 +312,6 @@ def _flat_unless_axis(arr: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def _take_static(x: Any, index: np.ndarray, axis: int, given: Any) -> Any:
-    """The elements of `x` at `index`; np.insert and np.delete lay them out as the array `given`, if in Fortran order."""
+    """The elements of `x` at `index`; np.insert and np.delete lay them out as `given`, if that is in Fortran order."""
     result = bind("gather_nd", x, index, axes=(axis,), position=axis, mode="promise")
     return core.lay_out(result, copied_strides(given.strides, result.aval) if views.Flags(given).fnc else None)

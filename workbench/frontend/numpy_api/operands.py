@@ -317,7 +317,9 @@ def full_like_operand(x: Any, value: np.generic) -> Any:
 def laid_out_like(x: Any, *models: Any) -> Any:
     """A fresh result, laid out in memory as NumPy lays out what it makes `like` the models: only views can tell."""
     strides = [m.strides for m in models if m.ndim == x.ndim]
-    return core.lay_out(x, copied_strides(strides[0], x.aval) if len(strides) == 1 else followed_strides(strides, x.aval))
+    return core.lay_out(
+        x, copied_strides(strides[0], x.aval) if len(strides) == 1 else followed_strides(strides, x.aval)
+    )
 
 
 def in_c_order(x: Any) -> Any:

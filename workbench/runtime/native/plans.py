@@ -8,7 +8,7 @@ have their places in one block of memory, and kernels are given addresses. See `
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from ...codegen.llvm_entry import is_strided, n_words
 from ...codegen.scans import scan_kernel
 from ...fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_outputs
 from ...ir import Aval, Var
-from ..chains import Chain, ChainCall, find_chains
+from ..chains import Chain, ChainCall, in_turn
 from ..memory.buffers import LARGE_BYTES, allocator
 from ..memory.placement import Placement
 from .kernels import Code, NotNativeError, compile_kernel
@@ -55,15 +55,17 @@ class NativePlan:
     kept: list[Any] = field(default_factory=list)
 
 
-def native_plan(plan: Plan, placement: Placement, code: Code, strides: Sequence[tuple[int, ...]]) -> NativePlan | None:
-    """What to do for a plan of kernels that gives new arrays, with small ones in between; None for others. strides: of
-    its inputs, in bytes."""
+def native_plan(
+    plan: Plan, placement: Placement, code: Code, chains: Mapping[int, Chain], strides: Sequence[tuple[int, ...]]
+) -> NativePlan | None:
+    """What to do for a plan of kernels that gives new arrays, with small ones in between; None for others. chains: by
+    the position of their first step; strides: of its inputs, in bytes."""
     if len(plan.steps) > MOST_STEPS or not plan.outvars or placement.first_write is not None:
         return None
     if placement.copied or placement.written or placement.unread:
         return None
     try:
-        return _Writer(plan, placement, code, strides).run()
+        return _Writer(plan, placement, code, strides).run(chains)
     except NotNativeError:
         return None
 
@@ -100,19 +102,13 @@ class _Writer:
             self.result.makers.append(allocator(aval.shape, aval.dtype, aval.nbytes) if is_large else aval.dtype)
         return found
 
-    def run(self) -> NativePlan:
-        chains = find_chains(self.plan, self.placement, self.code.compiled)
-        position = 0
-        while position < len(self.plan.steps):
-            chain = chains.get(position)
-            if chain is None:
-                self._step(self.plan.steps[position])
-                position += 1
-                continue
-            self._chain(chain)
-            for later in chain.later:
-                self._step(self.plan.steps[later])
-            position = chain.positions[-1] + 1
+    def run(self, chains: Mapping[int, Chain]) -> NativePlan:
+        for _, runs in in_turn(self.plan, chains):
+            for run in runs:
+                if isinstance(run, Chain):
+                    self._chain(run)
+                else:
+                    self._step(run)
         return self.result
 
     # ---- memory ----

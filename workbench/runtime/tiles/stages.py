@@ -1,0 +1,119 @@
+"""Stages: the kernels of an iteration, with the rows that they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from ...codegen.copies import copy_sides_kernel
+from ...codegen.kernel import Kernel
+from ...fusion import Cluster, Plan
+from ...ir import Aval, Equation, Var
+from ...primitives.updates import update_slice_p
+from ..memory.placement import Placement
+from ..native.kernels import Code, NotNativeError, compile_kernel
+
+
+class NotTiledError(NotNativeError):
+    """A loop whose iterations run one after another, and why."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stage:
+    """A kernel of an iteration. args: the variable of each of its arguments, None for sizes; outs: its results; held:
+    what must be in memory until it ran; reach: of each array that the loop changes, how many rows around those that it
+    writes it reads; first, rows: which it writes; steps: of its outer loop for a row; stores: for results of which it
+    writes a part, what they are a copy of before; is_copy: whether it makes such a copy for the next stage."""
+
+    kernel: Kernel
+    address: int
+    args: tuple[Var | None, ...]
+    outs: tuple[Var, ...]
+    held: frozenset[Var]
+    reach: Mapping[Var, int]
+    first: int
+    rows: int
+    steps: int
+    stores: Mapping[Var, Var]
+    is_copy: bool = False
+
+
+def find_stages(plan: Plan, placement: Placement, code: Code, changing: Collection[Var]) -> Iterator[Stage]:
+    """The stages of an iteration. changing: the variables whose memory the loop writes to. NotTiledError where a kernel
+    needs more than rows around those that it writes."""
+    for step in plan.steps:
+        if not isinstance(step, Cluster):
+            raise NotTiledError("an iteration is more than kernels")
+        kernel, address = placement[step.id], code.compiled[step.id].address
+        if kernel.finish is not None or not address or any(a.kind in ("scratch", "update") for a in kernel.args):
+            raise NotTiledError("a kernel gives values that it needs all rows for")
+        first, rows, steps, reach = _rows_of(kernel, changing)
+        taken = {base for out in step.outvars if (base := placement.takes.get(out)) is not None}
+        held = frozenset((*step.invars, *step.outvars, *step.stores.values(), *taken))
+        args = tuple(arg.var for arg in kernel.args)
+        yield Stage(kernel, address, args, step.outvars, held, reach, first, rows, steps, step.stores)
+
+
+def _rows_of(kernel: Kernel, changing: Collection[Var]) -> tuple[int, int, int, Mapping[Var, int]]:
+    touched = [arg.var for arg in kernel.args if arg.var is not None and arg.var in changing]
+    lengths = {n_rows(var.aval) for var in touched}
+    if len(lengths) == 1 and all(var in kernel.apart for var in touched):  # all of each array, in order
+        (rows,) = lengths
+        if rows and kernel.extent % rows == 0:
+            return 0, rows, kernel.extent // rows, dict.fromkeys(touched, 0)
+    found = {var: kernel.reach[var] for var in touched if var in kernel.reach}
+    written = {reach.written for reach in found.values() if reach.written is not None}
+    follows = {reach.follows for reach in found.values()}
+    if len(found) < len(touched) or len(written) != 1 or len(follows) != 1 or kernel.steps != 1:
+        raise NotTiledError("a kernel reads or writes rows in another order")
+    (first,) = written
+    reach = {var: max(abs(r.low - first), abs(r.high - first)) for var, r in found.items()}
+    # What is always the same row, a boundary, has its turn when that row has.
+    return (first, kernel.extent, 1, reach) if follows == {True} else (first, 1, kernel.extent, reach)
+
+
+def copy_stages(base: Var, out: Var, eqn: Equation, step: str) -> Iterator[Stage]:
+    """The stages that copy what the update `eqn` does not replace. NotTiledError unless that is whole rows, and the
+    sides of others."""
+    region, shape = region_of(eqn), out.aval.shape
+    if region is None:
+        raise NotTiledError("elements here and there are replaced")
+    d = next((d for d, length in enumerate(shape) if length != 1), 0)
+    rows, size = shape[d], out.aval.size // shape[d]
+    inside = [(low, high) == (0, length) for (low, high), length in zip(region, shape, strict=True)]
+    if not all(inside[d + 2 :]):
+        raise NotTiledError("what is replaced lies in rows in many pieces")
+    run = out.aval.size // (shape[d] * shape[d + 1]) if d + 1 < len(shape) else 1
+    low, high = region[d + 1] if d + 1 < len(shape) else (0, 1)
+    (begin, end), sides = region[d], (low * run, size - high * run)
+    for first, stop, n_left, n_right in ((0, begin, size, 0), (begin, end, *sides), (end, rows, size, 0)):
+        if stop > first and n_left + n_right:
+            kernel = copy_sides_kernel(base, out, rows, first, stop, n_left, n_right, step)
+            address = compile_kernel(kernel).address
+            if not address:
+                raise NotTiledError("numba compiled a kernel")
+            args = (base, out, *(None for _ in kernel.args[2:]))
+            reach = {base: 0, out: 0}
+            held = frozenset((base, out))
+            yield Stage(kernel, address, args, (out,), held, reach, first, stop - first, 1, {}, is_copy=True)
+
+
+def n_rows(aval: Aval) -> int:
+    """The length of the first axis that has more than one element."""
+    return next((length for length in aval.shape if length != 1), 1)
+
+
+def region_of(eqn: Equation) -> list[tuple[int, int]] | None:
+    """Along each axis, from where to where an update replaces elements; None unless these are one block."""
+    if eqn.primitive is not update_slice_p or any(s != 1 for s in eqn.params["strides"] or ()):
+        return None
+    starts, shape = eqn.params["start_indices"], eqn.invars[1].aval.shape
+    return [(start, start + size) for start, size in zip(starts, shape, strict=True)]
+
+
+def is_within(eqn: Equation, other: Equation) -> bool:
+    """Whether an update replaces only what another one does, in an array of the same shape."""
+    inner, outer = region_of(eqn), region_of(other)
+    if inner is None or outer is None or eqn.outvars[0].aval.shape != other.outvars[0].aval.shape:
+        return False
+    return all(a >= c and b <= d for (a, b), (c, d) in zip(inner, outer, strict=True))
