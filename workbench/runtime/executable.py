@@ -445,9 +445,12 @@ class _Driver:
         if step.condition is not None:
             return None
         (placement,) = self.placement.inner[step.id]
-        body = _Driver(step.body, placement, replace(self.code, timed=False), self.scope, f"run_{step.id}_0")
+
+        def drive(plan: Plan) -> control.Run:
+            return _Driver(plan, placement, replace(self.code, timed=False), self.scope, "run_tiled").function()[0]
+
         try:
-            loop = TiledLoop(step, placement, self.code, body.function()[0], self._carried(step))
+            loop = TiledLoop(step, placement, self.code, drive, self._carried(step))
         except NotTiledError as error:
             logger.debug("%s: iterations run one after another: %s", step.id, error)
             return None

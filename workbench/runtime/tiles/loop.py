@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from ...codegen.llvm_tiles import (
     WEDGES,
     tiles_program,
 )
-from ...fusion import LoopStep
-from ...ir import Var
+from ...fusion import LoopStep, Plan, step_outputs
+from ...ir import Literal, Var
 from ..control import Carry, Run
 from ..memory.buffers import allocate
 from ..memory.moves import copy_around
@@ -31,7 +32,7 @@ from ..native.kernels import Code, function_at, machine_address
 from ..native.threads import clock_address, shared_function
 from ..timelines import Totals
 from .rotation import Body, Rotation
-from .stages import NotTiledError, Stage, find_stages, n_rows
+from .stages import NotTiledError, Stage, find_stages, is_scalar, n_rows, scalar_steps
 
 # What the rows at hand take: half of the second-level cache of small cores.
 TILE_BYTES = 1 << 19
@@ -50,15 +51,20 @@ BLOCKS = 4
 
 _PROGRAM = KernelArg("tiles", "in", None, "int64", 1)
 
+# Where an argument is: an array by its number, a constant, or a scalar of an iteration of the tile.
+_Source = int | Var | tuple[Var, int]
+
 
 class TiledLoop:
-    """`loop(*operands)` gives the results of a loop step. body: one iteration of it, from constants and carried values.
-    NotTiledError where iterations must wait for each other, or gain nothing together."""
+    """`loop(*operands)` gives the results of a loop step. drive: makes a function of a plan like the loop's body, from
+    constants and carried values. NotTiledError where iterations must wait for each other, or gain nothing together."""
 
-    def __init__(self, step: LoopStep, placement: Placement, code: Code, body: Run, carried: Carry):
+    def __init__(
+        self, step: LoopStep, placement: Placement, code: Code, drive: Callable[[Plan], Run], carried: Carry
+    ):  # fmt: skip
         params = step.eqn.params
         self.n_consts, self.length = params["num_consts"], params["length"]
-        self.run_body, self.carried = body, carried
+        self.carried = carried
         self.plan = step.body
         inputs = self.plan.jaxpr.invars
         self.consts, self.carry = inputs[: self.n_consts], inputs[self.n_consts :]
@@ -73,16 +79,22 @@ class TiledLoop:
             list(find_stages(self.plan, placement, code, self.body.changing))
         )
         self.rotation: Rotation = self.body.rotation(self.stages)
+        ahead = scalar_steps(self.plan, self.body.changing)
+        self.scalars = [out for each in ahead for out in step_outputs(each)]
+        self.carried_scalars = [k for k, var in enumerate(self.carry) if is_scalar(var)]
         self.together, self.block, self.bounds, lags = self._sizes(code.n_threads)
-        self.fills: list[tuple[int, int | Var, KernelArg]] = []
+        self.fills: list[tuple[int, _Source, KernelArg]] = []
         self.words = self._program(lags)
         self.launches = list(self._launches(code.n_threads))
+        self.run_body = drive(self.plan)
+        jaxpr = replace(self.plan.jaxpr, outvars=tuple(self.scalars))
+        self.run_scalars = drive(replace(self.plan, jaxpr=jaxpr, steps=tuple(ahead)))
 
     # ---- how much at a time ----
 
     def _sizes(self, n_threads: int) -> tuple[int, int, list[int], list[list[int]]]:
         """How many iterations and rows at a time, where chunks begin, and by how much each kernel lags behind."""
-        changing = [var for var in self.carry if var in self.body.changing]
+        changing = [var for var in self.body.carry if var in self.body.changing]
         read = {v for s in self.stages for v in s.args if v is not None and v in s.kernel.reach} - self.body.changing
         every = [var.aval for var in (*changing, *self.rotation.made.values(), *read)]
         rows = max((stage.first + stage.rows for stage in self.stages), default=0)
@@ -128,13 +140,14 @@ class TiledLoop:
 
     def _program(self, lags: Sequence[Sequence[int]]) -> np.ndarray:
         tables: list[list[int]] = []
-        fills: list[tuple[int, int, int | Var, KernelArg]] = []
+        fills: list[tuple[int, int, _Source, KernelArg]] = []
         numbers: list[list[int]] = []
-        for at in self.rotation.turns:
+        period = len(self.rotation.turns)
+        for i in range(self.together if self.scalars or self.carried_scalars else period):
             numbers.append([])
             for stage in self.stages:
                 numbers[-1].append(len(tables))
-                tables.append(self._table(stage, at, len(tables), fills))
+                tables.append(self._table(stage, i, len(tables), fills))
         runs = [
             (stage.address, lag, stage.first, stage.rows, stage.steps, numbers[i % len(numbers)][k])
             for i, its_lags in enumerate(lags)
@@ -144,14 +157,17 @@ class TiledLoop:
         self.fills = [(begins[table] + word, source, arg) for table, word, source, arg in fills]
         return np.array(words, np.int64)
 
-    def _table(
-        self, stage: Stage, at: Mapping[Var, int], number: int, fills: list[tuple[int, int, int | Var, KernelArg]]
-    ) -> list[int]:
-        """The words of a kernel's arguments; what depends on where arrays are is filled in by each call."""
+    def _table(self, stage: Stage, i: int, number: int, fills: list[tuple[int, int, _Source, KernelArg]]) -> list[int]:
+        """The words of a kernel's arguments in iteration i of a tile; what depends on where arrays are is filled in by
+        each call."""
         table: list[int] = []
+        at = self.rotation.turns[i % len(self.rotation.turns)]
         for arg, var in zip(stage.kernel.args, stage.args, strict=True):
             if var is not None:
-                fills.append((number, len(table), at[var] if var in self.body.changing else var, arg))
+                source: _Source = var
+                if var in self.body.changing:
+                    source = (var, i) if is_scalar(var) else at[var]
+                fills.append((number, len(table), source, arg))
                 table += [0, *var.aval.shape, *([0] * arg.ndim if is_strided(arg) else [])]
             elif isinstance(arg.value, int | np.integer):
                 table.append(int(arg.value))
@@ -197,36 +213,61 @@ class TiledLoop:
     def _call(self, operands: Sequence[np.ndarray], words: np.ndarray) -> tuple[np.ndarray, ...]:
         consts, given = operands[: self.n_consts], operands[self.n_consts :]
         # The first iteration by itself: what it makes is nobody else's.
-        carry = self.run_body(*consts, *self.carried.take(given))
-        arrays: list[np.ndarray] = []
-        for var, value in zip(self.carry, carry, strict=True):
-            is_lent = var in self.body.changing and any(np.may_share_memory(value, given[k]) for k in self.carried.lent)
-            arrays.append(value.copy() if is_lent else value)
+        carry = list(self.run_body(*consts, *self.carried.take(given)))
+        for k, var in enumerate(self.carry):
+            if var in self.body.changing and any(np.may_share_memory(carry[k], given[j]) for j in self.carried.lent):
+                carry[k] = carry[k].copy()
+        arrays = [value for var, value in zip(self.carry, carry, strict=True) if not is_scalar(var)]
         for out in self.rotation.made.values():
             array = allocate(out.aval.shape, out.aval.dtype, out.aval.nbytes)
             if out in self.around:
                 eqn, source = self.around[out]
-                copy_around(eqn, 1)(array, self._array(source, arrays, consts))
+                copy_around(eqn, 1)(array, self._constant(source, carry, consts))
             arrays.append(array)
+        carried_scalars = [self.carry[k] for k in self.carried_scalars]
+        columns = {var: np.empty(self.together, var.aval.dtype) for var in (*carried_scalars, *self.scalars)}
         for word, source, arg in self.fills:
-            array = arrays[source] if isinstance(source, int) else self._array(source, arrays, consts)
+            if isinstance(source, tuple):
+                array = columns[source[0]][source[1] :]
+            else:
+                array = arrays[source] if isinstance(source, int) else self._constant(source, carry, consts)
             words[word] = array.__array_interface__["data"][0]
             if is_strided(arg):
                 words[word + 1 + arg.ndim : word + 1 + 2 * arg.ndim] = array.strides
         left = self.length - 1
         while left:  # each tile takes milliseconds: Python sees interrupts in between
             n = min(left, self.together)
+            if columns:
+                self._compute_scalars(n, columns, carry, consts)
             words[N_RUNS] = n * len(self.stages)
             for run, extent, before in self.launches:
                 run(0, extent, *before, words)
             left -= n
-        after = self.rotation.after[(self.length - 2) % len(self.rotation.turns)]
-        return self.carried.give([arrays[k] for k in after], given)
+        after = iter(self.rotation.after[(self.length - 2) % len(self.rotation.turns)])
+        results = [
+            value if is_scalar(var) else arrays[next(after)] for var, value in zip(self.carry, carry, strict=True)
+        ]
+        return self.carried.give(results, given)
 
-    def _array(self, var: Var, arrays: Sequence[np.ndarray], consts: Sequence[np.ndarray]) -> np.ndarray:
-        """The array of a carried value before the first tile, or of a constant."""
+    def _compute_scalars(
+        self, n: int, columns: Mapping[Var, np.ndarray], carry: list[np.ndarray], consts: Sequence[np.ndarray]
+    ) -> None:
+        """The scalars of the next `n` iterations, ahead of what depends on them. carry: gets those afterwards."""
+        for i in range(n):
+            now = {self.carry[k]: carry[k] for k in self.carried_scalars}
+            for var, value in now.items():
+                columns[var][i] = value
+            now.update(zip(self.scalars, self.run_scalars(*consts, *carry), strict=True))
+            for var in self.scalars:
+                columns[var][i] = now[var]
+            for k in self.carried_scalars:
+                out = self.plan.outvars[k]
+                carry[k] = np.asarray(out.val, out.aval.dtype) if isinstance(out, Literal) else now[out]
+
+    def _constant(self, var: Var, carry: Sequence[np.ndarray], consts: Sequence[np.ndarray]) -> np.ndarray:
+        """A carried value before the first tile, or a constant."""
         if var in self.carry:
-            return arrays[self.carry.index(var)]
+            return carry[self.carry.index(var)]
         if var in self.consts:
             return consts[self.consts.index(var)]
         jaxpr = self.plan.jaxpr

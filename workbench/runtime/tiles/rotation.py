@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...fusion import Plan
+from ...fusion import Plan, step_outputs
 from ...ir import Equation, Var
 from ..memory.placement import Placement
-from .stages import NotTiledError, Stage, copy_stages, is_within
+from .stages import NotTiledError, Stage, copy_stages, is_scalar, is_within
 
 # After so many iterations arrays have alternated, or never will.
 MOST_PERIOD = 12
@@ -21,9 +21,9 @@ MOST_PERIOD = 12
 
 @dataclass(eq=False, slots=True)
 class Rotation:
-    """turns: for each iteration of a period the number of each variable's array; after: of the carried values' arrays,
-    afterwards; made: the variable that each further array was made for. The first arrays are those of the carried
-    values, in order."""
+    """turns: for each iteration of a period the number of each variable's array; after: of the carried arrays,
+    afterwards; made: the variable that each further array was made for. The first arrays are those that are carried, in
+    order."""
 
     turns: list[dict[Var, int]] = field(default_factory=list)
     after: list[list[int]] = field(default_factory=list)
@@ -31,18 +31,19 @@ class Rotation:
 
 
 class Body:
-    """An iteration of a loop. carry: the carried values before it; results: after it; changing: the variables whose
-    memory the loop writes to."""
+    """An iteration of a loop. carried: the carried values before it; carry, results: the arrays of these, before and
+    after it; changing: the variables whose memory the loop writes to."""
 
-    def __init__(self, plan: Plan, placement: Placement, carry: Sequence[Var]):
-        self.plan, self.placement, self.carry = plan, placement, carry
-        self.results = [atom for atom in plan.outvars if isinstance(atom, Var)]
-        if len(set(self.results)) != len(plan.outvars):
-            raise NotTiledError("an iteration gives constants, or one value twice")
-        pairs = zip(carry, self.results, strict=True)
+    def __init__(self, plan: Plan, placement: Placement, carried: Sequence[Var]):
+        self.plan, self.placement = plan, placement
+        pairs = list(zip(carried, plan.outvars, strict=True))
         fixed = {var for var, out in pairs if var is out and var not in placement.overwritten}
+        self.carry = [var for var in carried if not is_scalar(var)]
+        self.results = [out for var, out in pairs if not is_scalar(var) and isinstance(out, Var)]
+        if len(set(self.results)) != len(self.carry):
+            raise NotTiledError("an iteration gives constants, or one array twice")
         self.producer = {out: eqn for eqn in plan.jaxpr.eqns for out in eqn.outvars}
-        self.changing = ({*carry} - fixed) | {out for step in plan.steps for out in getattr(step, "outvars", ())}
+        self.changing = ({*carried} - fixed) | {out for step in plan.steps for out in step_outputs(step)}
 
     def groups(self, stages: Sequence[Stage]) -> dict[Var, Var]:
         """One variable for all that share arrays."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...codegen.copies import copy_sides_kernel
 from ...codegen.kernel import Kernel
-from ...fusion import Cluster, Plan
+from ...fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ...ir import Aval, Equation, Var
 from ...primitives.updates import update_slice_p
 from ..memory.placement import Placement
@@ -38,10 +38,27 @@ class Stage:
     is_copy: bool = False
 
 
+def is_scalar(var: Var) -> bool:
+    return not var.aval.shape
+
+
+def scalar_steps(plan: Plan, changing: Collection[Var]) -> list[Step]:
+    """The steps that compute scalars of what the loop does not change, and of other scalars: a counter, a coefficient
+    of each iteration."""
+
+    def needs_scalars_only(step: Step) -> bool:
+        return all(is_scalar(v) for v in (*step_outputs(step), *(v for v in step_inputs(step) if v in changing)))
+
+    return [s for s in plan.steps if isinstance(s, Cluster | LibraryStep | ViewStep) and needs_scalars_only(s)]
+
+
 def find_stages(plan: Plan, placement: Placement, code: Code, changing: Collection[Var]) -> Iterator[Stage]:
-    """The stages of an iteration. changing: the variables whose memory the loop writes to. NotTiledError where a kernel
-    needs more than rows around those that it writes."""
+    """The stages of an iteration, but for scalars. changing: the variables whose memory the loop writes to.
+    NotTiledError where a kernel needs more than rows around those that it writes."""
+    apart = scalar_steps(plan, changing)
     for step in plan.steps:
+        if step in apart:
+            continue
         if not isinstance(step, Cluster):
             raise NotTiledError("an iteration is more than kernels")
         kernel, address = placement[step.id], code.compiled[step.id].address
@@ -55,7 +72,7 @@ def find_stages(plan: Plan, placement: Placement, code: Code, changing: Collecti
 
 
 def _rows_of(kernel: Kernel, changing: Collection[Var]) -> tuple[int, int, int, Mapping[Var, int]]:
-    touched = [arg.var for arg in kernel.args if arg.var is not None and arg.var in changing]
+    touched = [v for v in (arg.var for arg in kernel.args) if v is not None and v in changing and not is_scalar(v)]
     lengths = {n_rows(var.aval) for var in touched}
     if len(lengths) == 1 and all(var in kernel.apart for var in touched):  # all of each array, in order
         (rows,) = lengths
