@@ -17,6 +17,7 @@ from ..errors import WorkbenchError
 from ..frontend.diagnostics import source_label
 from ..fusion import Cluster, NumpyStep, Plan, Step, ViewStep, step_eqns, step_outputs
 from ..ir import Equation, Jaxpr, Span, Var, equation_lines
+from ..runtime.timelines import IN_LOOPS
 from .compact import equation_text
 from .identities import Identities
 from .kernel_rows import kernel_rows
@@ -214,12 +215,14 @@ def _mark_steps(stages: list[Stage], ids: Mapping[Equation, str], plan: Plan) ->
 
 
 def _step_times(timeline: Sequence[TimelineBar], infos: Mapping[str, Any]) -> dict[str, float]:
-    """The time of each step: the median of its runs where they were kept, else that of the last profiled run."""
+    """The time of each step: the median of its runs where they were kept, else that of the last profiled run, in which
+    steps inside of loops ran many times."""
     times: dict[str, float] = {}
     for bar in timeline:
         times[bar.step] = times.get(bar.step, 0.0) + bar.time_ms
+    inside = {bar.step for bar in timeline if bar.lane == IN_LOOPS}
     for name, info in infos.items():
-        if info.runs_ms:
+        if info.runs_ms and name not in inside:
             times[name] = statistics.median(info.runs_ms)
     return times
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from ..codegen.kernel import Kernel
-from ..fusion import Cluster, Step, step_eqns, step_inputs, step_outputs
+from ..fusion import BranchStep, Cluster, LoopStep, Plan, Step, step_eqns, step_inputs, step_outputs, sub_plans
 from ..ir import Equation
 from .schema import KernelRow, Machine, Text, Value
 
@@ -31,8 +31,9 @@ _lock = threading.Lock()
 def kernel_rows(
     compilation: Any, ids: Mapping[Equation, str], machine: Machine, step_ms: Mapping[str, float]
 ) -> list[KernelRow]:
-    """One row a kernel, in the order of the plan."""
-    clusters = [s for s in compilation.plan.steps if s.id in compilation.kernels]
+    """One row a kernel, in the order of the plan; those inside of a loop or branch compute its equation."""
+    ids = {**_ids_inside(compilation.plan, ids), **ids}
+    clusters = [s for s in compilation.plan.all_steps if s.id in compilation.kernels]
     outermost = {step.id for step in compilation.plan.steps}
     total_ms = sum(time_ms for step, time_ms in step_ms.items() if step in outermost)
     head = max(MIN_HEAD, min(MAX_HEAD, TEXT_BUDGET // (2 * len(clusters) or 1)))
@@ -64,6 +65,17 @@ def kernel_rows(
             row.share = step_ms[cluster.id] / total_ms
         rows.append(row)
     return rows
+
+
+def _ids_inside(plan: Plan, ids: Mapping[Equation, str]) -> dict[Equation, str]:
+    return {
+        eqn: ids[step.eqn]
+        for step in plan.steps
+        if isinstance(step, BranchStep | LoopStep)
+        for inner in sub_plans(step)
+        for each in inner.all_steps
+        for eqn in step_eqns(each)
+    }
 
 
 def _company(compilation: Any, kernel: str) -> str:
