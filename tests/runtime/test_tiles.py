@@ -7,6 +7,9 @@ import workbench as wb
 from workbench.runtime.tiles import loop as tiles
 from workbench.runtime.tiles.loop import TiledLoop
 
+from ..sources import define
+from .random_stencils import Writer
+
 
 def smoothing(u):
     for _ in range(30):
@@ -154,6 +157,7 @@ def arrays(shape, dtype):
 
 
 def run(program, x, n_threads):
+    """The results and arguments of a call, and the loops that run by tiles."""
     made = []
 
     class Noted(TiledLoop):
@@ -161,13 +165,12 @@ def run(program, x, n_threads):
             super().__init__(*args)
             made.append(self)
 
-    x = x.copy()
-    with pytest.MonkeyPatch.context() as patch, wb.config(threads=n_threads):
+    inputs = [each.copy() for each in (x if isinstance(x, tuple) else (x,))]
+    with pytest.MonkeyPatch.context() as patch, wb.config(threads=n_threads), np.errstate(all="ignore"):
         patch.setattr("workbench.runtime.executable.TiledLoop", Noted)
-        f = wb.jit(program)
-        results = f(x)
+        results = wb.jit(program)(*inputs)
     results = results if isinstance(results, tuple) else (results,)
-    return [r for r in results if r is not None] + [x], made
+    return [r for r in results if r is not None] + inputs, made
 
 
 @pytest.fixture
@@ -293,3 +296,22 @@ def test_a_report_says_how_many_iterations_run_together(by_tiles):
     times = {bar.step: bar.time_ms for bar in report.timings.timeline}
     assert sum(times[kernel] for kernel in kernels) <= times["W0"]
     assert sum(kernel.share for kernel in kernels.values()) <= 1.0 + 1e-9
+
+
+def test_random_stencils(by_tiles, monkeypatch):
+    n_tiled = 0
+    for seed in range(30):
+        writer = Writer(seed)
+        program = define(writer.source(), "f", f"<stencil {seed}>")
+        rng = np.random.default_rng(seed)
+        x, y = (rng.standard_normal(writer.shape).astype(writer.dtype) for _ in range(2))
+        with monkeypatch.context() as patch:
+            patch.setattr(tiles, "LEAST_BYTES", 1 << 60)
+            expected, _ = run(program, (x, y), 1)
+        for tile_bytes, n_threads in ((1 << 14, 2), (1 << 16, 1), (1 << 16, 3)):
+            monkeypatch.setattr(tiles, "TILE_BYTES", tile_bytes)
+            found, made = run(program, (x, y), n_threads)
+            n_tiled += bool(made)
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(a, b, err_msg=writer.source())
+    assert n_tiled > 20
