@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.runtime.random_stencils import Writer
+from tests.sources import define
 from workbench.runtime.tiles import loop as tiles
 from workbench.runtime.tiles.loop import TiledLoop
-
-from ..sources import define
-from .random_stencils import Writer
 
 
 def smoothing(u):
