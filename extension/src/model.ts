@@ -191,7 +191,10 @@ function stepShares(report: CompileReport): Map<string, number> {
     times.set(bar.step, (times.get(bar.step) ?? 0) + bar.time_ms);
   }
   // What runs inside of a loop is in the loop's own time.
-  const total = report.timings.timeline.reduce((sum, bar) => (bar.lane === IN_LOOPS ? sum : sum + bar.time_ms), 0);
+  const total = report.timings.timeline.reduce(
+    (sum, bar) => (bar.lane === IN_LOOPS ? sum : sum + bar.time_ms),
+    0
+  );
   if (total > 0) {
     return new Map([...times].map(([step, ms]) => [step, ms / total]));
   }
