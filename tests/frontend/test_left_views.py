@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.sources import define
 from workbench.runtime.parts import functions
 
 
@@ -110,6 +111,22 @@ def none_at_all(b):
     return row
 
 
+VIEWS = ["b.swapaxes(0, 1)", "b.transpose()", "b.T", "b[1:]", "b[::-1, 0]", "np.flip(b)", "np.fliplr(b)", "b.reshape(-1)",
+         "np.expand_dims(b, 0)", "np.moveaxis(b, 0, 1)", "b.T[1:].T", "b.real", "b.conj()", "b[None]", "b.ravel()", "b"]  # fmt: skip
+LOOPS = {
+    "each time": "for k in range(len(b)):\n        t = {}\n",
+    "on a path": "for k in range(len(b)):\n        if b[k, 0] >= 0:\n            t = {}\n",
+    "while": "k = 0\n    while k < 3:\n        k += 1\n        t = {}\n",
+    "with a row": "for x in b:\n        k = 1\n        t = {}\n        u = x[0]\n",
+}
+LATER = ["t[0] += 7", "b[0] += 7", "b *= 2\n    t -= t"]
+
+
+def same_view_each_time(view, loop, later):
+    text = f"def program(b):\n    {LOOPS[loop].format(view)}    {later}\n    return t\n"
+    return define(text, "program", f"<{loop} {view} {later}>")
+
+
 PROGRAMS = [
     rows,
     rows_of_a_part,
@@ -123,6 +140,36 @@ PROGRAMS = [
     counted,
     none_at_all,
 ]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_same_view_each_time(view, loop):
+    for later in LATER:
+        program = same_view_each_time(view, loop, later)
+        compiled = wb.jit(program)
+        for order in "CF":
+            for _ in range(2):
+                found, expected = (np.arange(9.0).reshape(3, 3).copy(order) for _ in range(2))
+                result, right = compiled(found), program(expected)
+                np.testing.assert_array_equal(result, right)
+                np.testing.assert_array_equal(found, expected)
+                assert np.shares_memory(result, found) == np.shares_memory(right, expected)
+        assert all(reason.code != "WB903" for reason in compiled.fallbacks)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_same_view_returned(view, loop):
+    program = same_view_each_time(view, loop, "pass")
+    compiled = wb.jit(program)
+    for order in "CF":
+        found, expected = (np.arange(9.0).reshape(3, 3).copy(order) for _ in range(2))
+        result, right = compiled(found), program(expected)
+        np.testing.assert_array_equal(result, right)
+        assert np.shares_memory(result, found) == np.shares_memory(right, expected)
+        assert result.strides == right.strides or 1 in right.shape
+    assert view not in VIEWS[:4] or not compiled.fallbacks
 
 
 def best_row(b):

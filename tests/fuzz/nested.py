@@ -408,6 +408,19 @@ def _numpys(value: Any) -> Any:
     return np.asarray(value)[()] if isinstance(value, bool | int | float | complex) else value
 
 
+def _alike(found: Any, expected: Any) -> tuple[Any, Any]:
+    """Two values with NumPy's numbers in place of Python's: of whatever type is found, where they are equal."""
+    if isinstance(expected, list | tuple) and type(found) is type(expected) and len(found) == len(expected):
+        pairs = [_alike(a, b) for a, b in zip(found, expected, strict=True)]
+        return type(expected)(a for a, _ in pairs), type(expected)(b for _, b in pairs)
+    if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
+        both = {key: _alike(found[key], expected[key]) for key in expected}
+        return {key: a for key, (a, _) in both.items()}, {key: b for key, (_, b) in both.items()}
+    if type(expected) in (bool, int, float, complex) and isinstance(found, np.generic) and found == expected:
+        return found, found.dtype.type(expected)
+    return found, _numpys(expected)
+
+
 def check(program: Nested, order: Sequence[int] = (0, 0, 1, 2, 3, 0, 4)) -> None:
     """AssertionError unless the compiled program does what NumPy does, called with `arguments(which)` in this order."""
     plain = program.function()
@@ -423,7 +436,7 @@ def check(program: Nested, order: Sequence[int] = (0, 0, 1, 2, 3, 0, 4)) -> None
         else:
             if isinstance(found, Exception):
                 raise found
-            assert_same(_numpys(found), _numpys(expected), where=f"call {which}: result")
+            assert_same(*_alike(_numpys(found), expected), where=f"call {which}: result")
             _assert_same_memory([*_leaves(found), *mine], [*_leaves(expected), *theirs])
         assert_same(mine, theirs, where=f"call {which}: arguments")
     for reason in compiled.fallbacks:

@@ -296,10 +296,14 @@ def _equal(a: Any, b: Any) -> bool:
     if b.dtype.names:
         return all(_equal(a[name], b[name]) for name in b.dtype.names)
     if b.dtype.kind == "O":
-        return repr(a.tolist()) == repr(b.tolist())  # of which some may be arrays
+        return list(map(_text, a.flat)) == list(map(_text, b.flat))  # of which some may be arrays
     if b.dtype.kind in "fc" and b.dtype.itemsize <= 16:
         return np.array_equal(a, b, equal_nan=True) and np.array_equal(_signs(a), _signs(b))
     return np.array_equal(a, b, equal_nan=b.dtype.kind in "fcmM")
+
+
+def _text(x: Any) -> str:
+    return hex(x) if type(x) is int else repr(x)  # ints may have too many digits for `repr`
 
 
 def _signs(x: Any) -> Any:

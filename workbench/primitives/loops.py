@@ -32,18 +32,20 @@ class LoopArgument:
 @dataclass(frozen=True, slots=True)
 class LoopPlace:
     """A variable that the loop leaves, by number, which may be memory of an argument's. options: pairs of an argument's
-    number and the axis along which the variable is one of its elements, None for the argument itself; earlier: other
-    variables, of which it may be one."""
+    number and the axis along which the variable is one of its elements, None for the argument itself; views: pairs of
+    an argument's number and what `apply` views of it; earlier: other variables, of which it may be one."""
 
     variable: int
     options: tuple[tuple[int, int | None], ...]
+    views: tuple[tuple[int, tuple[Any, ...]], ...] = ()
     earlier: tuple[int, ...] = ()
 
     def find(self, variables: Sequence[Any], arguments: Sequence[Any]) -> tuple[int, int]:
-        """Which of the options it is, from 1, and which element along the axis; then the number of an earlier variable
-        that is the same array; 0 if it is none of them."""
+        """Which of the options it is, from 1, and which element along the axis; then the number of a view, then that of
+        an earlier variable that is the same array; 0 if it is none of them."""
         value: np.ndarray = variables[self.variable]
-        for number, other in enumerate(self.earlier, start=1 + len(self.options)):
+        n_options = len(self.options)
+        for number, other in enumerate(self.earlier, start=1 + n_options + len(self.views)):
             if _is_same(value, variables[other]):
                 return number, 0
         if not value.size:
@@ -61,6 +63,12 @@ class LoopPlace:
             index, off = divmod(address - array.__array_interface__["data"][0], step or 1)
             if not off and 0 <= index < n:
                 return number, index
+        for number, (k, views) in enumerate(self.views, start=1 + n_options):
+            array = arguments[k]
+            for view in views:
+                array = view.apply(array)
+            if _is_same(value, array):
+                return number, 0
         return 0, 0
 
 

@@ -374,6 +374,8 @@ class Calls(Lists):
                         if dtype.char not in SUPPORTED:
                             raise UntranslatableError("astype()")
                         return self.elementwise([base], lambda v: Value(cast(v[0], dtype), Number(dtype)))
+                    case "conj" | "conjugate", [] if kind.dtype.kind != "c":
+                        return base  # as NumPy has it, itself
                     case "conj" | "conjugate", []:
                         return self.elementwise([base], lambda v: Value(call("conj", kind.dtype, v[0].text), v[0].type))
                     case "transpose", []:

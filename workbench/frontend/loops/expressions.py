@@ -158,7 +158,12 @@ class Scope(Arrays):
                 return literal(found)
             return Value("", Static(found))
         if isinstance(kind, Array) and name in ("real", "imag"):
-            return self.elementwise([base], lambda v: self.part(v[0], name))
+            if name == "real" and kind.dtype.kind != "c":
+                return base
+            part = self.elementwise([base], lambda v: self.part(v[0], name))
+            if part.lazy is not None and base.lazy is None and kind.dtype.kind == "c":  # a view of what is in memory
+                return replace(part, lazy=replace(part.lazy, shares=True))
+            return part
         if isinstance(kind, Array):
             base = self.lasting(base) if name == "T" else self.array(base)
             match name:

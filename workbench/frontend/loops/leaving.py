@@ -1,7 +1,8 @@
 """The views that a translated loop leaves behind: rows of arrays outside, as its last iteration took them.
 
 The loop itself gives copies. Where its text tells which part of which array a variable is when the loop has run, that
-part is taken again, so that what is written through it later reaches the array.
+part is taken again, so that what is written through it later reaches the array. Where the text tells only which parts
+it may be, the run finds out which one it is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from ...errors import TracingError
 from ..tracer import Tracer
+from .sharing import VIEWING
 
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 
@@ -50,6 +55,23 @@ def left_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, Tracer]:
                     continue
                 if type(view) is Tracer:
                     known[name] = found[name] = view
+    return found
+
+
+def possible_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, list[Tracer]]:
+    """Views of the arrays outside, the same in each iteration, that the loop `node` gives names to on some path."""
+    stores = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    known = {name: value for name, value in given.items() if name not in stores}
+    found: dict[str, list[Tracer]] = {}
+    for stmt in ast.walk(node):
+        match stmt:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                try:
+                    view = _value(value, known)
+                except _UnknownError:
+                    continue
+                if type(view) is Tracer and view.parent is not None:
+                    found.setdefault(name, []).append(view)
     return found
 
 
@@ -112,8 +134,23 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
                 return _array(value, known).shape[_number(index, known)]
             except IndexError:
                 raise _UnknownError from None
-        case ast.Attribute(value=value, attr="T"):
-            return _array(value, known).T
+        case ast.Attribute(value=value, attr="T" | "mT" | "real" as name):
+            try:
+                return getattr(_array(value, known), name)
+            except (AttributeError, ValueError, TracingError):
+                raise _UnknownError from None
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=args, keywords=[]) if name in VIEWING:
+            of_numpy = isinstance(value, ast.Name) and value.id in ("np", "numpy") and value.id not in known
+            if of_numpy and args:
+                value, *args = args
+            array, axes = _array(value, known), [_index(arg, known) for arg in args]
+            try:
+                view = getattr(np, name)(array, *axes) if of_numpy else getattr(array, name)(*axes)
+            except (AttributeError, TypeError, ValueError, IndexError, TracingError):
+                raise _UnknownError from None
+            if type(view) is not Tracer or view.buffer is not array.buffer:
+                raise _UnknownError
+            return view
         case ast.Subscript(value=value, slice=index):
             array, place = _array(value, known), _index(index, known)
             try:

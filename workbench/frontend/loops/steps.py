@@ -24,9 +24,9 @@ from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
 from ..tracer import Tracer, emit, lift, require_trace
-from ..views import element_along, write
+from ..views import ViewOp, element_along, write
 from .expressions import local
-from .leaving import left_views
+from .leaving import left_views, possible_views
 from .list_names import growing_names, queue_names
 from .python_form import python_form
 from .ranges import without_checks
@@ -68,6 +68,7 @@ class Translated:
     only_elements: bool  # it computes with single numbers alone
     nested: bool  # it holds loops of its own
     sharing: list[Group]  # variables that may be one array
+    views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
     node: ast.For | ast.While
 
 
@@ -133,7 +134,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
                 if position - n_before in where:
                     place, code, index = where[position - n_before]
                     made = [variables_made[k] for k in place.earlier]
-                    value = _found_at(value, place.options, code, index, found.given, kind.origins, made)
+                    mine = found.views.get(name, ())
+                    value = _found_at(value, place.options, mine, code, index, found.given, kind.origins, made)
         variables.set(name, value)
         position += n
     for group in found.sharing:
@@ -147,16 +149,17 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
 
 
 def _found_at(
-    value: Tracer, options: Sequence[tuple[int, int | None]], code: Tracer, index: Tracer, given: Mapping[str, Any],
-    origins: frozenset[str], made: Sequence[Tracer],
+    value: Tracer, options: Sequence[tuple[int, int | None]], views: Sequence[Tracer], code: Tracer, index: Tracer,
+    given: Mapping[str, Any], origins: frozenset[str], made: Sequence[Tracer],
 ) -> Tracer:  # fmt: skip
-    """`value`, which may be memory of an array outside, or one of `made`: which one and where is only known when the
-    loop has run."""
+    """`value`, which may be memory of an array outside, one of `views` of them, or one of `made`: which one and where
+    is only known when the loop has run."""
     arrays = list(given.values())
     found: list[Tracer | None] = [None]
     for k, axis in options:
         array = lift(arrays[k])
         found.append(array if axis is None else element_along(array, axis, index))
+    found += views
     found += made
     for name in origins & given.keys():
         lift(given[name]).buffer.ambiguous = True
@@ -316,7 +319,8 @@ class _Builder:
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
         sharing = sharing_names(self.node)
-        places = tuple(self._places(outputs, sharing))
+        views: dict[str, list[Tracer]] = {}
+        places = tuple(self._places(outputs, sharing, views))
         results = (*avals, *(Aval((), np.dtype(dtype)) for _ in places for dtype in (CODE, np.int64)))
         positions = tuple(next(i for i, x in enumerate(inputs) if x is target) for target in written)
         reason = self._reason()
@@ -329,12 +333,16 @@ class _Builder:
         nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
         values = {name: value for name, (value, _) in self.parameters.items()}
         return Translated(
-            program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing, self.node
+            program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing, views, self.node
         )
 
-    def _places(self, outputs: Sequence[tuple[str, Type, int]], sharing: Sequence[Group]) -> Iterator[LoopPlace]:
-        """The variables of which only the run tells whose memory they are."""
+    def _places(
+        self, outputs: Sequence[tuple[str, Type, int]], sharing: Sequence[Group], views: dict[str, list[Tracer]]
+    ) -> Iterator[LoopPlace]:
+        """The variables of which only the run tells whose memory they are. views: takes what else they may be."""
         before: list[tuple[str, Array, int]] = []
+        given = {name: value for name, (value, _) in self.parameters.items()}
+        possible = possible_views(self.node, given) if any(getattr(k, "origins", ()) for _, k, _ in outputs) else {}
         k = 0
         for name, kind, n in outputs:
             if isinstance(kind, Array):
@@ -344,7 +352,9 @@ class _Builder:
                     if other in mine and (found.dtype, found.shape) == (kind.dtype, kind.shape)
                 )  # fmt: skip
                 if kind.origins or earlier:
-                    yield LoopPlace(k, self._options(kind), earlier)
+                    chains = [(of, view) for view in possible.get(name, ()) for of in self._chain_to(view, given)]
+                    views[name] = [view for _, view in chains]
+                    yield LoopPlace(k, self._options(kind), tuple(of for of, _ in chains), earlier)
                 before.append((name, kind, k))
             k += n
 
@@ -358,6 +368,17 @@ class _Builder:
                 elif given.ndim == kind.ndim + 1:
                     found += [(k, axis) for axis in range(given.ndim)]
         return tuple(found)
+
+    def _chain_to(self, view: Tracer, given: Mapping[str, Any]) -> Iterator[tuple[int, tuple[ViewOp, ...]]]:
+        """Of which argument `view` is what view, once if it is known."""
+        wholes = {id(x): k for k, x in enumerate(given.values())}
+        ops: list[ViewOp] = []
+        at = view
+        while id(at) not in wholes and at.parent is not None and at.op is not None:
+            ops.append(at.op)
+            at = at.parent
+        if id(at) in wholes and ops and all(op.applies for op in ops):
+            yield wholes[id(at)], tuple(reversed(ops))
 
     def _changes_dtype(self, name: str) -> bool:
         """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""
