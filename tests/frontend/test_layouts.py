@@ -419,3 +419,19 @@ def test_a_function_of_a_function_keeps_layouts():
     inner = wb.jit(lambda x: x * 2)
     outer = wb.jit(lambda x: inner(x).strides)
     assert outer(np.asfortranarray(np.ones((3, 4)))) == (8, 24)
+
+
+def test_tiles_of_nothing_are_views():
+    def program(x):
+        tiles = np.tile(x[1:], (2, 1))
+        np.negative(tiles, tiles)
+        return tiles
+
+    for x in (np.broadcast_to(1.0, (1,)), np.ones(1)):
+        outcomes = []
+        for f in (program, wb.jit(program)):
+            try:
+                outcomes.append(f(x).shape)
+            except ValueError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]

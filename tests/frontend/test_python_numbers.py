@@ -184,3 +184,29 @@ def test_elements_of_an_array_of_a_python_number_are_numpys(statement):
     assert_same(found, expected)
     assert [type(x) for x in found] == [type(x) for x in expected]
     assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("other", ["x", b"x", None, (1, 2), [1.0], {}, object, ..., 1.0, slice(1)])
+@pytest.mark.parametrize("dtype", [float, int, bool])
+def test_equality_with_what_is_no_number(other, dtype):
+    def equal(a):
+        return (a[0] == other, a[0] != other, other == a[0], a == other, other != a, a.sum() == other,
+                a[0].item() == other, (a[0] > 1) != other)  # fmt: skip
+
+    a = np.array([1, 2], dtype)
+    compiled = wb.jit(equal)
+    for found, expected in zip(compiled(a), equal(a), strict=True):
+        assert type(found) is type(expected)
+        np.testing.assert_array_equal(found, expected)
+    assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]
+
+
+def test_complex_numbers_are_ordered_by_numpy_alone():
+    def orders(a, z):
+        return z > np.float64(1.5), a[0] > np.float64(1.5), a[0].item() <= np.maximum(-1, 1.5), np.float64(0.5) < z
+
+    a = np.array([1 + 1j, 2])
+    assert wb.jit(orders)(a, 2 + 1j) == orders(a, 2 + 1j)
+    for program in (lambda a: a[0].item() > 1.5, lambda a: 1.5 > a[0].item()):
+        with pytest.raises(TypeError, match="not supported"):
+            wb.jit(program)(a)

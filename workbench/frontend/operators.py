@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,13 @@ def _of_python(result: Any, x: Tracer, y: Any) -> Any:
 
 # What makes False, or True, of `x != x` whatever x holds
 _EQUALITY = {np.equal: np.logical_and, np.not_equal: np.greater_equal}
+_NO_ELEMENT = (str, bytes, dict, type, slice, EllipsisType, NoneType)  # what no element of an array of numbers equals
+_ORDERS = (
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+)  # which are NumPy's, of complex numbers
 
 
 def power_shortcut(x: Tracer, exponent: Any) -> np.ufunc | None:
@@ -91,14 +99,20 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     of_ints = ufunc not in _OF_BOOLS
 
     def forward(self: Tracer, other: Any) -> Any:
-        if self.aval.weak_type and self.aval.dtype == complex and _is_numpy_float(other):
+        if self.aval.weak_type and self.aval.dtype == complex and _is_numpy_float(other) and ufunc not in _ORDERS:
             other = _python_float(other)
         if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
-            if ufunc in _EQUALITY and isinstance(other, str | None) and not self.scalar:  # no element is that
+            if ufunc not in _EQUALITY:
+                return NotImplemented
+            if isinstance(other, _NO_ELEMENT) and not self.scalar:
                 return apply_ufunc(_EQUALITY[ufunc], "__call__", (self != self, np.zeros(self.shape, bool)), {})
+            if isinstance(other, str | bytes) and not self.aval.weak_type and not self.buffer.mixed:
+                return np.bool(ufunc is np.not_equal)
             return NotImplemented
+        if ufunc in _EQUALITY and self.aval.weak_type and isinstance(other, list | tuple):
+            return NotImplemented  # no number of Python's is a list
         if ufunc is np.power and type(other) is int and other == 2 and self.dtype == bool and not self.scalar:
             other = np.int8(2)  # the operator squares, which gives int8, where `np.power` gives int64
         if ufunc is np.power and (shortcut := power_shortcut(self, other)) is not None:
@@ -111,7 +125,7 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         return result
 
     def reflected(self: Tracer, other: Any) -> Any:
-        if type(other) is complex and _is_numpy_float(self):
+        if type(other) is complex and _is_numpy_float(self) and ufunc not in _ORDERS:
             self = _python_float(self)
         if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
             self, other = _python_int(self), _python_int(other)

@@ -226,6 +226,8 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     shape = (1,) * (ndim - x.ndim) + x.shape
     if all(r == 1 for r in reps):
         return as_array(bind("copy", reshape_to(x, shape)))
+    if not x.size:  # NumPy's result is a view, and may be read-only
+        return views.reshape(x, tuple(r * n for r, n in zip(reps, shape, strict=True)))
     wide = tuple(n for pair in zip(reps, shape, strict=True) for n in pair)
     dims = tuple(2 * (ndim - x.ndim + i) + 1 for i in range(x.ndim))
     repeated = bind("broadcast_in_dim", x, shape=wide, broadcast_dimensions=dims)
