@@ -16,7 +16,7 @@ from traitlets.config import Config
 
 import workbench as wb
 
-from .nested import Nested, _leaves, _quietly
+from .nested import Nested, _judged, _leaves, negates_wrongly
 from .uncommon import Body, Pair, Uncommon, _may_compare, _same_memory, reads_padding, refused_by_lax, same
 
 _NOT_COMPARED = (types.FunctionType, types.ModuleType, type, types.GeneratorType, zip, enumerate, map)
@@ -46,13 +46,17 @@ def random_cell(seed: int) -> Nested:
 def check(program: Nested, ip: InteractiveShell, order: Sequence[int] = (0, 1, 0)) -> None:
     """AssertionError unless the program as a cell does what Python does, over `arguments(which)` in this order."""
     text = "\n".join(program.lines)
-    if reads_padding(program):
+    if not text.strip() or reads_padding(program):
         return
     code = compile(text, "<cell>", "exec")
     for step, which in enumerate(order):
         mine, theirs = (_names(program, which) for _ in range(2))
         given = set(mine)
-        expected, printed = _run(code, theirs)
+        if negates_wrongly(program, [*theirs.values()]):
+            return
+        expected, printed, is_undefined = _run(code, theirs)
+        if is_undefined:
+            return
         for name in ip.user_ns.keys() - given:
             if name not in ip.user_ns_hidden and not name.startswith("_"):
                 del ip.user_ns[name]
@@ -93,8 +97,8 @@ def _names(program: Nested, which: int) -> dict[str, Any]:
             **dict(zip(program.names, program.arguments(which), strict=True))}  # fmt: skip
 
 
-def _run(code: types.CodeType, names: dict[str, Any]) -> tuple[Exception | None, str]:
+def _run(code: types.CodeType, names: dict[str, Any]) -> tuple[Exception | None, str, bool]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        result = _quietly(lambda: exec(code, names), [])
-    return (result if isinstance(result, Exception) else None), printed.getvalue()
+        result, is_undefined = _judged(lambda: exec(code, names), [])
+    return (result if isinstance(result, Exception) else None), printed.getvalue(), is_undefined

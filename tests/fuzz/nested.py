@@ -368,12 +368,25 @@ def _laid_out(x: np.ndarray, layout: str) -> np.ndarray:
 
 
 def _quietly(function: Callable[..., Any], args: list[Any]) -> Any:
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    return _judged(function, args)[0]
+
+
+def _judged(function: Callable[..., Any], args: list[Any]) -> tuple[Any, bool]:
+    """The result or the exception; whether a number was cast to integers that do not hold it, of which NumPy makes now
+    one thing, now another."""
+    with np.errstate(all="ignore", invalid="warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         try:
-            return function(*args)
+            result = function(*args)
         except Exception as error:
-            return error
+            result = error
+    return result, any("in cast" in str(warning.message) for warning in caught)
+
+
+def negates_wrongly(program: Nested, args: Sequence[Any]) -> bool:
+    """Whether NumPy itself may be wrong: 2.4 negates every fourth number of float32 in place, and stores them anywhere."""
+    is_single = any(getattr(x, "dtype", None) == np.float32 for x in args)
+    return is_single and "np.negative(" in program.source
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -427,8 +440,10 @@ def check(program: Nested, order: Sequence[int] = (0, 0, 1, 2, 3, 0, 4)) -> None
     compiled = wb.jit(plain)
     for which in order:
         mine, theirs = program.arguments(which), program.arguments(which)
-        expected, found = _quietly(plain, theirs), _quietly(compiled, mine)
-        if not _is_exact(theirs) or not isinstance(expected, Exception) and not _is_exact(expected):
+        if negates_wrongly(program, theirs):
+            continue
+        (expected, is_undefined), found = _judged(plain, theirs), _quietly(compiled, mine)
+        if is_undefined or not _is_exact(theirs) or not isinstance(expected, Exception) and not _is_exact(expected):
             continue
         if isinstance(expected, Exception):
             kind = next(c for c in type(expected).__mro__ if c.__module__ == "builtins")
