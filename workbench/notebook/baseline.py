@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import time
 import warnings
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -28,6 +28,7 @@ BUDGET_S = 0.25  # repeat a short one until here
 MAX_RUNS = 15
 BYTES_PER_S = 0.7e9  # of a NumPy chain whose temporaries are fresh pages, on a slow machine
 CALL_S = 3e-6
+MAX_COPY_BYTES = 512 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,20 @@ def estimate_s(jaxpr: Jaxpr) -> float:
         arrays = (*eqn.invars, *eqn.outvars)
         total += CALL_S + sum(a.aval.nbytes for a in arrays) / BYTES_PER_S
     return total
+
+
+def names_read(tree: ast.Module) -> frozenset[str]:
+    """The names that a cell may take from its namespace."""
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def snapshot(namespace: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any] | None:
+    """Copies of the arrays that `names` hold, directly or in lists and dicts; None where they are too large."""
+    held = {name: value for name in names if isinstance(value := namespace.get(name), np.ndarray | list | dict | tuple)}
+    arrays = [array for value in held.values() for array in _arrays(value)]
+    if sum(array.nbytes for array in arrays) > MAX_COPY_BYTES:
+        return None
+    return {name: _copied(value) for name, value in held.items()}
 
 
 def compile_cell(tree: ast.Module, filename: str, flags: int = 0) -> tuple[CodeType, CodeType | None]:
@@ -98,3 +113,23 @@ def _rebind(namespace: MutableMapping[str, Any], names: Mapping[str, Any]) -> No
     for name in namespace.keys() - names.keys():
         del namespace[name]
     namespace.update(names)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_copied(item) for item in value)
+    return value
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        return [value]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        return [array for item in value for array in _arrays(item)]
+    return []

@@ -2,7 +2,7 @@
 
 A cell is compiled where it can be. Statements that cannot be run in NumPy between the compiled ones, with the reason in
 the report. Either way it ends as Python's own run would: the same values under the same names, or the same error at the
-same line. A cell that fails leaves names and arrays as they were: see `undoing`.
+same line. A cell that fails leaves the names as they were.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from ..runtime.parts.known import KnownCell, kinds_of, known_cell, remember_cell
 from ..runtime.parts.statements import Known, PartedRun, can_be_split, statements_of
 from . import baseline
 from .compare import compare
-from .undoing import Undo
 
 _MISSING = object()
 
@@ -174,7 +173,7 @@ class _Job:
         if isinstance(failure, TracingError) and not isinstance(failure, RoutineRaisedError):
             return self._run_in_new_parts(failure) if can_be_split(self.tree) else self.run_in_numpy(failure)
         # The user's mistake, which NumPy reports best, or ours, which must not cost the result: NumPy knows which.
-        return self.run_in_numpy(failure)
+        return self.run_in_numpy(failure, undoes=True)
 
     def _run_in_new_parts(self, reason: TracingError) -> CellRun:
         kinds, known = self._kinds(), Known()
@@ -192,51 +191,53 @@ class _Job:
     def run_in_parts(self, reason: TracingError, known: Known) -> CellRun:
         """Compile the statements that can be, and run the others between them. reason: why not all of them can; known:
         what earlier runs have shown."""
-        undo = Undo(self.tree, self.namespace)
+
+        before = dict(self.namespace)
         whole = Source(self.label, self.source, self.filename)
         statements = statements_of(self.tree.body)
         run = PartedRun(statements, whole, self.namespace, options=self.options, flags=self.flags, known=known)
         try:
             run.run(reason)
         except Exception:
-            undo()
+            _restore(self.namespace, before, {})
             raise
         report = parts_report(run.parts, whole, self._is_kept)
-        self._drop_temporaries(undo.before)
+        self._drop_temporaries(before)
         return CellRun(run.last_value, report)
 
     def _is_kept(self, name: str) -> bool:
         return not name.startswith("_") if self.options.out is None else name in self.options.out
 
-    def run_in_numpy(self, reason: Exception) -> CellRun:
-        """Run the cell as Python would."""
+    def run_in_numpy(self, reason: Exception, *, undoes: bool = False) -> CellRun:
+        """Run the cell as Python would. undoes: restore the contents of arrays, too, if it fails."""
         if self.options.strict and isinstance(reason, TracingError):
             raise reason
-        value, time_ms = self._in_numpy()
+        value, time_ms = self._in_numpy(undoes=undoes)
         return CellRun(value, self._numpy_report(reason, time_ms))
 
     def run_while_compiling(self, cell: CompilingCell) -> CellRun:
         """Run the cell as Python would, while its kernels are compiled."""
         try:
-            value, time_ms = self._in_numpy()
+            value, time_ms = self._in_numpy(undoes=True)
         finally:
             cell.task.may_begin.set()
         report = compiling_report(Source(self.label, self.source, self.filename), cell.jaxpr, time_ms)
         return CellRun(value, report, compiling=cell.task)
 
-    def _in_numpy(self) -> tuple[Any, float]:
+    def _in_numpy(self, *, undoes: bool) -> tuple[Any, float]:
         """The value of the last expression, and the time in ms."""
-        undo = Undo(self.tree, self.namespace)
+        before = dict(self.namespace)
+        undo = baseline.snapshot(before, baseline.names_read(self.tree)) if undoes else None
         begin = time.perf_counter()
         try:
             with running_in_numpy():
                 exec(self.code[0], self.namespace)
                 value = eval(self.code[1], self.namespace) if self.code[1] is not None else None
         except Exception:
-            undo()
+            _restore(self.namespace, before, undo or {})
             raise
         time_ms = (time.perf_counter() - begin) * 1e3
-        self._drop_temporaries(undo.before)
+        self._drop_temporaries(before)
         return value, time_ms
 
     def _drop_temporaries(self, before: dict[str, Any]) -> None:
@@ -255,6 +256,17 @@ class _Job:
         if not isinstance(reason, TracingError):
             report.status = "failed"
         return report
+
+
+def _restore(namespace: dict[str, Any], before: dict[str, Any], undo: dict[str, Any]) -> None:
+    for name in list(namespace):
+        if name not in before:
+            del namespace[name]
+    namespace.update(before)
+    for name, saved in undo.items():
+        array = before.get(name)
+        if isinstance(saved, np.ndarray) and isinstance(array, np.ndarray) and array.flags.writeable:
+            np.copyto(array, saved)
 
 
 @dataclass(slots=True)
