@@ -195,6 +195,8 @@ def _explained_in_parts(
         report.timings.runs_ms, report.timings.numpy_ms = times, numpy_ms
         report.summary.time_ms = float(np.median(times))
         compare_with_numpy(report.summary, float(np.median(numpy_ms)))
+        if not report.fallbacks:  # Python runs the rest in the function's own frame
+            report.reason = report.reason or numpy_report(parts.source, parts.reason).reason
     return report
 
 
