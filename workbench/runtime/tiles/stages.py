@@ -59,8 +59,8 @@ def find_stages(plan: Plan, placement: Placement, code: Code, changing: Collecti
     for step in plan.steps:
         if step in apart:
             continue
-        if not isinstance(step, Cluster):
-            raise NotTiledError("an iteration is more than kernels")
+        if not isinstance(step, Cluster) or any(map(is_scalar, step.outvars)):
+            raise NotTiledError("an iteration is more than kernels over arrays")
         kernel, address = placement[step.id], code.compiled[step.id].address
         if kernel.finish is not None or not address or any(a.kind in ("scratch", "update") for a in kernel.args):
             raise NotTiledError("a kernel gives values that it needs all rows for")
@@ -93,7 +93,7 @@ def copy_stages(base: Var, out: Var, eqn: Equation, step: str) -> Iterator[Stage
     """The stages that copy what the update `eqn` does not replace. NotTiledError unless that is whole rows, and the
     sides of others."""
     region, shape = region_of(eqn), out.aval.shape
-    if region is None:
+    if region is None or not out.aval.size:
         raise NotTiledError("elements here and there are replaced")
     d = next((d for d, length in enumerate(shape) if length != 1), 0)
     rows, size = shape[d], out.aval.size // shape[d]
