@@ -105,4 +105,41 @@ def catches_it_with_another_result(a, b):
     return t
 
 
+def reads_what_is_set_where_a_line_fails(a, b):
+    try:
+        t = b[int(a[3])]
+    except IndexError:
+        t, u = b, a.sum()
+    return t, u
+
+
+def compares_what_a_loop_that_does_not_run_would_set(a, b):
+    t, k = -0.0, 0
+    while k < 2 and np.float32(0.5) <= -0.0:
+        k += 1
+        for x in b[1:]:
+            t = b[len(x) - 2]
+    return a.sum() if t == t else t
+
+
+def a_loop_that_does_not_run_would_make_it_an_integer(a, b):
+    t, k = a[0], 0
+    while k < 5 and np.all(a < 4):
+        k += 1
+        t = -3 // 2
+    return t
+
+
+def a_loop_that_runs_makes_it_an_integer(a, b):
+    t, k = a[0], 0
+    while k < 5 and np.any(a < 4):
+        k += 1
+        t = -3 // 2
+    return np.array([t, 1])
+
+
+def an_array_of_a_number_that_may_be_an_integer(a, b):
+    return np.array([min(a.item(0), -5) for _ in range(3)]), np.array([max(a.item(0), -5) for _ in range(3)])
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

@@ -239,7 +239,7 @@ class Grower:
         target = self._target()
         text = self.rng.choice(("{x}.fill(3)", "{x}.sort()", "{x}.sort(axis=0)", "{x}.T[...] = {x}.T[...] + {x}.T[...]",
                                 "np.clip({x}, 0, 2, out={x})", "{x}[...] = 1", "{x}.flat[0] = 2",
-                                "np.fill_diagonal({x}, 1)", "np.add.at({x}, [0, 0], 1)", "np.negative({x}, {x})",
+                                "np.fill_diagonal({x}, 1)", "np.add.at({x}, [0, 0], 1)", "np.negative({x}.copy(), {x})",
                                 "np.place({x}, {x} > 1, [0])", "{x}.partition(0)"))  # fmt: skip
         self._write(text.format(x=target.text), target, target.inexact)
 

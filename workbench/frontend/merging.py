@@ -16,7 +16,7 @@ import numpy as np
 import optree
 
 from ..errors import TracingError
-from ..ir import REGISTRY, Literal, aval_of
+from ..ir import REGISTRY, Literal, Var, aval_of
 from .aliases import BranchAliases, add_codes, mark_branch
 from .captures import CONSTANT_TYPES, same_constant
 from .diagnostics import build
@@ -131,6 +131,10 @@ class Merged:
                 lay_out(out, model._strides)  # of all sides, see `_unified`
         for k, kinds in self.mixed.items():
             outs[k].buffer.mixed = kinds
+        for name, (_, leaves) in self.slots.items():
+            for leaf in leaves:
+                if type(leaf) is _Result and leaf.k in self.mixed:
+                    name_mixed(outs[leaf.k], name)
         for region in self.regions:
             region.pass_on_ambiguity()
         for column in self.columns:
@@ -254,6 +258,13 @@ def mixed_types(values: Sequence[Any]) -> tuple[type, ...]:
         else:
             numpy = True
     return tuple(python) if numpy or len(python) > 1 else ()
+
+
+def name_mixed(value: Tracer, name: str) -> None:
+    """The name of the variable that a mixed number is in, for the message where its type matters."""
+    var = value.buffer.value
+    if isinstance(var, Var) and not var.hint and not name.startswith("_wb_"):
+        var.hint = name
 
 
 def promoted(value: Tracer, dtype: np.dtype) -> Tracer | None:

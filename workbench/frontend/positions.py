@@ -174,6 +174,14 @@ def user_traceback(traceback: TracebackType | None, *, with_numpy: bool = False)
     return kept_frames(traceback, is_kept)
 
 
+def raised_at(traceback: TracebackType | None) -> Span | None:
+    """The innermost expression of the user's that `traceback` goes through."""
+    last = user_traceback(traceback)
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return _code_spans(last.tb_frame.f_code).span(last.tb_lasti) if last is not None else None
+
+
 def kept_frames(traceback: TracebackType | None, is_kept: Callable[[TracebackType], bool]) -> TracebackType | None:
     """`traceback` with those of its frames alone."""
     kept = []

@@ -27,13 +27,16 @@ from .merging import (
     described,
     is_number,
     is_static,
+    mixed_types,
+    name_mixed,
     promoted,
     refuse,
     region_of,
     zero_like,
 )
+from .operators import weaken
 from .regions import emit_scan, emit_while
-from .tracer import Tracer, emit, lay_out, lift, require_trace
+from .tracer import Tracer, emit, from_atom, lay_out, lift, require_trace
 
 MAX_ATTEMPTS = 8  # traces of one body, until the types of what it carries settle
 MAX_SWAP_ORDER = 4  # iterations after which arrays that a loop exchanges must be in their places again
@@ -286,9 +289,13 @@ class Stage:
                         raise self._unstable(name, [before], [after])
                     better.buffer.mixed = (before.__class__,)  # Python's, for the first iteration
                     changed[key], news = better, True
-                elif after.dtype != before.dtype:
+                    continue
+                if after.dtype != before.dtype:
                     if not after.weak_type or region.run(lambda a=after, b=before: promoted(a, b.dtype)) is None:
                         raise self._unstable(name, [before], [after])
+                if after.__class__ not in before.buffer.mixed:
+                    changed[key], news = from_atom(require_trace(), before.current), True
+                    changed[key].buffer.mixed = (*before.buffer.mixed, after.__class__)  # Python's from the second on
         return news
 
     def _unstable(self, name: str, old: Sequence[Any], new: Sequence[Any]) -> TracingError:
@@ -337,7 +344,7 @@ class Stage:
             name, k = key
             value = region.leaf(prepared.final[name][1][k])
             model = prepared.first[key]
-            if value.dtype != model.dtype:
+            if (value.dtype, value.weak_type) != (model.dtype, model.weak_type):
                 value = region.run(lambda v=value, m=model: promoted(v, m.dtype))
             results.append(value)
         return results
@@ -417,15 +424,21 @@ class Stage:
             aliases.mark(arrays, outs[n:])
         for key, out in zip(prepared.keys, outs[:n], strict=True):
             out.scalar = prepared.first[key].scalar
-            out.buffer.mixed = prepared.first[key].buffer.mixed if may_be_empty else ()
             values[key] = out
             name, k = key
-            inner = prepared.final[name][1][k]
+            inner = prepared.region.leaf(prepared.final[name][1][k])
+            before = prepared.start[name][1][k]
             if out.scalar:
+                out.buffer.mixed = mixed_types((before, inner) if may_be_empty else (inner,))
+                if inner.weak_type and not out.buffer.mixed:
+                    if inner.dtype == out.dtype:
+                        weaken(out)
+                    else:
+                        out.buffer.mixed = (inner.__class__,)
+                if out.buffer.mixed:
+                    name_mixed(out, name)
                 continue
             lay_out(out, prepared.first[key]._strides)  # of each iteration, see `_grow`
-            inner = prepared.region.leaf(inner)
-            before = prepared.start[name][1][k]
             if inner.buffer.ambiguous or prepared.inputs[key].buffer.ambiguous or may_be_empty:
                 out.buffer.ambiguous = True
                 if type(before) is Tracer:

@@ -19,11 +19,12 @@ import optree
 from ..config import config
 from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
+from ..primitives.raising import may_raise
 from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, check_array
 from .checks import test_conditions
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
-from .positions import user_traceback
+from .positions import raised_at, user_traceback
 from .recording import Trace, current_trace, recording
 from .tracer import Buffer, Tracer, emit, from_outside, input_tracer
 
@@ -82,7 +83,7 @@ def trace(
     fn: Callable, args: tuple, kwargs: dict[str, Any], *,
     static_argnums: int | Collection[int] = (), static_argnames: str | Collection[str] = (),
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
-    converts: bool | None = None, on_gpu: bool = False,
+    converts: bool | None = None, on_gpu: bool = False, falls_back: bool = False,
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -94,6 +95,8 @@ def trace(
     strict : side effects happen while tracing instead of raising, as in JAX.
     name : of the program; by default the function's.
     on_gpu : the program is for a GPU, so that loops over arrays are traced rather than handed to numba on the host.
+    falls_back : the code can run in parts instead: an error of the user's own after lines that may raise is a
+        TracingError, since the program may not come there.
     converts : whether Python's control flow over traced values becomes branches and loops; by default, unless strict.
 
     Raises
@@ -126,7 +129,7 @@ def trace(
         call_kwargs = {k: _static(lifter, v, k) if k in names else dyn_kwargs[k] for k, v in kwargs.items()}
         function = lifter.lift(fn, name, lambda: fn)
         lifter.guards = [g for g in lifter.guards if g.value is not fn]
-        with user_errors(record):
+        with user_errors(record, falls_back):
             result = function(*call_args, **call_kwargs)
         _check_containers((dyn_args, dyn_kwargs), inner, tree)
         return finish(
@@ -140,8 +143,9 @@ class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
     """Errors of the user's code leave without the workbench's frames (unless `config.full_tracebacks`). One that
     follows from ours, as when NumPy cannot make a number of a traced value, leaves as ours."""
 
-    def __init__(self, record: Trace):
+    def __init__(self, record: Trace, falls_back: bool = False):
         self.record = record
+        self.falls_back = falls_back
 
     def __enter__(self) -> None: ...
 
@@ -152,8 +156,22 @@ class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
         if not config.full_tracebacks:
             error.__traceback__ = user_traceback(traceback)
         failure = self.record.failure
-        if isinstance(error, Exception) and not isinstance(error, TracingError) and failure and not self.record.strict:
+        if not isinstance(error, Exception) or isinstance(error, TracingError) or self.record.strict:
+            return
+        if failure:
             raise failure from None
+        if self.falls_back and (self.record.conditions or any(map(may_raise, self.record.eqns))):
+            raise _may_not_come_here(error) from error
+
+
+def _may_not_come_here(error: Exception) -> TracingError:
+    name = type(error).__name__
+    return build(
+        TracingError,
+        f"{{line}} raises {name} ({error}), unless a line before it raises: which one does, the numbers decide.",
+        f"{name} after lines that may raise", code="WB183", span=raised_at(error.__traceback__),
+        fixes=("check arguments outside of the compiled code",),
+    )  # fmt: skip
 
 
 def _enter(record: Trace) -> None:

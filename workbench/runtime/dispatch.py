@@ -344,15 +344,15 @@ class CompiledFunction:
 
     # ---- specialisations ----
 
-    def trace(self, args: tuple, kwargs: dict[str, Any]) -> Traced:
-        """The program of this function for these arguments."""
+    def trace(self, args: tuple, kwargs: dict[str, Any], *, falls_back: bool = False) -> Traced:
+        """The program of this function for these arguments. falls_back: as for `frontend.trace.trace`."""
         self.n_traces += 1
         if self.place.startswith("cuda"):
             args, kwargs = optree.tree_map(stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
         return trace(
             self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
-            on_gpu=self.place.startswith("cuda"),
+            on_gpu=self.place.startswith("cuda"), falls_back=falls_back,
         )  # fmt: skip
 
     @property
@@ -411,7 +411,7 @@ class CompiledFunction:
                 self._pin(False)
                 return None
         try:
-            traced = self.trace(args, kwargs)
+            traced = self.trace(args, kwargs, falls_back=not self.is_strict)
         except TracingError as error:
             if self.is_strict:
                 raise

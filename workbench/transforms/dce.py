@@ -7,23 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
 
-from ..ir import DropVar, Equation, Jaxpr, Var, subjaxprs
+from ..ir import DropVar, Equation, Jaxpr, Var
+from ..primitives.raising import may_raise
 from .rewrite import drop_result
-
-# These raise on some values (an index out of range, a singular matrix). NumPy would have raised whether or not the
-# result is read, so they stay.
-MAY_RAISE = frozenset(
-    {"gather_checked", "numpy_call", "cholesky", "inv", "solve", "eig", "eigh", "svd", "lstsq", "check", "loop"}
-)  # fmt: skip
-
-
-def may_raise(eqn: Equation) -> bool:
-    """Whether `eqn` can raise for some values of its operands."""
-    if eqn.primitive.name == "scatter":
-        return eqn.params["mode"] == "raise"
-    if eqn.primitive.name in MAY_RAISE:
-        return True
-    return any(any(map(may_raise, inner.eqns)) for _, inner in subjaxprs(eqn))
 
 
 def eliminate_dead_code(jaxpr: Jaxpr) -> Jaxpr:

@@ -89,6 +89,7 @@ SCALAR_WRITERS = (
     "a[np.bitwise_count(a[a > 1].size)] = x[0]", "a[...] = np.array(1, a.dtype)[()] + np.int64(-2)",
     "for i in range(len(x)): a[i] = x[i]",
     "for i in range(len(x)):\n        s = x[i] * 1\n        if s > 5: a[i % 6] = s",
+    "a[0] = x.item(0)", "a.fill(int(x[1]))", "np.copyto(a, x.item(1))", "np.copyto(a, int(x[0]), casting='no')",
 )  # fmt: skip
 
 

@@ -26,7 +26,10 @@ from .promotion import (
     assigned_scalar,
     check_dtype,
     check_not_mixed,
+    is_mixed,
     is_python_scalar,
+    possible_dtypes,
+    two_types,
     typed_scalar,
     wrapped_scalar,
 )
@@ -114,7 +117,7 @@ def _stack_nested(items: Sequence[Any], dtype: np.dtype | None = None) -> Any:
         return together
     if dtype is None:
         parts = [operand(item) for item in items]
-        dtype = np.result_type(*(dtype_of(p) for p in parts))  # Python scalars in a list have their full dtype
+        dtype = _joint_dtype(parts)
     else:
         parts = [stored(item, dtype) for item in items]
     shapes = {shape_of(p) for p in parts}
@@ -126,6 +129,19 @@ def _stack_nested(items: Sequence[Any], dtype: np.dtype | None = None) -> Any:
     (shape,) = shapes
     rows = [reshape_to(array(cast(p, dtype)), (1, *shape)) for p in parts]
     return bind("concatenate", *rows, dimension=0) if len(rows) > 1 else rows[0]
+
+
+def _joint_dtype(items: Sequence[Any]) -> np.dtype:
+    """The dtype of `np.array(items)`, with Python scalars of full dtype. WB181 where a mixed one decides."""
+    found = np.result_type(*(dtype_of(item) for item in items))
+    if any(map(is_mixed, items)):
+        every: set[np.dtype] = set()
+        for item in items:
+            dtypes = possible_dtypes(item) if is_tracer(item) else {dtype_of(item)}
+            every = {np.result_type(a, b) for a in every for b in dtypes} if every else dtypes
+        if len(every) > 1:
+            raise two_types(next(item for item in items if is_mixed(item)))
+    return found
 
 
 def unsupported(message: str, *, fixes: Sequence[str] = (), code: str = "") -> TracingError:

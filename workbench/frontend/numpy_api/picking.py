@@ -197,14 +197,15 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     dst = target_array(dst, "copyto()")
     src = operand(src)
-    if not is_python_scalar(src):
+    is_number = is_python_scalar(src)
+    if not is_number and not (is_tracer(src) and src.aval.weak_type):
         check_cast(src.dtype, dst.dtype, casting, "array data")
         src = as_cast(src) if is_tracer(src) else cast(src, dst.dtype)
     elif casting != "unsafe" and KIND_ORDER[dtype_of(src).kind] > KIND_ORDER[dst.dtype.kind]:
         check_cast(dtype_of(src), dst.dtype, "no", "scalar")
-    elif isinstance(src, complex):  # an assignment would refuse it
+    elif is_number and isinstance(src, complex):  # an assignment would refuse it
         src = np.complex128(src)
-    elif isinstance(src, float) and dst.dtype.kind in "iu":  # NaN too, which an assignment refuses
+    elif is_number and isinstance(src, float) and dst.dtype.kind in "iu":  # NaN too, which an assignment refuses
         src = wrapped_scalar(src, dst.dtype)
     if type(src) is core.Tracer and views.same_memory(src, dst):
         return

@@ -50,9 +50,15 @@ def is_mixed(x: Any) -> bool:
     return bool(getattr(getattr(x, "buffer", None), "mixed", ()))
 
 
+def possible_dtypes(x: Any) -> set[np.dtype]:
+    """The dtypes that a traced value may have as an array of its own: several for a number that is `mixed`."""
+    kinds = x.buffer.mixed if is_mixed(x) else ()
+    return {x.dtype, *(DEFAULT_DTYPES.get(kind, BOOL) for kind in kinds)}
+
+
 def check_not_mixed(x: Any) -> None:
     """WB181 for a number that as an array of its own has one dtype on one path, and another one on the other."""
-    if is_mixed(x) and any(DEFAULT_DTYPES.get(kind, BOOL) != x.dtype for kind in x.buffer.mixed):
+    if is_mixed(x) and len(possible_dtypes(x)) > 1:
         raise two_types(x)
 
 

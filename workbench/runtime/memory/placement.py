@@ -29,7 +29,7 @@ from ...fusion import (
 from ...ir import Equation, Var
 from ...primitives.loops import LoopProgram, loop_p
 from ...primitives.lowering import LibraryCall
-from ...transforms.dce import may_raise
+from ...primitives.raising import may_raise
 
 # These give operand 0 with some elements replaced, or as it is.
 UPDATES = frozenset({"update_slice", "dynamic_update_slice", "scatter", "reshape"})

@@ -1,0 +1,21 @@
+"""Which equations raise for some values of their operands: an index out of range, a singular matrix.
+
+NumPy raises whether or not the result is read. So they stay in the program, in their order.
+"""
+
+from __future__ import annotations
+
+from ..ir import Equation, subjaxprs
+
+MAY_RAISE = frozenset(
+    {"gather_checked", "numpy_call", "cholesky", "inv", "solve", "eig", "eigh", "svd", "lstsq", "check", "loop"}
+)  # fmt: skip
+
+
+def may_raise(eqn: Equation) -> bool:
+    """Whether `eqn` can raise for some values of its operands."""
+    if eqn.primitive.name == "scatter":
+        return eqn.params["mode"] == "raise"
+    if eqn.primitive.name in MAY_RAISE:
+        return True
+    return any(any(map(may_raise, inner.eqns)) for _, inner in subjaxprs(eqn))
