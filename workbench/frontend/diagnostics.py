@@ -529,7 +529,7 @@ A number may also be Python's on one path and NumPy's on another, which promote 
     "WB182": """A list, dict, set or object changes inside a branch or loop on traced values.
 The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy.
   while err > tol: errors.append(err)      ->  errors[k] = err, an array made before the loop""",
-    "WB183": """The body of a loop on traced values raises, whatever the numbers are; or a line does, after one that may.
+    "WB183": """The body of a loop on traced values raises, whatever the numbers are; or a line, after one that may.
 Whether the program comes there at all is only known when the kernel runs. Such code runs in NumPy. A `raise` in a
 branch, and an `assert`, compile: they are checked when the call runs (WB351).
   while err > tol: step(x, y)  # no such argument  ->  what Python says of that line is the mistake""",
