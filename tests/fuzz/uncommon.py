@@ -119,7 +119,7 @@ CONTAINERS = (
     "{t} = {d}.get('q', {s})", "{t} = [k for k in {d}]", "for k1, x in {d}.items():\n    {t} = x", "{t} = {d}.pop('v')", "{d}['v'] += 1",
     "{t} = {{'p': {a}, 'q': ({s}, [{e}])}}", "{t} = ({a}, {{'x': {e}}}, None)", "{t} = 'u' in {d}", "{t} = {d}.setdefault('u', 1)",
     "{o}.x += {s}", "{o}.x[0] = {s}", "{o}.n += 1", "{o}.x = {e}", "{t} = {o}.x * {o}.n", "{t} = Body({e}, {i})", "{t} = dataclasses.replace({o}, n=3)",
-    "{t} = Pair({e}, {s})", "{t} = Pair({e}, {s})._replace(second=2)", "{t} = {t2} = [{e}]", "{t} = isinstance({a}, np.ndarray)", "{t} = type({a})",
+    "{t} = Pair({e}, {s})", "{t} = Pair({e}, {s})._replace(second=2)", "{t} = {t2} = [{e}]", "{t} = isinstance({a}, np.ndarray)", "{t} = type({a}) is np.ndarray",
     "{t} = {a}.dtype", "{t} = {a}.flags.writeable", "{t} = {a} is {b}", "{t} = np.may_share_memory({a}, {b})", "{t} = {a}.strides",
 )  # fmt: skip
 GLOBALS = (
