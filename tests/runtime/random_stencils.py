@@ -54,6 +54,24 @@ class Writer:
             return [f"{x}, {y} = {y}, {x}"]
         return [f"{target} = {target} * (0.5 + 0.01 * t)"]
 
+    def straight(self) -> str:
+        """The same without a loop: arrays that are made of others' rows around, also shorter ones, and parts of them."""
+        lines = ["def f(a, b):", "    a, b = np.tanh(a), np.tanh(b)", "    c = np.tanh(a - b)"]
+        for k in range(self.rng.randint(2, 6)):
+            lines += [f"    {line}" for line in (self.shorter(k) if self.rng.random() < 0.6 else self.statement())]
+        lines.append(f"    return {', '.join(self.rng.sample(ARRAYS, self.rng.randint(1, 2)))}")
+        return "\n".join(lines).replace(" * t)", ")") + "\n"
+
+    def shorter(self, k: int) -> list[str]:
+        """An array of fewer rows, and a part that is made of its rows around."""
+        low, high = self.rng.randint(0, 2), self.rng.randint(0, 2)
+        source, target = self.rng.choice(ARRAYS), self.rng.choice(ARRAYS)
+        made = " - ".join(self.term(low, high) for _ in range(self.rng.randint(1, 3)))
+        far = self.rng.randint(1, 3)
+        here = self.part(low, high, (0,) * len(self.shape))
+        part = here.replace(f"[{low}:", f"[{low + far}:", 1)
+        return [f"d{k} = np.tanh({made})", f"{target}{part} += d{k}[{far}:] - 0.5 * d{k}[:-{far}] * {source}{part}"]
+
     def source(self) -> str:
         body = [line for _ in range(self.rng.randint(1, 4)) for line in self.statement()]
         lines = ["def f(a, b):", "    c = a - b", f"    for t in range({self.rng.choice([9, 16, 23, 40])}):"]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.runtime.random_stencils import Writer
+from tests.sources import define
 from workbench.runtime import chains
 
 
@@ -104,10 +106,65 @@ def argument_is_written(x, y):
     return np.cumsum(a + x, axis=1)
 
 
+def fluxes(x, y):
+    """Rows around, of arrays that only the kernels see, one of which is written into by a second kernel."""
+    fx, fy = np.zeros_like(x), np.zeros_like(x)
+    fx[1:-2] = np.where(y[1:-2] > 0, x[:-3], x[3:]) * (x[2:-1] - x[1:-2])
+    fy[:, 1:-2] = np.maximum(x[:, :-3], x[:, 3:]) * (y[:, 2:-1] - x[:, 1:-2])
+    new = x.copy()
+    new[1:-1, 1:-1] -= fx[1:-1, 1:-1] - fx[:-2, 1:-1] + fy[1:-1, 1:-1] - fy[1:-1, :-2]
+    return new
+
+
+def limited(x, y):
+    """Arrays of fewer and fewer rows."""
+    lap = 4 * x[1:-1, 1:-1] - (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2])
+    down = np.exp(-np.abs(lap[1:, 1:-1] / (1 + lap[:-1, 1:-1] ** 2)))
+    down = np.where(down * (x[2:-1, 2:-2] - x[1:-2, 2:-2]) > 0, 0, down)
+    return x[2:-2, 2:-2] - y[2:-2, 2:-2] * (down[1:] - down[:-1])
+
+
+def what_is_returned_is_read_around(x, y):
+    thick = 0.5 * np.exp(-np.abs(x[1:] + x[:-1])) * y[:-1]
+    new = x.copy()
+    new[1:-1] -= thick[1:] - thick[:-1]
+    head = np.tanh(new * 2 + y * y)
+    return new, y[1:-1] - (head[2:] - head[1:-1])
+
+
+def far_rows(x, y):
+    """Sums along the rows, and rows further and further around."""
+    a = np.cumsum(x * y, axis=-1)
+    b = a[5:] - a[:-5]
+    c = np.cumsum(b[:-3] * b[3:], axis=-1)
+    return c[1:] + c[:-1], a.max(axis=-1)
+
+
+def a_row_is_replaced(x, y):
+    a = x * y - 1
+    a[0] = y[1]
+    b = a[1:] + a[:-1]
+    b[-1] = 0
+    c = b.copy()
+    c[2:-2] = b[4:] - b[:-4]
+    return c
+
+
+def written_over(x, y):
+    """A memory that is read around before it is written over."""
+    a = x - y
+    b = a[:-2] + a[2:]
+    a *= 2
+    c = a[1:-1] + b
+    a += y
+    return c[1:] - c[:-1], a[0]
+
+
 PROGRAMS = [
-    weights, two_prefixes, inner_prefix, outer_prefix, backwards, exclusive, shifted_rows, levels, parts, softmaxes,
+    fluxes, limited, what_is_returned_is_read_around, far_rows, a_row_is_replaced, written_over, weights, two_prefixes, inner_prefix, outer_prefix, backwards, exclusive, shifted_rows, levels, parts, softmaxes,
     argument_is_written, coefficients, copies,
 ]  # fmt: skip
+AROUND = (fluxes, limited, far_rows, a_row_is_replaced, written_over)  # which need some rows and columns
 SHAPES = [(125, 32), (4000, 17), (1, 1200), (64, 33, 14), (1, 90, 20), (3, 1, 700), (31, 40, 1), (700, 14), (0, 20)]
 
 
@@ -145,6 +202,8 @@ def apart(program, *inputs, monkeypatch):
 def test_chains_give_the_bits_of_their_kernels(program, shape, monkeypatch):
     if len(shape) > 2 and program in (levels, parts, argument_is_written) or shape[-1] < 14 and program is levels:
         shape = (shape[0], 700 // shape[0] + 14)
+    if program in AROUND:
+        shape = tuple(max(length, 10) for length in shape)
     for dtype in ("float64", "float32"):
         x, y = arrays(shape, dtype)
         expected = apart(program, x.copy(), y.copy(), monkeypatch=monkeypatch)
@@ -153,13 +212,41 @@ def test_chains_give_the_bits_of_their_kernels(program, shape, monkeypatch):
             for n_threads in (1, 2):
                 with wb.config(threads=n_threads):
                     assert_bits(with_results(wb.jit(program), x.copy(), y.copy()), expected)
-        exact = program not in (inner_prefix, levels)  # which have an `exp`
+        exact = program not in (inner_prefix, levels, limited, what_is_returned_is_read_around)  # which have an `exp`
         numpys = with_results(program, x.copy(), y.copy())
         if exact:
             assert_bits(expected, numpys)
         else:
             for a, b in zip(expected, numpys, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-6)
+
+
+def test_kernels_that_read_rows_around_run_together():
+    x, y = arrays((400, 60), "float64")
+    for program, n_hidden in ((fluxes, 2), (limited, 1), (what_is_returned_is_read_around, 2), (far_rows, 4)):
+        f = wb.jit(program)
+        f(x, y)
+        (chain,) = f.compilations[-1].executable.chains.values()
+        assert chain.by_rows and chain.around, program
+        assert len(chain.hidden) == n_hidden, program
+
+
+def test_random_stencils(monkeypatch):
+    n_by_rows = 0
+    for seed in range(60):
+        writer = Writer(seed)
+        program = define(writer.straight(), "f", f"<straight stencil {seed}>")
+        rng = np.random.default_rng(seed)
+        x, y = (rng.standard_normal(writer.shape).astype(writer.dtype) for _ in range(2))
+        expected = apart(program, x.copy(), y.copy(), monkeypatch=monkeypatch)
+        for block, n_threads in ((1 << 11, 2), (1 << 13, 1), (1 << 14, 3)):
+            monkeypatch.setattr(chains, "BLOCK_BYTES", block)
+            monkeypatch.setattr(chains, "LEAST_WIDTH", 2)
+            with wb.config(threads=n_threads):
+                f = wb.jit(program)
+                assert_bits(with_results(f, x.copy(), y.copy()), expected)
+            n_by_rows += any(chain.by_rows for chain in f.compilations[-1].executable.chains.values())
+    assert n_by_rows > 60
 
 
 def test_strided_and_overlapping_arguments():

@@ -2,8 +2,9 @@
 
 Kernels that hand each other arrays row by row (a fused formula, a prefix sum along the rows, what follows from both)
 need not each go through all of memory: while the rows at hand are in the cache, every kernel does its part of them.
-What nobody else reads then never becomes an array, and threads meet once instead of once a kernel. Each kernel is what
-it would be alone, so that the results have the same bits.
+What nobody else reads then never becomes an array, and threads meet once instead of once a kernel. A kernel may read
+rows around those that it writes: the ones before it are then some rows ahead, and threads compute the rows where their
+ranges meet for themselves. Each kernel is what it would be alone, so that the results have the same bits.
 """
 
 from __future__ import annotations
@@ -17,18 +18,24 @@ import numpy as np
 
 from ..codegen.copies import copy_kernel
 from ..codegen.kernel import Kernel, KernelArg
-from ..codegen.llvm_chain import ALIGNMENT, MACHINE, N_OWN, SYMBOL, chain_program
+from ..codegen.llvm_chain import ALIGNMENT, MACHINE, N_OWN, SYMBOL, Launch, Move, Slide, chain_program
 from ..codegen.llvm_entry import n_words
 from ..codegen.scans import scan_kernel
 from ..fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ..ir import Var
 from .memory.placement import Placement
 from .native.kernels import CompiledKernel, compile_kernel, machine_address
+from .rows import Around, Rows, n_rows, rows_of
 
 # What the rows at hand may take: half of the second-level cache of small cores.
 BLOCK_BYTES = 1 << 18
 # And at most, where a row alone takes more.
 MOST_BYTES = 1 << 19
+# So many times as many rows as are computed twice where two ranges of rows meet are worth it.
+LEAST_WIDTH = 16
+# Kernels that cannot join may be followed by one with which they can: nobody else reads what they make, then.
+LOOKAHEAD = 3
+MOST_MEMBERS = 32
 
 
 @dataclass(eq=False, slots=True)
@@ -54,20 +61,42 @@ class Member:
         return {v for v in self.arrays if v in self.kernel.apart or v not in self.args}
 
 
+class Part(NamedTuple):
+    """What a kernel of a chain does for the rows at hand. rows: how it goes through them, and what it reads of each
+    memory that the chain writes to; before, after: how many rows around them it does, too, which others read."""
+
+    rows: Rows
+    before: int
+    after: int
+
+
+class Window(NamedTuple):
+    """The memory of an array that only the chain sees. place: where it begins in the block; row: bytes; before: how
+    many rows before those at hand it has; first, kept: the rows in it that the next rows need again."""
+
+    place: int
+    row: int
+    before: int
+    first: int
+    kept: int
+
+
 @dataclass(eq=False, slots=True)
 class Chain:
-    """n: rows; block: of them at a time; hidden: results that only the chain sees, by the variable that holds their
-    memory, with the place in the block where it begins; roots: whose memory variables lie in, if not their own; later:
-    the views in between, which are made afterwards."""
+    """n: rows; parts: of each member; later: the views in between, which are made afterwards; by_rows: of which rows
+    are rows of the arrays, else as many parts of each; roots: whose memory variables lie in, if not their own; block:
+    rows at a time; hidden: results that only the chain sees, by the variable that holds their memory."""
 
     members: list[Member]
     n: int
+    parts: list[Part]
     later: list[int]
+    by_rows: bool
+    roots: Mapping[Var, Var]
     block: int = 1
     grain: int = 1
     n_bytes: int = 0
-    hidden: dict[Var, int] = field(default_factory=dict)
-    roots: dict[Var, Var] = field(default_factory=dict)
+    hidden: dict[Var, Window] = field(default_factory=dict)
 
     @property
     def made(self) -> set[Var]:
@@ -77,28 +106,37 @@ class Chain:
     def positions(self) -> list[int]:
         return [member.position for member in self.members]
 
+    @property
+    def around(self) -> int:
+        """How many rows are computed twice where two ranges of rows meet."""
+        return max(part.before + part.after for part in self.parts)
+
     def written(self) -> ChainCall:
         """The program of the chain, and what it is called with."""
         args = [ChainArg(KernelArg("program", "in", None, "int64", 1), None, None)]
-        moves, kernels = [], []
+        moves, launches = [], []
         word = N_OWN
 
-        def add(member: Member, address: int, kernel: Kernel, variables: Sequence[Var | None]) -> None:
+        def add(
+            member: Member, address: int, kernel: Kernel, variables: Sequence[Var | None], rows: Rows, part: Part
+        ) -> None:
             nonlocal word
-            kernels.append((address, kernel.extent // self.n, word))
+            launches.append(Launch(address, rows.steps, word, rows.first, rows.n, part.before, part.after))
             for arg, var in zip(kernel.args, variables, strict=True):
-                place = None if var is None else self.hidden.get(self.roots.get(var, var))
-                if place is not None and var is not None:
-                    moves.append((word, var.aval.nbytes // self.n, place))
+                window = None if var is None else self.hidden.get(self.roots.get(var, var))
+                if window is not None:
+                    moves.append(Move(word, window.row, window.place, window.before))
                 args.append(ChainArg(arg, var, member))
                 word += n_words(arg)
 
-        for member in self.members:
+        for member, part in zip(self.members, self.parts, strict=True):
             for out, base in member.copies.items():
-                copy = copy_kernel(base, out, self.n, member.step.id)
-                add(member, compile_kernel(copy).address, copy, (base, out, None))
-            add(member, member.address, member.kernel, member.args)
-        program = np.array(chain_program(self.block, self.n_bytes, word, moves, kernels), np.int64)
+                copy = copy_kernel(base, out, part.rows.n, member.step.id)
+                rows = Rows(0, part.rows.n, 1, {})
+                add(member, compile_kernel(copy).address, copy, (base, out, None), rows, part)
+            add(member, member.address, member.kernel, member.args, part.rows, part)
+        slides = [Slide(w.place, w.row, w.first, w.kept) for w in self.hidden.values() if w.kept]
+        program = np.array(chain_program(self.block, self.n_bytes, word, moves, slides, launches), np.int64)
         return ChainCall(args, program)
 
 
@@ -163,30 +201,40 @@ class _Finder:
         """The variable whose memory `var` lies in."""
         return self.root.get(var, var)
 
-    def chains(self) -> list[Chain]:
-        found: list[Chain] = []
-        chain: Chain | None = None
-        waiting: list[int] = []  # views since the last kernel
-        for position, step in enumerate(self.plan.steps):
+    def chains(self) -> Iterator[Chain]:
+        position = 0
+        while position < len(self.plan.steps):
+            chain = self._longest(position)
+            if chain is not None:
+                self._settle(chain)
+                yield chain
+            position = position + 1 if chain is None else chain.positions[-1] + 1
+
+    def _longest(self, begin: int) -> Chain | None:
+        """The longest chain that begins with a step, if it begins one."""
+        first = self._member(begin, self.plan.steps[begin])
+        if first is None:
+            return None
+        found: Chain | None = None
+        members, later, waiting, n_misses = [first], [], [], 0  # waiting: views since the last kernel
+        for position, step in enumerate(self.plan.steps[begin + 1 :], begin + 1):
             if isinstance(step, ViewStep):
                 waiting.append(position)
                 continue
             member = self._member(position, step)
-            n = None if chain is None or member is None else self._joined(chain, member, [*chain.later, *waiting])
-            if n is not None:
-                assert chain is not None
-                assert member is not None
-                chain.members.append(member)
-                chain.n = n
-                chain.later += waiting
+            if member is None or len(members) == MOST_MEMBERS:
+                break
+            later, waiting = [*later, *waiting], []
+            if not self._shares(members, member) or self._needs_views(member, later):
+                break
+            members = [*members, member]
+            chain = self._together(members, later)
+            if chain is not None:
+                found, n_misses = chain, 0
+            elif n_misses == LOOKAHEAD:
+                break
             else:
-                chain = None if member is None else Chain([member], member.kernel.extent // member.kernel.steps, [])
-                if chain is not None:
-                    found.append(chain)
-            waiting = []
-        found = [chain for chain in found if len(chain.members) > 1]
-        for chain in found:
-            self._settle(chain)
+                n_misses += 1
         return found
 
     def _member(self, position: int, step: Step) -> Member | None:
@@ -213,31 +261,89 @@ class _Finder:
             return None  # a caller's array, of which others may be views
         return Member(position, step, kernel, compiled.address, args, self._copied_by_rows(step, kernel))
 
-    def _joined(self, chain: Chain, member: Member, later: list[int]) -> int | None:
-        """The rows of `chain` if `member` joins it, None if it cannot. later: views that would be made afterwards."""
-        kernel = member.kernel
-        n = math.gcd(chain.n, kernel.extent // kernel.steps)
+    def _shares(self, members: Sequence[Member], member: Member) -> bool:
+        mine = {self._root(v) for v in member.arrays}
+        return any(self._root(v) in mine for other in members for v in other.arrays)
+
+    def _needs_views(self, member: Member, later: Sequence[int]) -> bool:
+        """Whether a kernel reads views that would be made after it, or changes what they are views of."""
         reads, writes = self._touched(member)
         for position in later:
             view = self.plan.steps[position]
             if not reads.isdisjoint(step_outputs(view)) or {self._root(v) for v in step_inputs(view)} & writes:
-                return None
-        together = {self._root(v) for v in member.arrays}
-        shares = False
-        for other in chain.members:
-            other_reads, other_writes = self._touched(other)
-            common = {self._root(v) for v in other.arrays} & together
-            shares = shares or bool(common)
-            for root in common & (writes | other_writes):
-                for one in (member, other):
-                    if any(self._root(v) is root and v not in one.apart for v in one.arrays):
-                        return None
+                return True
+        return False
+
+    def _together(self, members: list[Member], later: list[int]) -> Chain | None:
+        """Kernels as a chain, if they can be one."""
+        writers: dict[Var, list[int]] = {}
+        for k, member in enumerate(members):
+            for root in self._touched(member)[1]:
+                writers.setdefault(root, []).append(k)
+        for k, member in enumerate(members):
             # Elements around a part that is replaced are copied from there before anything runs.
-            for one, made in ((member, other_writes), (other, writes)):
-                if {self._root(base) for base in self._copied(one).values()} & made:
+            if any(other != k for base in self._copied(member).values() for other in writers.get(self._root(base), ())):
+                return None
+        common = [{v for v in m.arrays if self._root(v) in writers} for m in members]
+        by_rows = not all(var in m.apart for m, touched in zip(members, common, strict=True) for var in touched)
+        if by_rows:
+            found = self._parts(members, common, writers)
+            if found is None:
+                return None
+            parts, n = found, max(part.rows.first + part.rows.n for part in found)
+        else:
+            n = math.gcd(*(m.kernel.extent // m.kernel.steps for m in members))
+            at_hand = [{self._root(v): Around(0, 0) for v in touched} for touched in common]
+            parts = [Part(Rows(0, n, m.kernel.extent // n, a), 0, 0) for m, a in zip(members, at_hand, strict=True)]
+        chain = Chain(members, n, parts, later, by_rows, self.root)
+        n_bytes = self._bytes_of_row(chain)
+        return chain if n_bytes is not None and n_bytes <= MOST_BYTES and n >= LEAST_WIDTH * chain.around else None
+
+    def _parts(
+        self, members: Sequence[Member], common: Sequence[set[Var]], writers: Mapping[Var, Sequence[int]]
+    ) -> list[Part] | None:
+        """Which rows each kernel does, where some read rows around those that they write. common: of each kernel, the
+        arrays that the kernels write to; writers: of each memory."""
+        parts: list[Part] = []
+        needed: dict[Var, Around] = {}  # of each memory, by the kernels that come later
+        for member, touched in zip(reversed(members), reversed(common), strict=True):
+            rows = rows_of(member.kernel, touched & {*member.args})
+            if rows is None:
+                return None
+            reads = {self._root(v): Around(0, 0) for v in touched}
+            for var, around in rows.around.items():
+                reads[self._root(var)] = _wider(reads[self._root(var)], around)
+            wanted = [needed.get(self._root(out), Around(0, 0)) for out in step_outputs(member.step)]
+            before, after = (max(column) for column in zip(*wanted, strict=True))
+            for root, around in reads.items():
+                outside = Around(before + around.before, after + around.after)
+                needed[root] = _wider(needed.get(root, Around(0, 0)), outside)
+            parts.insert(0, Part(rows._replace(around=reads), before, after))
+        hidden = self._hidden(members)
+        for root, who in writers.items():
+            touching = [part for part in parts if root in part.rows.around]
+            for k, part in enumerate(parts):
+                around = part.rows.around.get(root)
+                if around is None:
+                    continue
+                # Nobody writes over rows that a kernel before it has still to read, or that it reads itself.
+                if any(w > k and parts[w].after > part.after - around.before or w == k and any(around) for w in who):
                     return None
-        n_bytes = self._bytes_of_row([*chain.members, member], n)
-        return n if shares and n_bytes is not None and n_bytes <= MOST_BYTES else None
+            is_alone = not any(p.before or p.after or any(p.rows.around.get(root, ())) for p in touching)
+            if root not in hidden and not is_alone and not self._is_written_once(root, [members[w] for w in who]):
+                return None
+        return parts if hidden else None
+
+    def _is_written_once(self, root: Var, writers: Sequence[Member]) -> bool:
+        """Whether threads write the same to the elements of rows that they both compute, and nothing else before."""
+        return len(writers) == 1 and root in step_outputs(writers[0].step) and root not in writers[0].copies
+
+    def _hidden(self, members: Sequence[Member]) -> list[Var]:
+        """The memory that nobody sees but these kernels, by the variable that has it first."""
+        positions = {member.position for member in members}
+        copied = {self._root(out) for member in members for out in self._copied(member)}
+        made = [out for member in members for out in step_outputs(member.step) if self._root(out) is out]
+        return [v for v in made if v not in copied and v not in self.result_roots and self.readers[v] <= positions]
 
     def _touched(self, member: Member) -> tuple[set[Var], set[Var]]:
         """What a kernel reads, and the memory that it writes to."""
@@ -262,28 +368,31 @@ class _Finder:
         takes = self.placement.takes
         return {out: base for out, base in step.stores.items() if out not in takes and out not in member.copies}
 
-    def _bytes_of_row(self, members: list[Member], n: int) -> int | None:
+    def _bytes_of_row(self, chain: Chain) -> int | None:
         """What all kernels touch for one row; None if rows have no whole number of elements."""
-        apart = {self._root(v): v for m in members for v in m.arrays if v in m.apart}
-        if any(v.aval.size % n for v in apart.values()):
+        if chain.by_rows:
+            arrays = {self._root(v): v.aval for m in chain.members for v in m.arrays if 2 * n_rows(v.aval) >= chain.n}
+            return sum(aval.nbytes // max(1, n_rows(aval)) for aval in arrays.values())
+        apart = {self._root(v): v for m in chain.members for v in m.arrays if v in m.apart}
+        if any(v.aval.size % chain.n for v in apart.values()):
             return None
-        return sum(v.aval.nbytes // n for v in apart.values())
+        return sum(v.aval.nbytes // chain.n for v in apart.values())
 
     def _settle(self, chain: Chain) -> None:
         """How many rows at a time, and what only the chain sees."""
-        n_bytes = self._bytes_of_row(chain.members, chain.n) or 1
+        n_bytes = self._bytes_of_row(chain) or 1
         chain.block = min(max(1, BLOCK_BYTES // n_bytes), chain.n)
         steps = sum(m.kernel.extent / chain.n / m.kernel.grain for m in chain.members)
         chain.grain = max(1, math.ceil(1 / steps))
-        positions = set(chain.positions)
-        chain.roots = self.root
-        kept = {self._root(out) for member in chain.members for out in self._copied(member)}
-        kept |= {self._root(v) for member in chain.members for v in member.arrays - member.apart}
-        for member in chain.members:
-            for out in step_outputs(member.step):
-                root = self._root(out)
-                if root is not out or root in self.result_roots or root in kept or not self.readers[root] <= positions:
-                    continue
-                chain.hidden[root] = chain.n_bytes
-                size = out.aval.nbytes // chain.n * chain.block
-                chain.n_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        for out in self._hidden(chain.members):
+            reads = [(part, part.rows.around[out]) for part in chain.parts if out in part.rows.around]
+            after = max(part.after for part, _ in reads)
+            before = max(part.before + around.before for part, around in reads)
+            lowest = min(part.after - around.before for part, around in reads)
+            row = out.aval.nbytes // (n_rows(out.aval) if chain.by_rows else chain.n)
+            chain.hidden[out] = Window(chain.n_bytes, row, before, before + lowest, after - lowest)
+            chain.n_bytes += -(-row * (before + chain.block + after) // ALIGNMENT) * ALIGNMENT
+
+
+def _wider(a: Around, b: Around) -> Around:
+    return Around(max(a.before, b.before), max(a.after, b.after))

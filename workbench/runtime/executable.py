@@ -271,7 +271,7 @@ class _Driver:
             texts.append(text)
         address, kernel_args = ChainCall.address(), [arg for arg, _, _ in args]
         run = self._bind("chain_run", function_at(address, kernel_args))
-        self._write_launch(run, address, kernel_args, chain.n, chain.grain, texts)
+        self._write_launch(run, address, kernel_args, chain.n, chain.grain, texts, chain.around)
 
     def _write_results(self, chain: Chain, member: Member) -> None:
         """The results of a kernel in a chain get names, and memory unless only the chain sees them."""
@@ -308,13 +308,14 @@ class _Driver:
         self._write_launch(run, compiled.address, kernel.args, kernel.extent, kernel.grain, texts)
 
     def _write_launch(
-        self, run: str, address: int, args: Sequence[KernelArg], extent: int, grain: int, texts: Sequence[str]
-    ) -> None:
+        self, run: str, address: int, args: Sequence[KernelArg], extent: int, grain: int, texts: Sequence[str],
+        overlap: int = 0,
+    ) -> None:  # fmt: skip
         """Run a kernel over all of its range. run: the name of it as a function; address: of its machine code, if it
-        has any; texts: its arguments."""
+        has any; texts: its arguments; overlap: as for `shared_function`."""
         listed, is_shared = ", ".join(texts), may_share(extent, grain, self.n_threads)
         if is_shared and address:
-            function, program = shared_function(args, address, extent, grain, self.n_threads)
+            function, program = shared_function(args, address, extent, grain, self.n_threads, overlap)
             names = self._bind("shared", function), self._bind("program", program)
             self.lines.append(f"{names[0]}(0, {extent}, {names[1]}, {listed})")
         elif extent >= 2 * grain and self.n_threads > 1:

@@ -201,7 +201,7 @@ class _Writer:
         words: _Words = [self._address(program), len(program)]
         for arg, var, _ in args[1:]:
             words += self._argument(arg, var, {})
-        self._launch(ChainCall.address(), chain.n, chain.grain, words)
+        self._launch(ChainCall.address(), chain.n, chain.grain, words, chain.around)
         self.result.waits = True
 
     def _run(
@@ -236,13 +236,13 @@ class _Writer:
         assert len(words) == n_words(arg)
         return words
 
-    def _launch(self, address: int, extent: int, grain: int, words: _Words) -> None:
+    def _launch(self, address: int, extent: int, grain: int, words: _Words, overlap: int = 0) -> None:
         if not extent:
             return
         if not address:
             raise NotNativeError("numba compiled a kernel")
         if may_share(extent, grain, self.code.n_threads):
-            address, program = share(address, extent, grain, self.code.n_threads)
+            address, program = share(address, extent, grain, self.code.n_threads, overlap)
             words = [self._address(program), len(program), *words]
             self.result.waits = True
         out = self.result

@@ -40,6 +40,8 @@ DOUBT = 8
 # Ranges may be so much smaller than what is worth a thread: taking one costs less than a microsecond, waking a worker
 # twenty.
 RANGES_PER_GRAIN = 12
+# Ranges are so many times what two of them that meet both compute, unless threads would then have nothing to do.
+LEAST_OVERLAPPED = 8
 MOST_WORKERS = 255
 
 
@@ -176,13 +178,17 @@ def may_share(extent: int, grain: int, n_threads: int) -> bool:
     return n_threads > 1 and extent > 1 and DOUBT * extent >= grain
 
 
-def share(kernel: int, extent: int, grain: int, n_threads: int) -> tuple[int, np.ndarray]:
+def share(kernel: int, extent: int, grain: int, n_threads: int, overlap: int = 0) -> tuple[int, np.ndarray]:
     """What runs the kernel at an address over ranges of `range(extent)` in several threads: the address of a function
-    that takes what kernels do, and the program that comes before the kernel's own arguments."""
+    that takes what kernels do, and the program that comes before the kernel's own arguments. overlap: how much of two
+    ranges that meet both compute."""
     pool = _pool()
     is_large = extent >= 2 * grain
     n_threads = min(n_threads, extent // grain if is_large else extent, MOST_WORKERS + 1)
     n_ranges = min(n_threads * RANGES_PER_THREAD, extent // max(1, grain // RANGES_PER_GRAIN) if is_large else extent)
+    if overlap:
+        least = extent // (LEAST_OVERLAPPED * overlap)
+        n_ranges = min(n_ranges, max(least - least % n_threads, min(n_threads, extent // (2 * overlap)), 1))
     program = share_program(pool.address, kernel, n_threads, n_ranges, LARGE if is_large else UNTIMED)
     return pool.share_address, np.array(program, np.int64)
 
@@ -191,10 +197,10 @@ PROGRAM = KernelArg("program", "in", None, "int64", 1)
 
 
 def shared_function(
-    args: Sequence[KernelArg], kernel: int, extent: int, grain: int, n_threads: int
+    args: Sequence[KernelArg], kernel: int, extent: int, grain: int, n_threads: int, overlap: int = 0
 ) -> tuple[Callable[..., None], np.ndarray]:
     """`function(0, extent, program, *args)` runs the kernel at an address in several threads."""
-    at, program = share(kernel, extent, grain, n_threads)
+    at, program = share(kernel, extent, grain, n_threads, overlap)
     return function_at(at, [PROGRAM, *args]), program
 
 

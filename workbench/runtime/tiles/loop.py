@@ -30,9 +30,10 @@ from ..memory.moves import copy_around
 from ..memory.placement import Placement
 from ..native.kernels import Code, function_at, machine_address
 from ..native.threads import clock_address, shared_function
+from ..rows import n_rows
 from ..timelines import Totals
 from .rotation import Body, Rotation
-from .stages import NotTiledError, Stage, find_stages, is_scalar, n_rows, scalar_steps
+from .stages import NotTiledError, Stage, find_stages, is_scalar, scalar_steps
 
 # What the rows at hand take: half of the second-level cache of small cores.
 TILE_BYTES = 1 << 19

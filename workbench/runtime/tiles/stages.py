@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ...codegen.copies import copy_sides_kernel
 from ...codegen.kernel import Kernel
 from ...fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, step_outputs
-from ...ir import Aval, Equation, Var
+from ...ir import Equation, Var
 from ...primitives.updates import update_slice_p
 from ..memory.placement import Placement
 from ..native.kernels import Code, NotNativeError, compile_kernel
+from ..rows import rows_of
 
 
 class NotTiledError(NotNativeError):
@@ -64,29 +65,15 @@ def find_stages(plan: Plan, placement: Placement, code: Code, changing: Collecti
         kernel, address = placement[step.id], code.compiled[step.id].address
         if kernel.finish is not None or not address or any(a.kind in ("scratch", "update") for a in kernel.args):
             raise NotTiledError("a kernel gives values that it needs all rows for")
-        first, rows, steps, reach = _rows_of(kernel, changing)
+        touched = {v for v in (arg.var for arg in kernel.args) if v is not None and v in changing and not is_scalar(v)}
+        rows = rows_of(kernel, touched)
+        if rows is None:
+            raise NotTiledError("a kernel reads or writes rows in another order")
+        reach = {var: max(around) for var, around in rows.around.items()}
         taken = {base for out in step.outvars if (base := placement.takes.get(out)) is not None}
         held = frozenset((*step.invars, *step.outvars, *step.stores.values(), *taken))
         args = tuple(arg.var for arg in kernel.args)
-        yield Stage(kernel, address, args, step.outvars, held, reach, first, rows, steps, step.stores)
-
-
-def _rows_of(kernel: Kernel, changing: Collection[Var]) -> tuple[int, int, int, Mapping[Var, int]]:
-    touched = [v for v in (arg.var for arg in kernel.args) if v is not None and v in changing and not is_scalar(v)]
-    lengths = {n_rows(var.aval) for var in touched}
-    if len(lengths) == 1 and all(var in kernel.apart for var in touched):  # all of each array, in order
-        (rows,) = lengths
-        if rows and kernel.extent % rows == 0:
-            return 0, rows, kernel.extent // rows, dict.fromkeys(touched, 0)
-    found = {var: kernel.reach[var] for var in touched if var in kernel.reach}
-    written = {reach.written for reach in found.values() if reach.written is not None}
-    follows = {reach.follows for reach in found.values()}
-    if len(found) < len(touched) or len(written) != 1 or len(follows) != 1 or kernel.steps != 1:
-        raise NotTiledError("a kernel reads or writes rows in another order")
-    (first,) = written
-    reach = {var: max(abs(r.low - first), abs(r.high - first)) for var, r in found.items()}
-    # What is always the same row, a boundary, has its turn when that row has.
-    return (first, kernel.extent, 1, reach) if follows == {True} else (first, 1, kernel.extent, reach)
+        yield Stage(kernel, address, args, step.outvars, held, reach, rows.first, rows.n, rows.steps, step.stores)
 
 
 def copy_stages(base: Var, out: Var, eqn: Equation, step: str) -> Iterator[Stage]:
@@ -113,11 +100,6 @@ def copy_stages(base: Var, out: Var, eqn: Equation, step: str) -> Iterator[Stage
             reach = {base: 0, out: 0}
             held = frozenset((base, out))
             yield Stage(kernel, address, args, (out,), held, reach, first, stop - first, 1, {}, is_copy=True)
-
-
-def n_rows(aval: Aval) -> int:
-    """The length of the first axis that has more than one element."""
-    return next((length for length in aval.shape if length != 1), 1)
 
 
 def region_of(eqn: Equation) -> list[tuple[int, int]] | None:
