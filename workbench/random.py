@@ -27,7 +27,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
 from .frontend.recording import current_trace
-from .frontend.tracer import Tracer, emit, lift
+from .frontend.tracer import Tracer, emit, lift, method
 from .ir import Primitive
 from .primitives import (
     add_p,
@@ -213,9 +213,14 @@ def _converted(x: Any, dtype: np.dtype) -> Array:
     return x if x.dtype == dtype else _bind(convert_element_type_p, x, new_dtype=dtype, weak_type=False)
 
 
+def _cast(x: Any, dtype: np.dtype) -> Any:
+    """`x.astype(dtype)`, also of a traced number of Python's."""
+    return method(x, "astype", dtype) if type(x) is Tracer else x.astype(dtype)
+
+
 def _parameter(x: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
     """`x` in `dtype`, of rank 0 or of `shape`."""
-    x = x.astype(dtype) if type(x) is Tracer else np.asarray(x).astype(dtype)
+    x = _cast(x, dtype) if type(x) is Tracer else np.asarray(x).astype(dtype)
     if x.shape in ((), shape):
         return x if type(x) is Tracer or x.shape else x[()]
     return np.broadcast_to(x, shape)
@@ -328,8 +333,8 @@ def _randint(words: Words, shape: tuple[int, ...], minval: Any, maxval: Any, dty
     wide = dtype
     if dtype.itemsize < 4:  # fewer bits would favour some numbers
         wide, info = INT32, np.iinfo(dtype)
-        minval = np.clip(minval.astype(INT32), info.min, info.max)
-        maxval = np.clip(maxval.astype(INT32), info.min, info.max + 1)
+        minval = np.clip(_cast(minval, INT32), info.min, info.max)
+        maxval = np.clip(_cast(maxval, INT32), info.min, info.max + 1)
     beyond = maxval > min(int(np.iinfo(wide).max), int(np.iinfo(maxval.dtype).max))
     low, high = (_parameter(_clipped(limit, wide), wide, shape) for limit in (minval, maxval))
     beyond = _parameter(beyond, np.dtype(bool), shape)
@@ -337,7 +342,7 @@ def _randint(words: Words, shape: tuple[int, ...], minval: Any, maxval: Any, dty
     width, one = wide.itemsize * 8, unsigned.type(1)
     upper, lower = (_bits(part, shape, width) for part in _split(words))
     with np.errstate(over="ignore"):  # all of this wraps on purpose
-        span = np.where(high <= low, one, (high - low).astype(unsigned))
+        span = np.where(high <= low, one, _cast(high - low, unsigned))
         span = np.where(beyond & (high > low), span + one, span)  # 0, where it is all the numbers there are
     multiplier = _remainder(unsigned.type(1 << width // 2), span)
     multiplier = _remainder(_bind(mul_p, multiplier, multiplier), span)
@@ -356,14 +361,14 @@ def _remainder(a: Any, b: Any) -> Array:
 
 def _integer_limit(limit: Any) -> Array:
     limit = _array(limit)
-    return limit if limit.dtype.kind in "iu" else limit.astype(INT64)
+    return limit if limit.dtype.kind in "iu" else _cast(limit, INT64)
 
 
 def _clipped(x: Any, dtype: np.dtype) -> Array:
     """Integers brought into the range of `dtype`."""
     ours, theirs = np.iinfo(dtype), np.iinfo(x.dtype)
     kind = x.dtype.type
-    return np.clip(x, kind(max(ours.min, theirs.min)), kind(min(ours.max, theirs.max))).astype(dtype)
+    return _cast(np.clip(x, kind(max(ours.min, theirs.min)), kind(min(ours.max, theirs.max))), dtype)
 
 
 @_sampler

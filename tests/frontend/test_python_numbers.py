@@ -210,3 +210,20 @@ def test_complex_numbers_are_ordered_by_numpy_alone():
     for program in (lambda a: a[0].item() > 1.5, lambda a: 1.5 > a[0].item()):
         with pytest.raises(TypeError, match="not supported"):
             wb.jit(program)(a)
+
+
+@pytest.mark.parametrize("text", ["t.sum()", "t.item(0)", "t.astype(int)", "t.copy()", "t.flat[0]"])
+def test_numbers_of_python_have_no_methods_of_arrays(text):
+    """They raise as Python's do; programs ask for the methods, to tell arrays from numbers."""
+    name = text[2:].partition("(")[0].partition("[")[0]
+    source = f"def f(x, k):\n    t = float(x[0]) + k\n    return x if hasattr(t, {name!r}) else x + 1, hasattr(x.sum(), {name!r})\n"
+    asks = define(source, "f", f"<asks for {name}>")
+    calls = define(f"def f(x, k):\n    t = float(x[0]) + k\n    return {text} + x\n", "f", f"<{text}>")
+    x = np.ones(3)
+    compiled = wb.jit(asks)
+    for _ in range(2):
+        assert_same(compiled(x, 2.0), asks(x, 2.0))
+        for f in (calls, wb.jit(calls)):
+            with pytest.raises(AttributeError, match="'float' object has no attribute"):
+                f(x, 2.0)
+    assert not compiled.fallbacks

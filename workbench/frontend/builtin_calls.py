@@ -18,7 +18,7 @@ from ..ir import REGISTRY, supported_dtype
 from .checks import end_unless_later
 from .operators import weaken
 from .recording import Deferred
-from .tracer import Tracer, as_scalar, emit, known_value
+from .tracer import Tracer, as_scalar, emit, known_value, method
 
 INT_BOUND = 2.0**63  # of what an int64 holds
 LONG = 16  # elements from which a fold over an array is a reduction rather than a chain of operations
@@ -118,7 +118,7 @@ def _of_numpy(dtype: np.dtype, x: Tracer) -> Any:
         bound = min(float(info.max), INT_BOUND) if x.dtype.kind == "f" else min(info.max, 2**63 - 1)
         above = np.less if x.dtype.kind == "f" else np.less_equal
         end_unless_later(np.logical_and(x >= info.min, above(x, bound)))  # type: ignore[call-overload]  # a tracer
-    return as_scalar(x.astype(dtype))
+    return as_scalar(method(x, "astype", dtype))
 
 
 _CONVERSIONS: dict[Any, Callable[[Tracer], Any]] = {

@@ -14,7 +14,7 @@ import numpy as np
 from ..ir import REGISTRY
 from .positions import current_spans
 from .recording import Trace, current_trace
-from .tracer import Tracer, apply_ufunc, emit, known_value, require_trace
+from .tracer import Tracer, apply_ufunc, emit, known_value, method, require_trace
 
 
 def end_unless(test: Tracer) -> None:
@@ -97,7 +97,7 @@ def end_unless_int64(ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> N
     steps = [x for x in operands if type(x) is int]
     if ufunc in (np.add, np.subtract) and steps and abs(steps[0]) < _SMALL_STEP:
         return
-    first, second = (x.astype(np.float64) if type(x) is Tracer else float(x) for x in operands)
+    first, second = (method(x, "astype", np.float64) if type(x) is Tracer else float(x) for x in operands)
     if ufunc in _GROWING:
         exact = _ufunc(_GROWING[ufunc], first, second)
     elif ufunc is np.left_shift:

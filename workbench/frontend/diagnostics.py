@@ -344,7 +344,7 @@ def hash_value(x: Tracer) -> int:
 
 def unknown_attribute(x: Tracer, name: str) -> Exception:
     """`x.name` that no table knows."""
-    sample = x.dtype.type if x.scalar else np.ndarray
+    sample = x.__class__
     if name.startswith("__") or not hasattr(sample, name):
         return AttributeError(f"'{type_name(x)}' object has no attribute '{name}'")
     error = unsupported(f"ndarray.{name}", value=x)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir import Aval, Var
 from .checks import RAISING, end_unless_int64, like_python
-from .tracer import Tracer, apply_ufunc
+from .tracer import Tracer, apply_ufunc, method
 
 # Made once: a union of types in an `isinstance` is built anew at every call.
 _OPERANDS = (np.ndarray, float, int, complex, bool, np.generic, list, tuple)
@@ -73,7 +73,7 @@ def _is_python_bool(x: Any) -> bool:
 
 def _python_int(x: Any) -> Any:
     """A Python bool as the int that it is in Python's arithmetic."""
-    return weaken(x.astype(np.int64)) if type(x) is Tracer else int(x)
+    return weaken(method(x, "astype", np.int64)) if type(x) is Tracer else int(x)
 
 
 def _is_numpy_float(x: Any) -> bool:

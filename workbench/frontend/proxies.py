@@ -27,7 +27,7 @@ from .diagnostics import side_effect, unsupported
 from .functions import NOT_CALLABLE
 from .operators import weaken
 from .recording import Trace, current_trace
-from .tracer import Tracer, _api, known_value
+from .tracer import Tracer, _api, known_value, method
 
 if TYPE_CHECKING:
     from .captures import Read
@@ -345,15 +345,15 @@ class MathFunction(_Lifted):
         if not any(type(x) is Tracer for x in args):
             return self.__wrapped__(*args)
         if all(known_value(x) is not None for x in args if type(x) is Tracer):
-            return self.__wrapped__(*[x.item() if type(x) is Tracer else x for x in args])
+            return self.__wrapped__(*[method(x, "item") if type(x) is Tracer else x for x in args])
         if any(type(x) is Tracer and x.shape for x in args):
             return self.__wrapped__(*args)  # Python's own error
         if self.__wrapped__.__module__ == "cmath":
-            numbers = [np.complex128(x) if type(x) is not Tracer else x.astype(np.complex128) for x in args]
+            numbers = [np.complex128(x) if type(x) is not Tracer else method(x, "astype", np.complex128) for x in args]
         elif any(isinstance(x, complex) for x in args):
             raise unsupported(f"math.{self.__name__} of a complex number")
         else:
-            numbers = [x.astype(np.float64) if type(x) is Tracer else float(x) for x in args]
+            numbers = [method(x, "astype", np.float64) if type(x) is Tracer else float(x) for x in args]
         if self._ufunc is np.log and len(numbers) == 2:
             result = np.log(numbers[0]) / np.log(numbers[1])
         else:

@@ -110,7 +110,7 @@ class Tracer:
         if not self.scalar:
             return np.ndarray
         if self.aval.weak_type:
-            return {"f": float, "c": complex, "i": int, "b": bool}[self.aval.dtype.kind]
+            return _PYTHONS[self.aval.dtype.kind]
         return self.aval.dtype.type
 
     @property
@@ -178,12 +178,14 @@ class Tracer:
     def T(self) -> Tracer:  # noqa: N802 (NumPy's name)
         from .views import transpose
 
+        self._check_attribute("T")
         return self if self.ndim < 2 else _operation("transpose", transpose, self, tuple(range(self.ndim))[::-1])
 
     @property
     def mT(self) -> Tracer:  # noqa: N802 (NumPy's name)
         from .views import transpose
 
+        self._check_attribute("mT")
         if self.ndim < 2:
             raise ValueError("matrix transpose with ndim < 2 is undefined")
         axes = (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
@@ -207,13 +209,22 @@ class Tracer:
 
     @property
     def flat(self) -> Any:
+        self._check_attribute("flat")
         return _operation("flat", _api().PROPERTIES["flat"], self)
 
     @flat.setter
     def flat(self, value: Any) -> None:
         self.flat[:] = value
 
+    def _check_attribute(self, name: str) -> None:
+        """Python's numbers have no methods of arrays."""
+        if self.scalar and self.aval.weak_type and not self.buffer.mixed and not hasattr(self.__class__, name):
+            from .diagnostics import unknown_attribute
+
+            raise unknown_attribute(self, name)
+
     def __getattr__(self, name: str) -> Any:
+        self._check_attribute(name)
         api = _api()
         if name in api.PROPERTIES:
             return _operation(name, api.PROPERTIES[name], self)
@@ -326,10 +337,10 @@ class Tracer:
         return format(printed_value(self), spec)
 
     def __copy__(self) -> Tracer:
-        return self.copy("K")
+        return method(self, "copy", "K")
 
     def __deepcopy__(self, memo: dict) -> Tracer:
-        return self.copy("K")
+        return method(self, "copy", "K")
 
     # ---- indexing ----
 
@@ -406,6 +417,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
 _SCALARS = (float, int, complex, bool, np.generic)  # made once: a union of types is built anew at every `isinstance`
 
 
+_PYTHONS = {"f": float, "c": complex, "i": int, "b": bool}  # types of numbers, by the kind of their dtype
 _PYTHONS_BOOL = Aval((), np.dtype(bool), weak_type=True)  # a result that may be one is a bool, no np.bool
 
 
@@ -465,6 +477,11 @@ def _atom_of(trace: Trace, value: Any) -> Atom:
     if isinstance(value, _SCALARS):
         return Literal(value, aval_of(value))
     return lift(value).current
+
+
+def method(x: Tracer, name: str, *args: Any) -> Any:
+    """`x.name(*args)` as of an array, also where `x` stands for Python's number."""
+    return _operation(name, _api().METHODS[name], x, *args)
 
 
 def lift(value: Any) -> Tracer:
