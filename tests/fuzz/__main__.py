@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import collections
 import os
+import sys
 import tempfile
 import time
 import traceback
@@ -20,6 +21,8 @@ os.environ.setdefault("WORKBENCH_LOG", "error")
 from . import nested, uncommon  # noqa: E402
 from .differential import Case, reduce  # noqa: E402
 from .programs import Program, random_program  # noqa: E402
+
+MOST_MEMORY = 8 << 30
 
 
 def failure(program: Program) -> BaseException | None:
@@ -49,6 +52,11 @@ def main() -> None:
     parser.add_argument("--uncommon", action="store_true", help="programs over uncommon arrays and containers instead")
     parser.add_argument("--cells", action="store_true", help="programs of both of these kinds as cells instead")
     options = parser.parse_args()
+    if sys.platform == "linux":
+        import resource
+
+        # Programs whose arrays grow and grow raise instead of filling the machine
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.RLIM_INFINITY))
     if options.nested or options.uncommon or options.cells:
         search_nested(options)
         return
