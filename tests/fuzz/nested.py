@@ -194,7 +194,7 @@ class Nested:
                 continue
             if isinstance(found, Exception) and self.rng.random() < 0.98:
                 continue
-            if isinstance(found, dict) and any(np.size(leaf) > MOST_ELEMENTS for leaf in _leaves(list(found.values()))):
+            if isinstance(found, dict) and any(_is_array(v) and v.size > MOST_ELEMENTS for v in found.values()):
                 continue
             self.lines += new
             wanted -= 1
