@@ -41,24 +41,20 @@ MOST_MEMBERS = 32
 @dataclass(eq=False, slots=True)
 class Member:
     """A kernel of a chain. args: the variable of each of its arguments, None for sizes; copies: results of which it
-    replaces a part, with the arrays that they are copies of before, row by row."""
+    replaces a part, with the arrays that they are copies of before, row by row; copied: the other results that begin as
+    copies, which are made before anything runs; roots: of each array the variable whose memory it lies in; apart: the
+    arrays of which it touches only the rows at hand; writes: the memory that it writes to."""
 
     position: int
     step: Step
     kernel: Kernel
     address: int
     args: tuple[Var | None, ...]
-    copies: dict[Var, Var] = field(default_factory=dict)
-
-    @property
-    def arrays(self) -> set[Var]:
-        given = (var for var in self.args if var is not None)
-        return {*given, *self.kernel.takes.values(), *self.copies.values()}
-
-    @property
-    def apart(self) -> set[Var]:
-        """The arrays of which it touches only the rows at hand."""
-        return {v for v in self.arrays if v in self.kernel.apart or v not in self.args}
+    copies: dict[Var, Var]
+    copied: dict[Var, Var]
+    roots: dict[Var, Var]
+    apart: frozenset[Var]
+    writes: frozenset[Var]
 
 
 class Part(NamedTuple):
@@ -182,7 +178,6 @@ class _Finder:
         self.plan = plan
         self.placement = placement
         self.compiled = compiled
-        self.results = {v for v in plan.outvars if isinstance(v, Var)}
         self.root: dict[Var, Var] = {}
         self.readers: dict[Var, set[int]] = {}
         for position, step in enumerate(plan.steps):
@@ -195,7 +190,9 @@ class _Finder:
                 self.readers.setdefault(self._root(var), set()).add(position)
             for out in step_outputs(step):
                 self.readers.setdefault(self._root(out), set()).add(position)
-        self.result_roots = {self._root(v) for v in self.results}
+        self.result_roots = {self._root(v) for v in plan.outvars if isinstance(v, Var)}
+        self.given = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
+        self.members = [self._member(position, step) for position, step in enumerate(plan.steps)]
 
     def _root(self, var: Var) -> Var:
         """The variable whose memory `var` lies in."""
@@ -212,16 +209,16 @@ class _Finder:
 
     def _longest(self, begin: int) -> Chain | None:
         """The longest chain that begins with a step, if it begins one."""
-        first = self._member(begin, self.plan.steps[begin])
+        first = self.members[begin]
         if first is None:
             return None
         found: Chain | None = None
         members, later, waiting, n_misses = [first], [], [], 0  # waiting: views since the last kernel
-        for position, step in enumerate(self.plan.steps[begin + 1 :], begin + 1):
-            if isinstance(step, ViewStep):
+        for position in range(begin + 1, len(self.plan.steps)):
+            if isinstance(self.plan.steps[position], ViewStep):
                 waiting.append(position)
                 continue
-            member = self._member(position, step)
+            member = self.members[position]
             if member is None or len(members) == MOST_MEMBERS:
                 break
             later, waiting = [*later, *waiting], []
@@ -256,21 +253,30 @@ class _Finder:
             return None
         if compiled is None or not compiled.address or not kernel.extent or kernel.extent % kernel.steps:
             return None
-        given = {*self.plan.jaxpr.invars, *self.plan.jaxpr.constvars}
-        if any(self._root(out) in given for out in step_outputs(step)):
+        if any(self._root(out) in self.given for out in step_outputs(step)):
             return None  # a caller's array, of which others may be views
-        return Member(position, step, kernel, compiled.address, args, self._copied_by_rows(step, kernel))
+        copies = self._copied_by_rows(step, kernel)
+        stores = step.stores.items() if isinstance(step, Cluster) else ()
+        copied = {out: base for out, base in stores if out not in self.placement.takes and out not in copies}
+        arrays = {*(var for var in args if var is not None), *kernel.takes.values(), *copies.values()}
+        return Member(
+            position, step, kernel, compiled.address, args, copies, copied, {v: self._root(v) for v in arrays},
+            frozenset(v for v in arrays if v in kernel.apart or v not in args),
+            frozenset(map(self._root, step_outputs(step))),
+        )  # fmt: skip
 
     def _shares(self, members: Sequence[Member], member: Member) -> bool:
-        mine = {self._root(v) for v in member.arrays}
-        return any(self._root(v) in mine for other in members for v in other.arrays)
+        mine = {*member.roots.values()}
+        return any(not mine.isdisjoint(other.roots.values()) for other in members)
 
     def _needs_views(self, member: Member, later: Sequence[int]) -> bool:
         """Whether a kernel reads views that would be made after it, or changes what they are views of."""
-        reads, writes = self._touched(member)
+        reads = {*step_inputs(member.step)}
         for position in later:
             view = self.plan.steps[position]
-            if not reads.isdisjoint(step_outputs(view)) or {self._root(v) for v in step_inputs(view)} & writes:
+            if not reads.isdisjoint(step_outputs(view)) or any(
+                self._root(v) in member.writes for v in step_inputs(view)
+            ):
                 return True
         return False
 
@@ -278,13 +284,13 @@ class _Finder:
         """Kernels as a chain, if they can be one."""
         writers: dict[Var, list[int]] = {}
         for k, member in enumerate(members):
-            for root in self._touched(member)[1]:
+            for root in member.writes:
                 writers.setdefault(root, []).append(k)
         for k, member in enumerate(members):
             # Elements around a part that is replaced are copied from there before anything runs.
-            if any(other != k for base in self._copied(member).values() for other in writers.get(self._root(base), ())):
+            if any(other != k for base in member.copied.values() for other in writers.get(self._root(base), ())):
                 return None
-        common = [{v for v in m.arrays if self._root(v) in writers} for m in members]
+        common = [{v for v, root in m.roots.items() if root in writers} for m in members]
         by_rows = not all(var in m.apart for m, touched in zip(members, common, strict=True) for var in touched)
         if by_rows:
             found = self._parts(members, common, writers)
@@ -341,13 +347,9 @@ class _Finder:
     def _hidden(self, members: Sequence[Member]) -> list[Var]:
         """The memory that nobody sees but these kernels, by the variable that has it first."""
         positions = {member.position for member in members}
-        copied = {self._root(out) for member in members for out in self._copied(member)}
+        copied = {self._root(out) for member in members for out in member.copied}
         made = [out for member in members for out in step_outputs(member.step) if self._root(out) is out]
         return [v for v in made if v not in copied and v not in self.result_roots and self.readers[v] <= positions]
-
-    def _touched(self, member: Member) -> tuple[set[Var], set[Var]]:
-        """What a kernel reads, and the memory that it writes to."""
-        return set(step_inputs(member.step)), {self._root(out) for out in step_outputs(member.step)}
 
     def _copied_by_rows(self, step: Step, kernel: Kernel) -> dict[Var, Var]:
         """The results that begin as copies of other arrays, where the kernel's part of them are the rows at hand."""
@@ -360,20 +362,13 @@ class _Finder:
             if out in kernel.apart and out not in takes and layouts.get(base, "C") == "C"
         }
 
-    def _copied(self, member: Member) -> dict[Var, Var]:
-        """The other results that begin as copies, which are made before anything runs."""
-        step = member.step
-        if not isinstance(step, Cluster):
-            return {}
-        takes = self.placement.takes
-        return {out: base for out, base in step.stores.items() if out not in takes and out not in member.copies}
-
     def _bytes_of_row(self, chain: Chain) -> int | None:
         """What all kernels touch for one row; None if rows have no whole number of elements."""
         if chain.by_rows:
-            arrays = {self._root(v): v.aval for m in chain.members for v in m.arrays if 2 * n_rows(v.aval) >= chain.n}
+            every = [(root, v.aval) for m in chain.members for v, root in m.roots.items()]
+            arrays = {root: aval for root, aval in every if 2 * n_rows(aval) >= chain.n}
             return sum(aval.nbytes // max(1, n_rows(aval)) for aval in arrays.values())
-        apart = {self._root(v): v for m in chain.members for v in m.arrays if v in m.apart}
+        apart = {root: v for m in chain.members for v, root in m.roots.items() if v in m.apart}
         if any(v.aval.size % chain.n for v in apart.values()):
             return None
         return sum(v.aval.nbytes // chain.n for v in apart.values())
