@@ -319,6 +319,8 @@ class Nested:
                             exec("\n".join(new), {"np": np}, space)
                     except Exception:
                         continue
+                    if not _may_be_compared(space):
+                        continue
                     values.update(space)
                 lines += new
                 break
