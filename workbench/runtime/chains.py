@@ -31,9 +31,9 @@ from .rows import Around, Rows, n_rows, rows_of
 BLOCK_BYTES = 1 << 18
 # And at most, where a row alone takes more.
 MOST_BYTES = 1 << 19
-# So many times as many rows as are computed twice where two ranges of rows meet are worth it.
+# A chain has at least so many times the rows that two ranges of rows both compute where they meet.
 LEAST_WIDTH = 16
-# Kernels that cannot join may be followed by one with which they can: nobody else reads what they make, then.
+# So many kernels that cannot join may be followed by one with which they can: nobody else reads what they make, then.
 LOOKAHEAD = 3
 MOST_MEMBERS = 32
 

@@ -41,7 +41,7 @@ DOUBT = 8
 # twenty.
 RANGES_PER_GRAIN = 12
 # Ranges are so many times what two of them that meet both compute, unless threads would then have nothing to do.
-LEAST_OVERLAPPED = 8
+RANGE_PER_OVERLAP = 8
 MOST_WORKERS = 255
 
 
@@ -187,8 +187,8 @@ def share(kernel: int, extent: int, grain: int, n_threads: int, overlap: int = 0
     n_threads = min(n_threads, extent // grain if is_large else extent, MOST_WORKERS + 1)
     n_ranges = min(n_threads * RANGES_PER_THREAD, extent // max(1, grain // RANGES_PER_GRAIN) if is_large else extent)
     if overlap:
-        least = extent // (LEAST_OVERLAPPED * overlap)
-        n_ranges = min(n_ranges, max(least - least % n_threads, min(n_threads, extent // (2 * overlap)), 1))
+        n_wide = extent // (RANGE_PER_OVERLAP * overlap)
+        n_ranges = min(n_ranges, max(n_wide - n_wide % n_threads, min(n_threads, extent // (2 * overlap)), 1))
     program = share_program(pool.address, kernel, n_threads, n_ranges, LARGE if is_large else UNTIMED)
     return pool.share_address, np.array(program, np.int64)
 
