@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import quote
+from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
@@ -25,6 +26,7 @@ PACKAGE = Path(workbench.__file__).parent
 LABEXTENSION = PACKAGE / "labextension"
 EXTENSION_NAME = "jit-workbench"
 START_TIMEOUT_S = 60
+START_ATTEMPTS = 3
 STOP_TIMEOUT_S = 10
 SETTLE_TIMEOUT_S = 15
 
@@ -145,13 +147,8 @@ def running_lab(
         *options,
     ]
     environment = {**os.environ, **{name: str(folder) for name, folder in folders.items()}, "PATH": _path()}
-    log_path = state / "jupyterlab.log"
-    with open(log_path, "w") as log:
-        process = subprocess.Popen(
-            command, cwd=root, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-        )
+    process, url = _start(command, environment, root, state / "jupyterlab.log", token)
     try:
-        url = _wait_for_server(process, folders["JUPYTER_RUNTIME_DIR"], log_path)
         yield Lab(url, token, root, kernels)
     finally:
         _stop(process)
@@ -171,18 +168,39 @@ def _write_settings(folder: Path, theme: Theme) -> None:
         path.write_text(json.dumps(values))
 
 
-def _wait_for_server(process: subprocess.Popen, runtime: Path, log: Path) -> str:
+def _start(
+    command: list[str], environment: dict[str, str], root: Path, log: Path, token: str
+) -> tuple[subprocess.Popen, str]:
+    """The process of a server that answers, and its address. It finds a free port and may lose it before it listens."""
+    for _ in range(START_ATTEMPTS):
+        with open(log, "w") as file:
+            process = subprocess.Popen(
+                command, cwd=root, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        try:
+            url = _wait_for_answer(process, Path(environment["JUPYTER_RUNTIME_DIR"]), log, token)
+        except BaseException:
+            _stop(process)
+            raise
+        if url is not None:
+            return process, url
+    raise RuntimeError(f"JupyterLab ended at once:\n{log.read_text()[-2000:]}")
+
+
+def _wait_for_answer(process: subprocess.Popen, runtime: Path, log: Path, token: str) -> str | None:
+    """The address at which the server answers, or None where it ended."""
     deadline = time.monotonic() + START_TIMEOUT_S
+    info = runtime / f"jpserver-{process.pid}.json"
+    direct = build_opener(ProxyHandler({}))
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise RuntimeError(f"JupyterLab ended at once:\n{log.read_text()[-2000:]}")
-        info = runtime / f"jpserver-{process.pid}.json"
-        if info.exists():
-            try:
-                return json.loads(info.read_text())["url"]
-            except (json.JSONDecodeError, KeyError):
-                pass  # it is being written
-        time.sleep(0.1)
+            return None
+        try:
+            url = json.loads(info.read_text())["url"]  # written before the server listens
+            with direct.open(f"{url}api/status?token={token}", timeout=5):
+                return url
+        except (OSError, ValueError, KeyError):  # no file, half of one, nobody listening
+            time.sleep(0.1)
     raise TimeoutError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
 
 
