@@ -56,6 +56,9 @@ def jit(
     device : where it runs: "cpu", "cuda", "cuda:1", "cuda-sim" or "numpy". By default `with wb.device(...)` decides,
         then `config.device`, then `auto_device`. Results are ndarrays, unless an argument was an array of a GPU.
 
+    Raises what `func` raises in NumPy: arguments, captured arrays and attributes then hold what NumPy leaves there.
+    A `TracingError` (strict mode) has changed nothing.
+
     >>> import numpy as np
     >>> @jit
     ... def sum_squared_error(a, b):
