@@ -46,11 +46,14 @@ def outcome(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -
             return None, error
 
 
+LARGEST_TERM = 1e99  # its cube is a float
+
+
 def magnitude(values: Any) -> float:
     """What sums and products of the numbers among the arguments may reach."""
     numbers = [np.abs(x).astype(float) for x in values if isinstance(x, np.ndarray) and x.size]
     largest = max((float(np.max(x, where=np.isfinite(x), initial=1.0)) for x in numbers), default=1.0)
-    return largest**3 * max((x.size for x in numbers), default=1)
+    return min(largest, LARGEST_TERM) ** 3 * max((x.size for x in numbers), default=1)
 
 
 def same_call(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], *, scale: float | None, ulp: float = 8,
@@ -62,6 +65,8 @@ def same_call(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any],
     if refusal is not None:
         assert type(error) is type(refusal), f"NumPy raises {refusal!r}; compiled: {error!r}, {result!r}"
         assert str(error) == str(refusal)
+        if "negative integer powers" in str(refusal):
+            return  # NumPy leaves in the array written to what a buffer of its own held
     elif error is not None:
         raise error
     elif isinstance(expected, np.finfo | np.iinfo):
@@ -73,6 +78,11 @@ def same_call(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any],
     assert_same(ours, theirs, max_ulp=ulp, reduction_scale=scale, where="arguments")
 
 
+def ulps_of_power(operands: tuple) -> float:
+    """A complex power is exp(y log x): it loses as much as y log x is large, in NumPy as compiled."""
+    return 1024 if any(map(np.iscomplexobj, operands)) else 8
+
+
 ROUNDED = ("mean", "std", "var", "matmul", "tensordot", "vecdot", "sum", "prod", "cumulative_sum", "cumulative_prod")
 
 
@@ -82,8 +92,9 @@ ROUNDED = ("mean", "std", "var", "matmul", "tensordot", "vecdot", "sum", "prod",
 def test_functions(name, data):
     args, kwargs = calls.FUNCTIONS[name](data.draw)
     scale = magnitude(args) if name.startswith(("linalg", "fft")) or name in ROUNDED else None
-    # A complex power is exp(y log x): as many roundings as its exponent is large.
-    ulp = 1024 if name.startswith("linalg") else 64 if name == "pow" else 8
+    if name == "log1p" and np.iscomplexobj(args[0]):
+        scale = 1.0  # NumPy's is log(|1 + z|), which loses what one does not hold; ours does not
+    ulp = 1024 if name.startswith("linalg") else ulps_of_power(args) if name == "pow" else 8
     same_call(function_of(name), args, kwargs, scale=scale, ulp=ulp, values=not name.startswith("empty"))
 
 
@@ -101,7 +112,8 @@ def test_reductions_of_nan_and_infinity(name, data):
 def test_operators(name, data):
     function, drawer = calls.OPERATORS[name]
     args, kwargs = drawer(data.draw)
-    same_call(function, args, kwargs, scale=magnitude(args) if "matmul" in name else None)
+    ulp = ulps_of_power(args) if "pow" in name else 8
+    same_call(function, args, kwargs, scale=magnitude(args) if "matmul" in name else None, ulp=ulp)
 
 
 SPECIAL = (0.0, 1.0, 0.5, 2.0, 1e30, 1e-40, np.inf, np.nan)
