@@ -142,4 +142,29 @@ def an_array_of_a_number_that_may_be_an_integer(a, b):
     return np.array([min(a.item(0), -5) for _ in range(3)]), np.array([max(a.item(0), -5) for _ in range(3)])
 
 
+def a_mask_that_is_known_before_a_loop_changes_it(a, b):
+    live = np.ones(b.shape, bool)
+    for _ in range(40):
+        b[live] = b[live] * 2
+        live &= b < 10
+    return live
+
+
+def indices_that_are_known_before_a_loop_changes_them(a, b):
+    places = np.arange(len(a))
+    for k in range(40):
+        a[places] -= 1
+        places[0] = k % len(a)
+    return places
+
+
+def a_flag_that_is_known_before_a_loop_changes_it(a, b):
+    grows = np.array(True)
+    for _ in range(40):
+        if grows:
+            b += 1
+        grows[...] = b[0, 0] < 7
+    return b
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

@@ -97,6 +97,15 @@ SIMPLE = (
     "{t} = {{'x': {a}, 'y': {s}}}", "{t} = [{a}, {s}]", "{t} = ({t2} := {s}) > 1", "*{t}, {t2} = {a}",
     "{t} = (lambda q, k={s}: q + k)({a})",
 )  # fmt: skip
+# Arrays whose contents are known before a loop writes into them, in loops that are too long to be written out.
+LONG_LOOPS = (
+    "{t} = np.ones({w}.shape, bool)\nfor {k} in range(40):\n    {w}[{t}] += {s}\n    {t} &= {w} < {s2}",
+    "{t} = np.zeros({w}.shape, bool)\nfor {k} in range(40):\n    {t}[0] = {w}[0] > {s}\n    {w}[~{t}] = {s2}",
+    "{t} = np.arange(len({w}))\nfor {k} in range(40):\n    {w}[{t}] -= {s}\n    {t}[0] = {k} % len({w})",
+    "{t} = np.zeros(4)\nfor {k} in range(40):\n    if {t}[{k} % 4] > {s}:\n        break\n    {t}[{k} % 3] += 1",
+    "{t} = np.array(True)\nfor {k} in range(40):\n    if {t}:\n        {w} += 1\n    {t}[...] = {c}",
+    "{t} = np.ones(({i}) % 5 + 2, int)\nwhile {t}.sum() < 50:\n    {w}[0] += {t}[-1]\n    {t}[1:] += {t}[:-1]",
+)  # fmt: skip
 LOOPS = (
     "for {k} in range({i} % 7):", "for {k} in range(3):", "for {k} in range(len({a})):", "for {k} in range(1, {i} % 7):",
     "for {k} in range(len({a}) - 1, -1, -2):", "for {k} in range(0):", "for {k} in range({i} % 7, 4):", "for x in {a}:",
@@ -116,7 +125,7 @@ HELPERS = (
 class Nested:
     """The program that `seed` writes. source: its text; arguments: makes what it is called with."""
 
-    statements: Sequence[str] = SIMPLE
+    statements: Sequence[str] = (*SIMPLE, *LONG_LOOPS)
 
     def __init__(self, seed: int, n_statements: int = 6):
         self.seed = seed

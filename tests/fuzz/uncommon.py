@@ -149,7 +149,17 @@ ODD = (
 class Uncommon(Nested):
     """The program that `seed` writes."""
 
-    statements = (*nested.SIMPLE, *nested.SIMPLE[::3], *PRINTS, *ERRORS, *CONTAINERS, *GLOBALS, *ODD, *ODD)
+    statements = (
+        *nested.SIMPLE,
+        *nested.LONG_LOOPS,
+        *nested.SIMPLE[::3],
+        *PRINTS,
+        *ERRORS,
+        *CONTAINERS,
+        *GLOBALS,
+        *ODD,
+        *ODD,
+    )
 
     def __init__(self, seed: int, n_statements: int = 5):
         self.inputs: list[tuple[str, str, str]] = []

@@ -32,7 +32,7 @@ from .recording import current_trace
 from .regions import as_index, emit_cond
 from .rows import MAX_UNROLL, Rows, rows_of
 from .staging import Stage, TracedRange
-from .tracer import Tracer, emit, known_value, lift
+from .tracer import Tracer, emit, in_region, known_value, lift
 from .watching import Watched, assigned_globals
 
 logger = logging.getLogger("workbench")
@@ -44,7 +44,10 @@ _FIRST_STATIC = 8  # iterations of a `while` on plain numbers before it is tried
 
 def unknown(value: Any) -> bool:
     """Whether the truth of `value` is only known when the kernel runs. Arrays of other sizes have none, as in NumPy."""
-    return type(value) is Tracer and value.size == 1 and value.buffer.trace.known_soon(value.current) is None
+    if type(value) is not Tracer or value.size != 1:
+        return False
+    value = in_region(value)
+    return value.buffer.trace.known_soon(value.current) is None
 
 
 class Variables:

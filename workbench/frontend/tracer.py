@@ -574,4 +574,11 @@ def known_value(x: Any) -> np.ndarray | None:
     """The numbers of `x` where they are known while tracing (they depend on no input), else None. Read-only."""
     if type(x) is not Tracer:
         return np.asarray(x)
+    x = in_region(x)
     return x.buffer.trace.known(x.current)
+
+
+def in_region(x: Tracer) -> Tracer:
+    """`x` as the region that is being traced sees it, which may write into it later on: it notes what it has asked."""
+    trace = current_trace()
+    return lift(x) if trace is not None and trace.region and x.buffer.trace is not trace else x
