@@ -238,6 +238,14 @@ class Arrays(Writer):
         self.nest(sizes, body)
         self.facts.arrays = True
 
+    def fill(self, element: str, target: Value) -> None:
+        """`target[...] = element`, one after the other: numba's own loops over slices take twice as long."""
+        name = self.temporary()
+        self.line(f"{name} = {element}")
+        sizes, indices, base, _ = self.place(target)
+        self.nest(sizes, lambda i: self.put(base, indices(i), name))
+        self.facts.arrays = True
+
     def _conflict(self, read: Read, write: Read) -> bool:
         """Whether a write to elements may change others that are read later on."""
         if "fresh" in read.origins or not self.module.may_share(read.origins, write.origins):

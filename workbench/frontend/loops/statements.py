@@ -238,9 +238,9 @@ class Translator(Writers):
             raise UntranslatableError("an object written into an array")
         if shape is None:
             self.facts.elements = True
-        else:
-            self.facts.arrays = True
-        self.line(f"{base.text}[{text or ':'}] = {stored(value, kind.dtype)}")
+            self.line(f"{base.text}[{text}] = {stored(value, kind.dtype)}")
+            return
+        self.fill(stored(value, kind.dtype), self.element(base, text, shape, parts) if text else base)
 
     def _on_augassign(self, stmt: ast.AugAssign) -> None:
         target = stmt.target
