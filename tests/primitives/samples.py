@@ -292,6 +292,11 @@ def check_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case("check", (np.array(True),), {"filename": "a.py", "line": 3})
 
 
+@cases("check_indices")
+def check_indices_cases(rng: np.random.Generator) -> Iterator[Case]:
+    yield Case("check_indices", (np.array(True),), {})
+
+
 @cases("gather_checked")
 def gather_checked_cases(rng: np.random.Generator) -> Iterator[Case]:
     for x, indices, axes, position in _indexed(rng, -1, 1, 20):

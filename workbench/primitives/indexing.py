@@ -8,7 +8,7 @@ from ..errors import OutOfBoundsError
 from ..ir import Aval, Primitive
 from .index import where
 from .lowering import Element, Index, IndexContext, IndexMap, LibraryCall, Read
-from .signatures import INTS, check_axes, check_dtype
+from .signatures import BOOL, INTS, check_axes, check_dtype
 
 GATHER_MODES = ("clip", "wrap", "promise")
 
@@ -115,6 +115,27 @@ def gather_checked_aval(x: Aval, *indices: Aval, axes: tuple[int, ...], position
 
 
 gather_checked_p.def_lowering(LibraryCall(gather_checked_impl, library="NumPy"))
+
+# ---- check_indices: `p`, or NumPy's IndexError where it is false: whether all indices of a gather are in range ----
+check_indices_p = Primitive("check_indices")
+
+
+@check_indices_p.def_impl
+def check_indices_impl(p: np.ndarray) -> np.ndarray:
+    if not p:
+        raise OutOfBoundsError("an index is out of bounds")
+    return p
+
+
+@check_indices_p.def_abstract_eval
+def check_indices_aval(p: Aval) -> Aval:
+    check_dtype("check_indices", p, BOOL)
+    if p.shape:
+        raise TypeError(f"check_indices: the operand is {p}; it must be bool[]")
+    return p
+
+
+check_indices_p.def_lowering(LibraryCall(check_indices_impl, library="Python"))
 
 # ---- dynamic_slice: slice_sizes elements from the starts, which are moved so that the slice fits ----
 dynamic_slice_p = Primitive("dynamic_slice")

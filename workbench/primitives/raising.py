@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..ir import Equation, subjaxprs
 
 MAY_RAISE = frozenset(
-    {"gather_checked", "numpy_call", "cholesky", "inv", "solve", "eig", "eigh", "svd", "lstsq", "check", "loop"}
+    {"gather_checked", "check_indices", "check", "loop", "numpy_call", "cholesky", "inv", "solve", "eig", "eigh", "svd",
+     "lstsq"}
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from ..ir import Jaxpr, check_jaxpr
 from .cse import eliminate_common_subexpressions
 from .dce import eliminate_dead_code
 from .expand_contractions import expand_contractions
+from .guard_gathers import guard_gathers
 from .inline import inline_calls
 from .rewrite import Pass
 from .simplify import simplify
@@ -21,6 +22,8 @@ PIPELINE: tuple[NamedPass, ...] = (
     # Before simplification, which drops the slices and broadcasts that turn out to do nothing.
     ("write out short contractions", expand_contractions),
     ("simplify algebra", simplify),
+    # After simplification, which finds indices that need no test.
+    ("test indices apart", guard_gathers),
     # After simplification, which drops transposes that undo each other (test_what_is_transposed_twice_is_not_sunk).
     ("sink transposes", sink_transposes),
     # After simplification, which makes more equations equal (test_simplification_makes_expressions_common).

@@ -18,7 +18,7 @@ from ...fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, Vi
 from ...ir import Atom, Aval, Equation, Literal, Var
 from ...primitives.contractions import dot_general_p, matrix_form
 from ...primitives.control_flow import check_p
-from ...primitives.indexing import gather_checked_p, gather_nd_p
+from ...primitives.indexing import check_indices_p, gather_checked_p, gather_nd_p
 from ...primitives.updates import scatter_p
 from ..memory.moves import pieces_of, regions_around
 from ..memory.placement import Placement
@@ -213,7 +213,7 @@ class _PlanWriter:
                 self.read_part(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive is scatter_p and eqn.params["op"] == "set":
                 self.write_part(eqn)
-            case LibraryStep(eqn=eqn) if eqn.primitive is check_p:
+            case LibraryStep(eqn=eqn) if eqn.primitive in (check_p, check_indices_p):
                 self.check(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive in ROUTINES:
                 operands = [self.place(atom) for atom in eqn.invars]
