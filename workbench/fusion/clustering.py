@@ -12,6 +12,7 @@ from typing import Any
 
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Pointwise
+from ..primitives.raising import CHECKS
 from .access import Reader, is_index_map
 from .classify import VIEWS, Classes, classify, is_choosy
 from .cost import MAX_KERNEL_EQNS, flops_per_element, is_expensive
@@ -418,6 +419,8 @@ class _Clustering:
                 return "WB322" if self.classes.numpy[e].code != "WB330" else "WB321"
             if e in self.classes.control:
                 return "WB323"
+            if e.primitive.name in CHECKS:
+                return "WB326"
             if e in self.classes.library or e.primitive.name in VIEWS and e in self.classes.views:
                 return "WB320"
         if source is None or node is None:

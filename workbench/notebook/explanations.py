@@ -73,6 +73,8 @@ What stands inside its body is fused.""",
 and what is computed after it. It costs the bytes of that part.""",
     "WB325": """`np.stack` of levels that the kernel computes: it writes each to its place in the stack. What reads the
 stack as a whole comes after it, in a kernel of its own.""",
+    "WB326": """A check decides whether the call goes on: whether all indices of `x[i]` are in range, or a condition of
+Python's numbers. Kernels test the elements; where a test fails, NumPy runs the call again and raises its own error.""",
     "WB330": "`jit_scope(compile_ops=False)` asked for this operation to run uncompiled.",
     "WB331": "No kernel can be generated for this operation or dtype; NumPy runs it between the kernels.",
     "WB332": "The device is `numpy`, which runs every operation by itself: the reference for values and times.",

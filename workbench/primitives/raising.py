@@ -13,6 +13,9 @@ MAY_RAISE = frozenset(
 )  # fmt: skip
 
 
+CHECKS = frozenset({"check", "check_indices"})  # which do nothing else
+
+
 def may_raise(eqn: Equation) -> bool:
     """Whether `eqn` can raise for some values of its operands."""
     if eqn.primitive.name == "scatter":

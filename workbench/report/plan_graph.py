@@ -23,6 +23,7 @@ from ..fusion import (
     step_outputs,
 )
 from ..ir import Atom, Equation, Var
+from ..primitives.raising import CHECKS
 from .schema import DecisionRow, Graph, GraphEdge, StepNode, Value
 
 # A long cell merges along hundreds of edges; those that saved the most are told.
@@ -147,6 +148,9 @@ def _step_node(step: Step, ids: Mapping[Equation, str], kernels: Mapping[str, Ke
             return StepNode(
                 step.id, "loop", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn), reason=reason
             )
+        case LibraryStep() if step.eqn.primitive.name in CHECKS:
+            title, reason = f"check of {_title(step.eqn)}", "where it fails, NumPy runs the call again, and raises"
+            return StepNode(step.id, "library", title, equations, [], outputs, scope=_scope(step.eqn), reason=reason)
         case LibraryStep():
             return StepNode(step.id, "library", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn))
         case NumpyStep():
