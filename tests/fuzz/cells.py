@@ -6,6 +6,7 @@ import contextlib
 import copy
 import io
 import types
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,7 +61,8 @@ def check(program: Nested, ip: InteractiveShell, order: Sequence[int] = (0, 1, 0
                 del ip.user_ns[name]
         ip.user_ns.update(mine)
         known = set(ip.user_ns)
-        with capture_output() as captured:
+        with capture_output() as captured, np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             done = ip.run_cell(f"%%jit\n{text}")
         found = done.error_before_exec or done.error_in_exec
         where = f"run {step} (arguments {which})"

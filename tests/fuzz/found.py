@@ -167,4 +167,19 @@ def a_flag_that_is_known_before_a_loop_changes_it(a, b):
     return b
 
 
+def a_view_under_two_names_after_a_loop(a, b):
+    for _ in b.ravel():
+        t = u = np.expand_dims(a, -1)
+    u = np.argsort(b)
+    t[0] = 77
+    return t, u
+
+
+def a_view_that_only_the_loop_knows(a, b):
+    for x in a:
+        t, u = b[:, ::2], x
+    t[0] += u
+    return t
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import LoopAbortedError
 from ..ir import Aval, Primitive
 from .lowering import LibraryCall
 
@@ -42,7 +43,7 @@ class LoopPlace:
 
     def find(self, variables: Sequence[Any], arguments: Sequence[Any]) -> tuple[int, int]:
         """Which of the options it is, from 1, and which element along the axis; then the number of a view, then that of
-        an earlier variable that is the same array; 0 if it is none of them."""
+        an earlier variable that is the same array; 0 if it is an array of its own."""
         value: np.ndarray = variables[self.variable]
         n_options = len(self.options)
         for number, other in enumerate(self.earlier, start=1 + n_options + len(self.views)):
@@ -69,6 +70,8 @@ class LoopPlace:
                 array = view.apply(array)
             if _is_same(value, array):
                 return number, 0
+        if any(isinstance(array, np.ndarray) and np.may_share_memory(value, array) for array in arguments):
+            raise LoopAbortedError("WB350  a loop leaves a view that its text does not tell: NumPy runs it all again")
         return 0, 0
 
 

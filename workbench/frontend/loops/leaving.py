@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,13 +48,15 @@ def left_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, Tracer]:
     found = {name: value for name in targets if type(value := known.get(name)) is Tracer}
     for stmt in node.body:
         match stmt:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if stores[name] - in_place[name] == 1:
+            case ast.Assign(targets=targets, value=value) if names := _names(targets):
                 try:
                     view = _value(value, known)
                 except _UnknownError:
                     continue
                 if type(view) is Tracer:
-                    known[name] = found[name] = view
+                    once = {name: view for name in names if stores[name] - in_place[name] == 1}
+                    known.update(once)
+                    found.update(once)
     return found
 
 
@@ -65,14 +67,20 @@ def possible_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, list[Tr
     found: dict[str, list[Tracer]] = {}
     for stmt in ast.walk(node):
         match stmt:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            case ast.Assign(targets=targets, value=value) if names := _names(targets):
                 try:
                     view = _value(value, known)
                 except _UnknownError:
                     continue
                 if type(view) is Tracer and view.parent is not None:
-                    found.setdefault(name, []).append(view)
+                    for name in names:
+                        found.setdefault(name, []).append(view)
     return found
+
+
+def _names(targets: Sequence[ast.expr]) -> list[str]:
+    """`a = b = value`: the names, if there is nothing else."""
+    return [t.id for t in targets if isinstance(t, ast.Name)] if all(isinstance(t, ast.Name) for t in targets) else []
 
 
 def _sequence(items: ast.expr, known: Mapping[str, Any]) -> tuple[int, Callable[[int], Any]]:

@@ -343,6 +343,7 @@ class _Builder:
         before: list[tuple[str, Array, int]] = []
         given = {name: value for name, (value, _) in self.parameters.items()}
         possible = possible_views(self.node, given) if any(getattr(k, "origins", ()) for _, k, _ in outputs) else {}
+        told = left_views(self.node, given).keys()
         k = 0
         for name, kind, n in outputs:
             if isinstance(kind, Array):
@@ -351,7 +352,7 @@ class _Builder:
                     i for other, found, i in before
                     if other in mine and (found.dtype, found.shape) == (kind.dtype, kind.shape)
                 )  # fmt: skip
-                if kind.origins or earlier:
+                if (kind.origins or earlier) and name not in told:
                     chains = [(of, view) for view in possible.get(name, ()) for of in self._chain_to(view, given)]
                     views[name] = [view for _, view in chains]
                     yield LoopPlace(k, self._options(kind), tuple(of for of, _ in chains), earlier)
