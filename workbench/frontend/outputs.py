@@ -26,7 +26,7 @@ from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
 from .tracer import Buffer, Deferred, Tracer, lift
-from .views import TakeView, Transpose, ViewOp, write
+from .views import ReadOnly, TakeView, Transpose, ViewOp, write
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -271,6 +271,17 @@ class _Places:
                 self.out[i] = self.place(leaf, value.buffer, chain(value))
         if not self.trace.strict:
             self.lay_out()
+        for i, (value, leaf) in enumerate(zip(self.values, self.out, strict=True)):
+            if type(value) is Tracer and not value.scalar and not (value.writeable and value.buffer.writeable):
+                self.out[i] = self.protected(leaf)
+
+    @staticmethod
+    def protected(leaf: OutLeaf) -> OutLeaf:
+        """`leaf`, read-only. Views of inputs are so by themselves."""
+        if leaf.base_input is not None or leaf.same_as is not None or leaf.code is not None:
+            return leaf
+        base = leaf.outvar if leaf.base_outvar is None else leaf.base_outvar
+        return replace(leaf, base_outvar=base, views=(*leaf.views, ReadOnly()))
 
     def lay_out(self) -> None:
         """Let what the program computes anew lie in memory as NumPy's arrays do: the program's result is the array with

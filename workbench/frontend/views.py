@@ -181,6 +181,27 @@ class Broadcast:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """The whole array, not to be written to."""
+
+    applies = True
+
+    def read(self, parent: Tracer) -> Tracer:
+        return parent
+
+    def write(self, parent: Tracer, update: Tracer) -> Tracer:
+        raise ValueError("assignment destination is read-only")
+
+    def apply(self, array: np.ndarray) -> np.ndarray:
+        if type(array) is Tracer:
+            return make_view(array, self, array.shape, array.strides, writeable=False)
+        if isinstance(array, np.ndarray):  # a device's arrays have no such flag
+            array = array.view()
+            array.flags.writeable = False
+        return array
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """`x.real` or `x.imag` of a complex array."""
 
@@ -487,7 +508,7 @@ class Flags:
 
     @property
     def writeable(self) -> bool:
-        return self._x.writeable and self._x.buffer.writeable
+        return self._x.writeable and self._x.buffer.writeable and not self._x.scalar
 
     @writeable.setter
     def writeable(self, value: bool) -> None:
