@@ -303,3 +303,42 @@ def test_an_index_of_no_axes_in_a_loop():
     compiled = wb.jit(total)
     assert_same(compiled(x), total(x))
     assert not compiled.fallbacks
+
+
+def test_records_are_written_at_every_call():
+    """They are scalars of NumPy that may be written to, and part of an array."""
+
+    def count(record, times):
+        for _ in range(times):
+            record["n"] += 1
+        return record["n"] * 2
+
+    compiled = wb.jit(count)
+    for _ in range(3):
+        mine, theirs = (np.array([(0.5, 1), (1.5, 2)], [("x", "f8"), ("n", "i8")]) for _ in range(2))
+        assert compiled(mine[1], 3) == count(theirs[1], 3) == 10
+        np.testing.assert_array_equal(mine, theirs)
+
+
+READ_ONLY = {
+    "a number": lambda x: np.broadcast_to(x.sum(), (4, 3)),
+    "a diagonal": lambda x: np.diagonal(x + 1),
+    "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x + 1, 2, axis=1),
+    "a part": lambda x: np.broadcast_to(x * 2, (4, *x.shape))[1:, ::2],
+    "no imaginary part": lambda x: x.imag,
+    "an argument": lambda x: np.broadcast_to(x, (4, *x.shape)),
+    "turned": lambda x: np.broadcast_to(x.sum(axis=0), (4, x.shape[1])).T,
+    "set": lambda x: x if x.flags.writeable else x + 1,
+}
+
+
+@pytest.mark.parametrize("program", READ_ONLY.values(), ids=READ_ONLY)
+def test_what_numpy_gives_read_only_is_read_only(program):
+    compiled, inner = wb.jit(program), wb.jit(program)
+    around = wb.jit(lambda x: inner(x))
+    x = np.arange(6.0).reshape(2, 3)
+    expected = program(x)
+    for function in (compiled, compiled, around):
+        found = function(x)
+        np.testing.assert_array_equal(found, expected)
+        assert found.flags.writeable == expected.flags.writeable

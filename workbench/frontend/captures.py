@@ -170,6 +170,8 @@ class Lifter:
             return self._scalar(value, name, read)
         if name in self.trace_integers and (kind is int and value.bit_length() < 64 or isinstance(value, np.integer)):
             return self._scalar(value, name, read)
+        if isinstance(value, np.void):  # a record may be written to, and may be part of an array
+            check_array(value, name)
         if isinstance(value, CONSTANT_TYPES):
             self.guard(name, read, value, same_constant)
             return value

@@ -282,7 +282,7 @@ def _is_traced(leaf: Any, keep_python_scalars: bool, name: str) -> bool:
     kind = type(leaf)
     if kind is Tracer or kind is Aval:
         return True
-    if isinstance(leaf, np.ndarray):
+    if isinstance(leaf, np.ndarray | np.void):
         check_array(leaf, name)
         return True
     if isinstance(leaf, np.generic):

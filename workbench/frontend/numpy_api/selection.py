@@ -278,7 +278,10 @@ def _scalar_part(x: Any, name: str) -> Any:
     if name == "real":
         return x
     zero = laid_out_like(full(x.shape, x.dtype.type(0)), x)
-    return zero if x.scalar else as_array(zero)
+    if not x.scalar:
+        zero = as_array(zero)
+        zero.writeable = False
+    return zero
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
