@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -230,3 +231,33 @@ def test_warming_up_begins_where_the_cell_began(shell):
     shell("%%jit\nwhile a.sum() != 0:\n    a -= np.array([1.5, 2.0])\na += 0.25\n")
     assert shell.error is None
     assert shell["a"].tolist() == [0.25, 0.25]
+
+
+OBJECTS = """
+for value in x:
+    state.place = (state.place + 1) % 4
+    total[state.place] += value
+    if total[state.place] > 2:
+        state.place = 0
+"""
+HELPED = """
+def step(value):
+    state.place = (state.place + 1) % 4
+    total[state.place] += value
+for value in x:
+    step(value)
+    if total[state.place] > 2:
+        state.place = 0
+"""
+
+
+@pytest.mark.parametrize("text", [OBJECTS, HELPED])
+@pytest.mark.parametrize("n", [3, 60])
+def test_what_an_iteration_changes_and_a_branch_puts_back_is_seen(text, n):
+    """Each iteration starts where the one before has left the object; traced, the branch undoes its change."""
+    x = np.linspace(0.1, 0.9, n)
+    mine, theirs = ({"x": x, "total": np.zeros(4), "state": SimpleNamespace(place=0)} for _ in range(2))
+    exec(text, theirs)
+    run_cell(text, mine)
+    np.testing.assert_array_equal(mine["total"], theirs["total"])
+    assert mine["state"].place == theirs["state"].place

@@ -32,7 +32,7 @@ from .recording import current_trace
 from .regions import as_index, emit_cond
 from .rows import MAX_UNROLL, Rows, rows_of
 from .staging import Stage, TracedRange
-from .tracer import Tracer, emit, in_region, known_value, lift
+from .tracer import Tracer, emit, in_region, known_value, lift, require_trace
 from .watching import Watched, assigned_globals
 
 logger = logging.getLogger("workbench")
@@ -130,7 +130,8 @@ class Variables:
     def watched(self, reads: Sequence[str], names: Iterable[str]) -> Watched:
         """What a body that reads some names, and binds others, must not change besides."""
         own = {name for name in names if name not in self.cells}
-        return Watched(self.roots(reads), (p for p in assigned_globals(reads, self.space) if p.name not in own))
+        places = (p for p in assigned_globals(reads, self.space) if p.name not in own)
+        return Watched(self.roots(reads), places, require_trace().lifter)
 
 
 # ---- branches ----

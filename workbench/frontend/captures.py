@@ -22,7 +22,7 @@ import pathlib
 import re
 import types
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -124,6 +124,29 @@ CONSTANT_TYPES = (
     datetime.time, fractions.Fraction, decimal.Decimal, enum.Enum, type(np.index_exp),
 )  # fmt: skip
 _MISSING = object()
+
+
+class Attributes:
+    """The attributes of an object, a class or a function that is the trace's own. read: gives them."""
+
+    __slots__ = ("holder", "read")
+
+    def __init__(self, holder: Any, read: Callable[[Any], dict[str, Any]]):
+        self.holder = holder
+        self.read = read
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return self.read(self.holder)
+
+    def put_back(self, content: dict[str, Any]) -> None:
+        is_plain = not isinstance(self.holder, type)  # whose class may have a `__setattr__` of its own
+        now = self.content
+        for name in now.keys() - content.keys():
+            (object.__delattr__ if is_plain else delattr)(self.holder, name)
+        for name, value in content.items():
+            if now.get(name, _MISSING) is not value:
+                (object.__setattr__ if is_plain else setattr)(self.holder, name, value)
 
 
 class Lifter:
@@ -283,14 +306,21 @@ class Lifter:
         self._copies.append((name, lifted, copy.copy(lifted)))
         return lifted
 
-    def watch_attributes(self, name: str, attributes: Callable[[], dict[str, Any]]) -> None:
-        """Notice at the end of the trace if an object's or a class's attributes were changed."""
-        self._copies.append((name, attributes, attributes()))
+    def watch_attributes(self, name: str, holder: Any, read: Callable[[Any], dict[str, Any]]) -> None:
+        """Notice at the end of the trace if an object's or a class's attributes were changed. read: gives them."""
+        attributes = Attributes(holder, read)
+        self._copies.append((name, attributes, attributes.content))
+
+    @property
+    def copies(self) -> Sequence[tuple[str, Any, Any]]:
+        """The containers and `Attributes` that the code sees in place of those outside: name, it, its content at
+        first."""
+        return self._copies
 
     def check_side_effects(self) -> None:
         """SideEffectError if the code changed something outside besides arrays: it has to do so at every run."""
         for name, lifted, before in self._copies:
-            if not _unchanged(lifted() if isinstance(lifted, types.FunctionType) else lifted, before):
+            if not _unchanged(lifted.content if isinstance(lifted, Attributes) else lifted, before):
                 raise _changed(name, "changes", "something outside")
         for _original, cell, before in self.cells.values():
             if held_in(cell, _MISSING) is not before:

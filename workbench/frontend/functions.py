@@ -143,7 +143,7 @@ def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Re
         new.__dict__.update(
             {k: lifter.lift(v, f"{fn.__name__}.{k}", _attribute(fn, k)) for k, v in attributes.items()}
         )  # fmt: skip
-    lifter.watch_attributes(fn.__name__, lambda: dict(new.__dict__))
+    lifter.watch_attributes(fn.__name__, new, lambda fn: dict(fn.__dict__))
     return new
 
 
@@ -213,7 +213,7 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
         remember=lambda new: lifter._remember(cls, new, read),
         convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", _class_attribute(cls, key)),
     )
-    lifter.watch_attributes(cls.__qualname__, lambda: class_attributes(new))
+    lifter.watch_attributes(cls.__qualname__, new, class_attributes)
     return new
 
 
@@ -289,7 +289,7 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     for key, item in attributes.items():
         lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: getattr(read(), key))
         object.__setattr__(new, key, lifted)
-    lifter.watch_attributes(name, lambda: instance_attributes(new))
+    lifter.watch_attributes(name, new, instance_attributes)
     return new
 
 

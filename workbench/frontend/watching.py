@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .captures import Overlay, held_in
+from .captures import Attributes, Lifter, Overlay, held_in
 from .functions import class_attributes, is_user_class
 from .merging import UNDEFINED, refuse
 from .tracer import Tracer
@@ -39,35 +39,25 @@ class GlobalName:
             dict.__setitem__(self.space, self.name, content)
 
 
-class ClassState:
-    """The attributes of a class of the user's."""
-
-    __slots__ = ("cls",)
-
-    def __init__(self, cls: type):
-        self.cls = cls
-
-    @property
-    def content(self) -> dict[str, Any]:
-        return class_attributes(self.cls)
-
-    def put_back(self, content: dict[str, Any]) -> None:
-        for name in self.content.keys() - content.keys():
-            delattr(self.cls, name)
-        for name, value in content.items():
-            if vars(self.cls).get(name, UNDEFINED) is not value:
-                setattr(self.cls, name, value)
-
-
 class Watched:
     """The containers, objects, classes and globals that a body can reach. Tracing runs it once, so that it must not
     change them.
 
-    roots: what it reads, by name; places: the globals that functions which it may call may assign.
+    roots: what it reads, by name; places: the globals that functions which it may call may assign; lifter: gives it
+    what is outside. That is looked at again when the trace ends, but by then another iteration's change may be undone.
     """
 
-    def __init__(self, roots: Sequence[tuple[str, Any]], places: Iterable[GlobalName] = ()):
+    def __init__(
+        self, roots: Sequence[tuple[str, Any]], places: Iterable[GlobalName] = (), lifter: Lifter | None = None
+    ):
         self.contents: list[tuple[str, Any, Any]] = []
+        self.lifters: list[tuple[Lifter, int]] = []  # with the number of their copies at first
+        while lifter is not None:
+            self.lifters.append((lifter, len(lifter.copies)))
+            for name, copied, _ in lifter.copies:
+                content = copied.content if isinstance(copied, Attributes) else copied
+                self.contents.append((name, copied, _copied(content)))
+            lifter = lifter.parent
         seen: set[int] = set()
         pending = list(roots)
         for place in places:
@@ -94,7 +84,7 @@ class Watched:
                 pending.append((name, value.__func__))
             elif isinstance(value, type):
                 if is_user_class(value):
-                    state = ClassState(value)
+                    state = Attributes(value, class_attributes)
                     self.contents.append((name, state, state.content))
                     pending += [(name, v) for v in (*state.content.values(), *value.__bases__)]
             elif isinstance(value, MethodType):
@@ -114,7 +104,8 @@ class Watched:
     def undo(self, own_cells: frozenset[int]) -> tuple[str, str] | None:
         """Put everything back. What was changed, if anything was: its name, and what it is."""
         changed = None
-        for name, value, before in self.contents:
+        first_seen = [entry for lifter, n in self.lifters for entry in lifter.copies[n:]]
+        for name, value, before in (*self.contents, *first_seen):
             if not self._same(value, before, own_cells):
                 kind = "a variable" if isinstance(value, CellType | GlobalName) else "a container"
                 changed = changed or (name, kind)
@@ -134,7 +125,7 @@ class Watched:
             return id(value) in own_cells or held_in(value, UNDEFINED) is before
         if isinstance(value, GlobalName):
             return value.content is before
-        value = value.content if isinstance(value, ClassState) else value
+        value = value.content if isinstance(value, Attributes) else value
         if isinstance(value, np.ndarray):
             return value.tobytes() == before.tobytes()
         if isinstance(value, dict):
@@ -150,7 +141,7 @@ def _put_back(value: Any, before: Any) -> None:
             value.cell_contents = before
         else:
             del value.cell_contents
-    elif isinstance(value, GlobalName | ClassState):
+    elif isinstance(value, GlobalName | Attributes):
         value.put_back(before)
     elif isinstance(value, np.ndarray):
         value[...] = before
