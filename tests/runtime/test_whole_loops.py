@@ -233,3 +233,16 @@ def test_a_list_of_the_callers_is_changed_in_place():
         mine, its = [7], [7]
         assert compiled(x, mine) == collect(x, its)
         assert_same(mine, its, "the list")
+
+
+def test_a_function_that_changes_a_list_around_it_is_pythons():
+    calls, weights = [0], np.ones(50)
+
+    def update(i: int) -> float:
+        calls[0] += 1
+        weights[i] *= 0.5
+        return weights.sum()
+
+    namespace = {"n": 300, "update": update}
+    assert as_it_is("for i in range(n):\n    update(i % 50)\n", namespace) is None
+    assert calls == [0] and weights.sum() == 50

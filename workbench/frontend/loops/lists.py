@@ -83,6 +83,8 @@ class Lists(Contractions):
         name, depth = source
         for _ in range(depth):
             kind = Growing(kind)
+        if name not in self.types:  # of a function around
+            raise UntranslatableError(f"a function that changes the list `{name}`")
         new = join(self.types[name], kind)
         if name in self.fixed and new != self.types[name]:
             raise UntranslatableError(f"a function that changes the list `{name}`")
