@@ -182,4 +182,15 @@ def a_view_that_only_the_loop_knows(a, b):
     return t
 
 
+def exchanges_the_array_that_it_goes_over(a, b):
+    t = b + 10
+    for x in t.ravel():
+        t, b, last = b, t, x
+    for y in t.flat:
+        t, b, last = b, t, y + last
+    for place, z in np.ndenumerate(t):
+        t, b, last = b, t, z + last + place[0]
+    return last
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

@@ -377,7 +377,7 @@ class Translator(Writers):
             kind = args[0].type if len(args) == 1 else None
             if not isinstance(kind, Array) or not kind.ndim:
                 raise UntranslatableError("np.ndenumerate() of this")
-            base = self.named(args[0])
+            base = self.kept(self.named(args[0]))
             sizes = [f"{base.text}.shape[{k}]" for k in range(kind.ndim)]
         else:
             base = None
@@ -411,6 +411,7 @@ class Translator(Writers):
         """The head of a loop over `node`, and the value of each iteration."""
         flat = self.flat_base(node, iterated=True)
         if flat is not None:
+            flat = self.kept(flat)  # the body may give the name to another array
             name = self.temporary()
             return f"for {name} in range({flat.text}.size):", self.element(flat, self.flat_place(flat, name), None)
         if isinstance(node, ast.Call) and not node.keywords and isinstance(node.func, ast.Name):
