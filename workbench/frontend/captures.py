@@ -345,8 +345,8 @@ class _ScalarInput:
         self.aval = aval_of(value)
 
 
-def check_array(value: np.ndarray, name: str = "") -> None:
-    """UnsupportedOperationError for arrays that cannot be traced: objects, strings, half floats, subclasses."""
+def check_array(value: np.ndarray | np.void, name: str = "") -> None:
+    """UnsupportedOperationError for what is not traced: arrays of objects, strings, halves; subclasses; records."""
     if type(value) is not np.ndarray and not isinstance(value, np.memmap):
         raise unsupported(f"`{name}`, a {type(value).__name__}", why="only plain ndarrays are traced", code="WB121")
     if not supported_dtype(value.dtype):
