@@ -38,3 +38,36 @@ def test_recursion_in_branches_is_given_up_before_it_is_long() -> None:
     compiled = wb.jit(queens)
     assert_same(compiled(8), queens(8))
     assert compiled.fallbacks[0].code == "WB185"
+
+
+def transform(x: np.ndarray) -> np.ndarray:
+    n = len(x)
+    if n == 1:
+        return x
+    even, odd = transform(x[::2]), transform(x[1::2])
+    turned = np.exp(-2j * np.pi * np.arange(n // 2) / n) * odd
+    return np.concatenate([even + turned, even - turned])
+
+
+def test_recursion_is_written_out_up_to_a_limit() -> None:
+    rng = np.random.default_rng(0)
+    for n, is_written_out in ((32, True), (512, False)):
+        compiled = wb.jit(transform)
+        x = rng.standard_normal(n) + 0j
+        assert_same(compiled(x), transform(x), reduction_scale=np.abs(x).sum())
+        assert [reason.code for reason in compiled.fallbacks] == [] if is_written_out else ["WB185"]
+
+
+def bisected(x: np.ndarray, low: int, high: int) -> Any:
+    return x[low] if high - low == 1 else bisected(x, low, (low + high) // 2) + bisected(x, (low + high) // 2, high)
+
+
+def test_a_long_program_may_call_recursion_often() -> None:
+    def often(x: np.ndarray) -> np.ndarray:
+        for _ in range(250):
+            x = x * 0.5 + bisected(x, 0, 8)
+        return x
+
+    compiled, x = wb.jit(often), np.arange(8.0)
+    assert_same(compiled(x), often(x))
+    assert not compiled.fallbacks

@@ -19,12 +19,13 @@ import numpy as np
 from ..errors import TracingError
 from ..ir import Atom, Aval, Equation, Literal, Origin, Primitive, Scope, Var, aval_of
 from .positions import position_of
+from .recursion import Recursion
 
 if TYPE_CHECKING:
     from .tracer import Tracer
 
 
-# What is written out further than this (loops that unroll, recursion) would take longer to compile than it can save.
+# What is written out further than this would take longer to compile than it can save.
 MAX_EQUATIONS = 16_384
 MAX_STEPS = 256  # loops translated whole; each takes the time of some hundred equations
 MAX_COMPUTED = 1 << 21  # numbers that one trace computes to decide conditions which depend on no input
@@ -74,6 +75,8 @@ class Trace:
         self._known: dict[Var, np.ndarray] = {}
         self._n_computed = 0  # numbers, for conditions that a trace has decided
         self._n_steps = 0  # loops that have been translated, here and in the regions inside
+        self._looks_at = Recursion.INTERVAL  # equations: when to see whether they are too many
+        self._recursion = Recursion()
         self._dear: set[Var] = set()  # conditions that it will not
         self._by_id: dict[int, CapturedArray] = {}
         # A region is the body of a branch or loop: it shares the buffers of the trace around it.
@@ -113,8 +116,8 @@ class Trace:
         self._caller = sys._getframe(1)
         n_eqns = len(self.eqns)
         try:
-            if n_eqns > MAX_EQUATIONS:
-                raise self._too_long(f"{MAX_EQUATIONS:,} equations")
+            if n_eqns >= self._looks_at:
+                self._look_at_length(n_eqns)
             result = fn(*args, **kwargs)
         except TracingError as error:
             self.failure = self.failure or error
@@ -134,10 +137,16 @@ class Trace:
         while trace.parent is not None:
             trace = trace.parent
         trace._n_steps += 1
-        if trace._n_steps > MAX_STEPS:
-            error = self._too_long(f"{MAX_STEPS} loops")
+        n = trace._n_steps
+        if n > MAX_STEPS or trace._recursion.is_too_long(sys._getframe(1), len(trace.eqns), n):
+            error = self._too_long(f"{n - 1} loops")
             self.failure = self.failure or error
             raise error
+
+    def _look_at_length(self, n_eqns: int) -> None:
+        self._looks_at = n_eqns + Recursion.INTERVAL
+        if n_eqns > MAX_EQUATIONS or self._recursion.is_too_long(sys._getframe(2), n_eqns, self._n_steps):
+            raise self._too_long(f"{n_eqns:,} equations")
 
     def _too_long(self, reached: str) -> TracingError:
         from .diagnostics import build
@@ -353,3 +362,4 @@ def recording(trace: Trace) -> Iterator[Trace]:
     finally:
         _stack.traces.pop()
         trace.live = False
+        trace._recursion = Recursion()  # which may hold a frame

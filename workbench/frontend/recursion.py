@@ -1,0 +1,44 @@
+"""How much a function of the user's that calls itself has recorded: each call is written out by itself, and LLVM takes
+longer for that than what is called over and over can save."""
+
+from __future__ import annotations
+
+from types import CodeType, FrameType
+
+from .positions import is_user_code
+
+MAX_EQUATIONS = 2048
+MAX_STEPS = 64
+
+
+class Recursion:
+    """The recursion that a trace is in. A look at the stack takes as long as some operations do, so that it is taken
+    only now and then (`INTERVAL`), and what a recursion recorded before the first look does not count."""
+
+    INTERVAL = 256  # equations
+
+    def __init__(self) -> None:
+        self._outermost: FrameType | None = None
+        self._began = (0, 0)
+
+    def is_too_long(self, frame: FrameType, n_eqns: int, n_steps: int) -> bool:
+        """Whether the recursion around `frame`, if there is one, has grown too long by now."""
+        outermost = _outermost_of_recursion(frame)
+        if outermost is None or outermost is not self._outermost:
+            self._outermost = outermost
+            self._began = n_eqns, n_steps
+            return False
+        return n_eqns - self._began[0] > MAX_EQUATIONS - self.INTERVAL or n_steps - self._began[1] > MAX_STEPS
+
+
+def _outermost_of_recursion(frame: FrameType | None) -> FrameType | None:
+    """The outermost frame of a function of the user's that runs again further inside."""
+    seen: set[CodeType] = set()
+    found = None
+    while frame is not None:
+        if is_user_code(frame.f_code):
+            if frame.f_code in seen:
+                found = frame
+            seen.add(frame.f_code)
+        frame = frame.f_back
+    return found
