@@ -1,5 +1,5 @@
 """Python's own functions of numbers in converted code: `float`, `int`, `bool`, `complex`, `round`, `len`, and folds
-over what can be iterated, `sum`, `min` and `max`.
+over what can be iterated, `sum`, `min`, `max`, `any` and `all`.
 
 Python insists on plain numbers from them, so that a tracer cannot answer; where the function is the builtin and its
 argument is traced, they become operations whose results are numbers of Python's (of weak type). What Python raises for
@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..ir import REGISTRY, supported_dtype
-from .checks import end_unless_later
+from .checks import INT64_BOUND, end_unless_later
+from .growing import rows_together
 from .operators import weaken
 from .recording import Deferred
 from .tracer import Tracer, as_scalar, emit, known_value, method
 
 INT_BOUND = 2.0**63  # of what an int64 holds
+FOLDS = (sum, min, max, any, all)
 LONG = 16  # elements from which a fold over an array is a reduction rather than a chain of operations
 _BUILTINS = (type, types.BuiltinFunctionType)
 _ITERABLE = (list, tuple, types.GeneratorType)
@@ -42,11 +44,16 @@ def number(function: Any, value: Any) -> Any:
 
 
 def folded(function: Any, values: Any) -> Any:
-    """`function(values)` for `sum`, `min` and `max` over one iterable."""
-    if type(values) is Tracer and values.shape and function in (sum, min, max):
-        reduced = _reduced(function, values)
-        if reduced is not None:
-            return reduced
+    """`function(values)` for `sum`, `min`, `max`, `any` and `all` over one iterable."""
+    if function in FOLDS:
+        rows = values
+        if type(values) in (list, tuple) and len(values) >= LONG:
+            rows = rows_together(values)
+        if type(rows) is Tracer and rows.shape and rows.shape[0] >= LONG:
+            weak = rows is not values and all(x.weak_type for x in values)
+            result = fold_of_rows(function, rows, weak=weak)
+            if result is not None:
+                return result
     elements = type(values) is Tracer and len(values.shape) == 1 and values.shape[0] < LONG
     if function not in (min, max) or not (elements or isinstance(values, _ITERABLE)):
         return function(values)
@@ -56,18 +63,51 @@ def folded(function: Any, values: Any) -> Any:
     return extreme(function, *found) if len(found) > 1 else function(found)
 
 
-def _reduced(function: Any, x: Tracer) -> Any:
-    """Python's fold over the elements or rows of an array, if they are many."""
-    n = x.shape[0]
-    if n < LONG or x.dtype.kind not in "iuf":
-        return None
+def fold_of_rows(function: Any, x: Tracer, chosen: Tracer | None = None, *, weak: bool = False) -> Any:
+    """Python's fold over the elements or rows of an array; None if it is none of an array. chosen: which of them there
+    are; weak: whether they are numbers of Python's."""
     if function is sum:
-        return np.add.reduce(x, axis=0, dtype=x.dtype)  # type: ignore[call-overload]  # a tracer
+        return _sum(x, chosen, weak=weak)
     if len(x.shape) > 1:
         return None
+    if function in (any, all):
+        is_true: Any = x if x.dtype.kind == "b" else np.not_equal(x, 0)
+        if function is any:
+            return weaken(np.logical_or.reduce(is_true if chosen is None else np.logical_and(is_true, chosen)))
+        fails = np.logical_not(is_true)
+        fails = fails if chosen is None else np.logical_and(fails, chosen)
+        return weaken(np.logical_not(np.logical_or.reduce(fails)))
+    if x.dtype.kind not in "iuf":
+        return None
+    values: Any = x
+    if chosen is not None:
+        end_unless_later(np.logical_or.reduce(chosen))
+        info: Any = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
+        least, most = (-np.inf, np.inf) if x.dtype.kind == "f" else (info.min, info.max)
+        values = np.where(chosen, x, x.dtype.type(least if function is max else most))
     if x.dtype.kind == "f":  # comparisons with NaN depend on the order
-        end_unless_later(np.logical_not(np.isnan(x).any()))
-    return x[np.argmax(x) if function is max else np.argmin(x)]  # type: ignore[call-overload]  # the first of equal ones
+        end_unless_later(np.logical_not(np.isnan(values).any()))
+    best = values[np.argmax(values) if function is max else np.argmin(values)]  # the first of equal ones
+    return _cast(best, x.dtype) if weak else best
+
+
+def _sum(x: Tracer, chosen: Tracer | None, *, weak: bool) -> Any:
+    if x.dtype.kind not in "biufc":
+        return None
+    dtype = np.dtype(np.int64) if x.dtype.kind == "b" else x.dtype
+    values: Any = x
+    if chosen is not None:
+        end_unless_later(np.logical_or.reduce(chosen))  # nothing sums to Python's 0
+        flags: Any = chosen
+        values = np.where(flags.reshape(flags.shape + (1,) * (len(x.shape) - 1)), x, dtype.type(0))
+    total: Any = np.add.reduce(values, axis=0, dtype=dtype)
+    total = total + dtype.type(0)  # Python begins with 0: no sum is -0.0
+    if not weak:
+        return total
+    if dtype.kind == "i":
+        end_unless_later(np.less(np.add.reduce(np.abs(values), dtype=np.float64), INT64_BOUND))
+        total.buffer.grows = True
+    return _cast(total, dtype)
 
 
 # ---- numbers ----

@@ -84,7 +84,7 @@ def end_unless_finite(operands: Sequence[Any], result: Any) -> None:
     end_unless_later(fine)
 
 
-_INT64_BOUND = 9.2e18  # a little below 2**63, since floats decide
+INT64_BOUND = 9.2e18  # a little below 2**63, since floats decide
 _SMALL_STEP = 2**31  # a counter takes centuries to overflow in steps like this
 _GROWING = {np.add: np.add, np.subtract: np.subtract, np.multiply: np.multiply, np.power: np.power}
 
@@ -104,7 +104,7 @@ def end_unless_int64(ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> N
         exact = _ufunc(np.multiply, first, _ufunc(np.exp2, second))
     else:
         return
-    end_unless_later(_ufunc(np.less, _ufunc(np.absolute, exact), _INT64_BOUND))
+    end_unless_later(_ufunc(np.less, _ufunc(np.absolute, exact), INT64_BOUND))
 
 
 def _ufunc(ufunc: np.ufunc, *operands: Any) -> Any:

@@ -30,7 +30,8 @@ _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, rep
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
 FUTURE_FLAGS = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _UFUNC_METHODS = ("reduce", "accumulate")
-_FOLDS = frozenset(("sum", "min", "max"))
+_FOLDS = frozenset(("sum", "min", "max", "any", "all"))
+_COLLECTIONS = frozenset(("list", "tuple", "sorted", "set", "frozenset"))
 _NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
 _SCALAR_TYPES = frozenset(name for name, t in vars(np).items() if isinstance(t, type) and issubclass(t, np.generic))
 _MAX_FILES = 500
@@ -145,7 +146,7 @@ def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[
 
 
 def _worth_it(node: ast.AST) -> bool:
-    kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
+    kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.ListComp, ast.GeneratorExp)
     return any(
         isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES) or
         isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
@@ -302,7 +303,7 @@ class _Function:
                 loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
                 stop = ast.Constant(self.stop_of.get(stmt))
                 anew = bound(stmt.body) - live_before_block(stmt.body, head) - self.seen_elsewhere
-                items = self._iterable(iterable)
+                items = _iterable(iterable)
                 items = _delayed(items) if _movable([iterable]) else items
                 operands = [items, _name(loop.name), _strings(names), _strings(names & head),
                             _strings(anew), self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
@@ -351,19 +352,6 @@ class _Function:
         ]  # fmt: skip
         return [then, other, self._call("if_", operands, test, stmt, returns=is_tail)]
 
-    def _iterable(self, node: ast.expr) -> ast.expr:
-        """`range(n)` may be of a traced number, `enumerate(x)` and `zip(x, y)` of traced arrays."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-            if not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
-                new = ast.Call(_operation("range_"), [node.func, *map(_Expressions().visit, node.args)], [])
-                return located(new, node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
-            loose = all(k.arg == "strict" and getattr(k.value, "value", True) is False for k in node.keywords)
-            if loose and not any(isinstance(a, ast.Starred) for a in node.args):
-                new = ast.Call(_operation("rows_of"), [node.func, *map(self._iterable, node.args)], [])
-                return located(new, node)
-        return _Expressions().visit(node)
-
     def _reads(self, stmt: ast.stmt) -> ast.expr:
         """The names that the statement reads: what they hold must not change while it is traced."""
         return _strings(read(stmt))
@@ -397,6 +385,20 @@ class _Function:
         call = located(ast.Call(_operation(operation), operands, []), at)
         new = ast.Return(call) if returns else ast.Expr(call)
         return located(new, stmt)
+
+
+def _iterable(node: ast.expr) -> ast.expr:
+    """`range(n)` may be of a traced number, `enumerate(x)` and `zip(x, y)` of traced arrays."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+        if not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
+            new = ast.Call(_operation("range_"), [node.func, *map(_Expressions().visit, node.args)], [])
+            return located(new, node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
+        loose = all(k.arg == "strict" and getattr(k.value, "value", True) is False for k in node.keywords)
+        if loose and not any(isinstance(a, ast.Starred) for a in node.args):
+            new = ast.Call(_operation("rows_of"), [node.func, *map(_iterable, node.args)], [])
+            return located(new, node)
+    return _Expressions().visit(node)
 
 
 def _bare(args: ast.arguments) -> ast.arguments:
@@ -488,7 +490,32 @@ class _Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         return self._made("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
 
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:  # noqa: N802 (ast's name)
+        parts = self._parts(node) if not node.generators[0].ifs else None
+        return self.generic_visit(node) if parts is None else self._made("listed", parts, node)
+
+    def _parts(self, node: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
+        """What a comprehension of one loop goes over, and its element and condition as functions of an item. None where
+        functions inside would see the item change."""
+        generator, *more = node.generators
+        inside = [n for part in (node.elt, *generator.ifs) for n in ast.walk(part)]
+        calls = [n for n in inside if isinstance(n, ast.Call)]
+        consumed = {id(arg) for call in calls for arg in call.args if isinstance(arg, ast.GeneratorExp)}
+        late = any(
+            isinstance(n, ast.Lambda) or isinstance(n, ast.GeneratorExp) and id(n) not in consumed for n in inside
+        )
+        if more or generator.is_async or late or not _movable([node]):
+            return None
+        tests = generator.ifs
+        if len(tests) > 1:
+            tests = [located(ast.BoolOp(ast.And(), tests), tests[0])]
+        bodies = [_of_item(generator.target, self.visit(part)) for part in (node.elt, *tests)]
+        return [_iterable(generator.iter), *bodies]
+
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
+        folded = self._folded(node)
+        if folded is not None:
+            return folded
         self.generic_visit(node)
         several = len(node.args) > 1 and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
         if several and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
@@ -500,6 +527,17 @@ class _Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNC_METHODS and node.args:
             return located(ast.Call(_operation("reduced"), [node.func, *node.args], node.keywords), node)
         return node
+
+    def _folded(self, node: ast.Call) -> ast.AST | None:
+        """`sum(x for ...)` and its kind, which take all that the comprehension gives."""
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as items], keywords=[]):
+                parts = self._parts(items) if name in _FOLDS | _COLLECTIONS else None
+            case ast.Call(func=ast.Name(id="sum" | "min" | "max"), args=[ast.ListComp() as items], keywords=[]):
+                parts = self._parts(items)
+            case _:
+                return None
+        return None if parts is None else self._made("folded_items", [node.func, *parts], node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)
         if len(node.ops) == 1 or not _movable(node.comparators):
@@ -521,6 +559,17 @@ def _called(function: ast.expr) -> str:
         case ast.Attribute(value=ast.Name(), attr=name) if name in _SCALAR_TYPES:
             return name
     return ""
+
+
+def _of_item(target: ast.expr, body: ast.expr) -> ast.expr:
+    """`body` as a function of what `target` is given."""
+    if isinstance(target, ast.Name):
+        parameter = target.id
+    else:  # which unpacks as Python does
+        parameter = "_wb_item"
+        given = ast.comprehension(target, ast.Tuple([_name(parameter)], ast.Load()), [], 0)
+        body = ast.Subscript(ast.ListComp(body, [given]), ast.Constant(0), ast.Load())
+    return located(ast.Lambda(ast.arguments([], [ast.arg(parameter)], None, [], [], None, []), body), body)
 
 
 def _movable(nodes: list[ast.expr]) -> bool:

@@ -111,17 +111,29 @@ class Stage:
             return False
         return True
 
+    def attempt_range(self, rows: range, max_eqns: int) -> bool:
+        """Whether the loop has become an equation; otherwise everything is as before."""
+        trace = require_trace()
+        failure, before, n_eqns = trace.failure, self.variables.assigned(self.names), len(trace.eqns)
+        try:
+            prepared = self._prepare(_item(rows.start))
+            if prepared.is_worth_an_equation(len(rows), max_eqns):
+                self._emit_range(prepared, rows)
+                return True
+        except TracingError:
+            if len(trace.eqns) != n_eqns:
+                raise
+        trace.failure = failure
+        self.variables.restore(before)
+        return False
+
     def run_or_unroll(self, rows: range, max_eqns: int, max_must: int) -> int | None:
         """Make an equation of the loop: None if that is done, else the iteration from which on Python is to run it."""
         trace = require_trace()
         failure, before = trace.failure, self.variables.assigned(self.names)
         try:
             prepared = self._prepare(_item(rows.start))
-            touches = prepared.region.captured or any(
-                type(leaf) is Tracer for _, leaves in prepared.start.values() for leaf in leaves
-            )
-            size = len(prepared.region.record.eqns)
-            if not touches or len(rows) * size <= max_eqns:
+            if not prepared.is_worth_an_equation(len(rows), max_eqns):
                 return 0
             try:
                 self._emit_range(prepared, rows)
@@ -499,6 +511,12 @@ class _Prepared:
         self.target: Any = None
         self.region: Any = None
         self.growth = Growth({})
+
+    def is_worth_an_equation(self, n: int, max_eqns: int) -> bool:
+        """Whether the body computes with traced values, and `n` of it would be more equations than `max_eqns`."""
+        carried = (leaf for _, leaves in self.start.values() for leaf in leaves)
+        touches = bool(self.region.captured) or any(type(leaf) is Tracer for leaf in carried)
+        return touches and n * len(self.region.record.eqns) > max_eqns
 
 
 def _order(prepared: _Prepared) -> int:

@@ -1,0 +1,101 @@
+"""Comprehensions over the elements of arrays and ranges: many of them become one equation, as a loop that appends does.
+
+`[f(row) for row in x]` in converted code is a call of `listed`, and `sum(f(row) for row in x)` one of `folded_items`.
+Where the elements cannot be one equation, or are few, Python runs the comprehension as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .builtin_calls import FOLDS, fold_of_rows, folded
+from .growing import rows_together
+from .recording import current_trace
+from .rows import MAX_UNROLL, Rows
+from .staging import Stage, TracedRange
+from .tracer import Tracer
+from .variables import Variables, closure_names
+
+MAX_UNROLLED_EQNS = 128  # what is listed is often picked apart, and fuses better with that where it is written out
+_ITEMS = "_wb_items"
+_COLLECTIONS = (list, tuple, sorted, set, frozenset)
+
+Element = Callable[[Any], Any]
+
+
+def listed(iterable: Any, element: FunctionType) -> list:
+    """`[element(item) for item in iterable]`."""
+    items = _as_rows(iterable)
+    found = None if items is None else _stacked(items, element, Variables(element), closure_names(element))
+    return [element(item) for item in _plain(iterable)] if found is None else found
+
+
+def folded_items(function: Any, iterable: Any, element: FunctionType, condition: FunctionType | None = None) -> Any:
+    """`function(element(item) for item in iterable if condition(item))`."""
+    items = _as_rows(iterable)
+    if items is not None and function in FOLDS:
+        result = _fold(function, items, element, condition)
+        if result is not None:
+            return result
+    if function in _COLLECTIONS and condition is None:
+        return function(listed(iterable, element))
+    source = _plain(iterable)
+    if condition is None:
+        return folded(function, (element(item) for item in source))
+    return folded(function, (element(item) for item in source if condition(item)))
+
+
+def _plain(iterable: Any) -> Any:
+    if type(iterable) is TracedRange:
+        return range(iterable.start, iterable.stop, iterable.step)  # which says why it cannot be
+    return iterable
+
+
+def _as_rows(iterable: Any) -> Any:
+    """What a traced number can index, if there is enough of it to be a loop; or None."""
+    if current_trace() is None:
+        return None
+    is_indexed = type(iterable) in (range, Rows) or type(iterable) is Tracer and iterable.shape
+    return iterable if is_indexed and len(iterable) > MAX_UNROLL else None
+
+
+def _stacked(items: Any, element: Element, variables: Variables, reads: list[str]) -> list | None:
+    """The elements as one equation's, or None if that is not possible or not worth it. Nothing has happened then."""
+    collected: list[Any] = []
+    variables.extra[_ITEMS] = collected
+
+    def body(k: Any) -> None:
+        item = items.start + k * items.step if type(items) is range else items[k]
+        variables.get(_ITEMS).append(element(item))
+
+    watch = partial(variables.watched, reads, ())
+    stage = Stage(variables, body, (), (), watch, frozenset(), None, "", {_ITEMS: collected})
+    return collected if stage.attempt_range(range(len(items)), MAX_UNROLLED_EQNS) else None
+
+
+def _fold(function: Any, items: Any, element: FunctionType, condition: FunctionType | None) -> Any:
+    """The fold as one over an array, or None."""
+    functions = (element,) if condition is None else (element, condition)
+
+    def both(item: Any) -> tuple[Any, ...]:
+        return tuple([each(item) for each in functions])
+
+    rows = _stacked(items, both, Variables(*functions), closure_names(*functions))
+    if rows is None:
+        return None
+    columns: list[Any] = [rows_together(column) for column in zip(*rows, strict=True)]
+    if any(column is None for column in columns):
+        return None
+    values, *flags = columns
+    chosen = None
+    if flags:
+        (flag,) = flags
+        chosen = flag if flag.dtype.kind == "b" else np.not_equal(flag, 0)
+        if len(chosen.shape) != 1:
+            return None
+    return fold_of_rows(function, values, chosen, weak=rows[0][0].weak_type)

@@ -1,0 +1,105 @@
+"""The variables that the bodies of converted control flow share with the function, or cell, around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import CellType, FunctionType
+from typing import Any
+
+from .captures import HiddenNameError, Overlay
+from .merging import UNDEFINED
+from .tracer import require_trace
+from .watching import Watched, assigned_globals
+
+
+class Variables:
+    """The variables that bodies share, by name."""
+
+    def __init__(self, *functions: FunctionType):
+        self.cells: dict[str, CellType] = {}
+        for function in functions:
+            self.cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        self.space: Any = functions[0].__globals__
+        self.extra: dict[str, Any] = {}  # what is no variable of the user's
+
+    def get(self, name: str) -> Any:
+        if name in self.extra:
+            return self.extra[name]
+        cell = self.cells.get(name)
+        try:
+            return self.space[name] if cell is None else cell.cell_contents
+        except (KeyError, ValueError, HiddenNameError):
+            return UNDEFINED
+
+    def set(self, name: str, value: Any) -> None:
+        if name in self.extra:
+            self.extra[name] = value
+            return
+        cell = self.cells.get(name)
+        if cell is None:
+            if value is UNDEFINED:
+                dict.pop(self.space, name, None)
+            else:
+                self.space[name] = value
+        elif value is not UNDEFINED:
+            cell.cell_contents = value
+        elif self.get(name) is not UNDEFINED:
+            del cell.cell_contents
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a name is a global one in capitals: by convention it keeps its value, so that text may hold it.
+        Single letters are sizes, which change."""
+        return len(name) > 1 and name.isupper() and name not in self.cells
+
+    def state(self, names: Sequence[str]) -> dict[str, Any]:
+        return {name: self.get(name) for name in names}
+
+    def assigned(self, names: Iterable[str]) -> dict[str, Any]:
+        """What to `restore`: the program does not read the names, and so does not depend on what a cell before this one
+        left under them."""
+        space = self.space
+        return {name: self.get(name) if name in self.cells else dict.get(space, name, UNDEFINED) for name in names}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            self.set(name, value)
+
+    @contextmanager
+    def hidden(self, names: frozenset[str]) -> Iterator[None]:
+        """Functions that read these globals, before they are set anew, are refused meanwhile."""
+        space = self.space
+        if not names or self.cells.keys() >= names or not isinstance(space, Overlay):
+            yield
+            return
+        outside, space.hidden = space.hidden, space.hidden | names
+        before = self.assigned(names)
+        try:
+            for name in names:
+                self.set(name, UNDEFINED)
+            yield
+        finally:
+            now = self.assigned(names)
+            self.restore({name: value for name, value in before.items() if now[name] is UNDEFINED})
+            space.hidden = outside
+
+    def roots(self, names: Sequence[str]) -> list[tuple[str, Any]]:
+        """What the statement can reach by these names, besides what the lifter watches."""
+        found = []
+        for name in names:
+            cell = self.cells.get(name)
+            value = dict.get(self.space, name, UNDEFINED) if cell is None else self.get(name)
+            if value is not UNDEFINED:
+                found.append((name, value))
+        return found
+
+    def watched(self, reads: Sequence[str], names: Iterable[str]) -> Watched:
+        """What a body that reads some names, and binds others, must not change besides."""
+        own = {name for name in names if name not in self.cells}
+        places = (p for p in assigned_globals(reads, self.space) if p.name not in own)
+        return Watched(self.roots(reads), places, require_trace().lifter)
+
+
+def closure_names(*functions: FunctionType) -> list[str]:
+    """The names that functions read of what is around them."""
+    return sorted({name for f in functions for name in (*f.__code__.co_freevars, *f.__code__.co_names)})
