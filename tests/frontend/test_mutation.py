@@ -342,3 +342,14 @@ def test_what_numpy_gives_read_only_is_read_only(program):
         found = function(x)
         np.testing.assert_array_equal(found, expected)
         assert found.flags.writeable == expected.flags.writeable
+
+
+def test_a_range_is_stored() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        x[[1, 3, 0]] = range(3)
+        x[4:7] = range(7, 10)
+        return x
+
+    compiled = wb.jit(program)
+    assert_same(compiled(np.ones(9)), program(np.ones(9)))
+    assert not compiled.fallbacks

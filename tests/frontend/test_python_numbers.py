@@ -227,3 +227,93 @@ def test_numbers_of_python_have_no_methods_of_arrays(text):
             with pytest.raises(AttributeError, match="'float' object has no attribute"):
                 f(x, 2.0)
     assert not compiled.fallbacks
+
+
+def counted(x):
+    n = 0
+    for v in x:
+        if v > 2:
+            n += 1
+    return (n + 5) ** 40
+
+
+def left_by_break(x):
+    for i in range(len(x)):
+        if x[i] > 1:
+            break
+    return (i + 5) ** 40
+
+
+def largest_product(x):
+    s = 0
+    for i in range(len(x)):
+        s = max(s, i * 2**62)
+    return s
+
+
+def hashed(x):
+    h = 0
+    for v in x.tolist():
+        h = h * 1_000_000_007 + v
+    return h
+
+
+def chosen(x):
+    n = 3
+    if x[0] > 1:
+        n = 7
+    return n * 2**62
+
+
+def hashed_with_a_long_prime(x):
+    h = 14695981039346656037
+    for v in x:
+        h = ((h ^ int(v)) * 1099511628211) % (1 << 64)
+    return h
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        counted, left_by_break, largest_product, hashed, chosen, hashed_with_a_long_prime,
+        lambda x: (4 if x[0] > 1 else 6) * 2**62, lambda x: max(int(x[0]), int(x[1])) * 2**62,
+        lambda x: abs(int(x[0])) ** 60, lambda x: len(x[x > 1]) * 2**62, lambda x: x.item(0) ** 60,
+        lambda x: x.max().item() * 2**62, lambda x: x.item(0) << 70, lambda x: sum(x.tolist()) * 2**61,
+        lambda x: x.tolist()[0] ** -2, lambda x: max(int(v) for v in x) ** 60,
+    ],
+)  # fmt: skip
+def test_ints_have_no_end(program):
+    x = np.array([3, 2, 1, 2, 3])
+    compiled = wb.jit(program)
+    assert compiled(x) == program(x)
+    assert not any(reason.code == "WB903" for reason in compiled.fallbacks)
+
+
+def test_the_least_int_has_no_negative_in_64_bits():
+    program = lambda x: (-int(x[0]), abs(int(x[0])))  # noqa: E731
+    compiled = wb.jit(program)
+    for x in (np.array([5]), np.array([np.iinfo(np.int64).min])):
+        assert compiled(x) == program(x)
+
+
+def test_ints_that_surely_fit_are_not_checked():
+    def program(x):
+        total = 0.0
+        for i in range(1, len(x)):
+            total += x[(i * 7 + 3) % len(x)] * (i // 2) * (i & 255)
+        return total, len(x[x > 1]) * 3
+
+    assert not any(eqn.primitive.name == "check" for eqn in wb.make_jaxpr(program)(np.arange(90.0)).eqns)
+
+
+def test_a_number_that_a_loop_may_leave_pythons_decides_no_dtype():
+    def program(x):
+        n = 0
+        for v in x:
+            if v > 2:
+                n = v
+        return np.ones(2, np.int8) + n
+
+    compiled = wb.jit(program)
+    for x in (np.arange(2), np.arange(9)):
+        assert_same(compiled(x), program(x))

@@ -12,6 +12,7 @@ import random
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 import workbench as wb
 from tests.compare import assert_same
 from tests.sources import define
+from workbench.frontend import comprehensions
 
 MOST_ELEMENTS = 1 << 16  # of an array: products of products of arrays would fill the memory
 DTYPES = ("float64",) * 5 + ("float32",) * 3 + ("int64",) * 4 + ("int32",) * 2 + (
@@ -97,6 +99,18 @@ SIMPLE = (
     "{t} = {{'x': {a}, 'y': {s}}}", "{t} = [{a}, {s}]", "{t} = ({t2} := {s}) > 1", "*{t}, {t2} = {a}",
     "{t} = (lambda q, k={s}: q + k)({a})",
 )  # fmt: skip
+COMPREHENSIONS = (
+    "{t} = [x + {s} for x in {a}]", "{t} = np.array([x * 2 - {s} for x in {a}.ravel()])", "{t} = sum(x for x in {a})",
+    "{t} = sum(x for x in {a}.ravel() if x > {s})", "{t} = max(x for x in {a}.ravel() if x > {s})",
+    "{t} = any(x > {s} for x in {a}.ravel())", "{t} = all(x < {s} for x in {a}.ravel() if x)",
+    "{t} = [x - y for x, y in zip({a}, {b})]", "{t} = [({k}, x) for {k}, x in enumerate({a})]",
+    "{t} = sum(int(x) for x in {a}.ravel())", "{t} = min([float(x) for x in {a}.ravel()])",
+    "{t} = [{a}[{k}] + {k} for {k} in range(len({a}))]", "{t} = tuple(x.max() for x in {a})",
+    "{t} = sum({s} + {k} for {k} in range(40))", "{t} = [{w}[0] + {k} for {k} in range(40)]",
+    "{t} = [{w}[{k} % 2] for {k} in range(9)]\n{w} += 1", "{t} = sum([x * {s} for x in {a}])",
+    "{t} = [x if {c} else {s} for x in {a}.ravel()]", "{t} = [[y + x for y in {a}.ravel()] for x in {a}.ravel()]",
+    "{t} = [{w}.sort() or x for x in {a}]", "{t} = [x for x in {a}]\n{t}[-1] = {s}", "{t} = max(x.sum() for x in {a})",
+)  # fmt: skip
 # Arrays whose contents are known before a loop writes into them, in loops that are too long to be written out.
 LONG_LOOPS = (
     "{t} = np.ones({w}.shape, bool)\nfor {k} in range(40):\n    {w}[{t}] += {s}\n    {t} &= {w} < {s2}",
@@ -125,7 +139,7 @@ HELPERS = (
 class Nested:
     """The program that `seed` writes. source: its text; arguments: makes what it is called with."""
 
-    statements: Sequence[str] = (*SIMPLE, *LONG_LOOPS)
+    statements: Sequence[str] = (*SIMPLE, *LONG_LOOPS, *COMPREHENSIONS)
 
     def __init__(self, seed: int, n_statements: int = 6):
         self.seed = seed
@@ -450,8 +464,24 @@ def _alike(found: Any, expected: Any) -> tuple[Any, Any]:
     return found, _numpys(expected)
 
 
+@contextmanager
+def few_are_many(seed: int) -> Iterator[None]:
+    """Have comprehensions of a few elements become equations, as otherwise those of many do, for every other seed."""
+    saved = comprehensions.MAX_UNROLLED_EQNS
+    comprehensions.MAX_UNROLLED_EQNS = 0 if seed % 2 else saved
+    try:
+        yield
+    finally:
+        comprehensions.MAX_UNROLLED_EQNS = saved
+
+
 def check(program: Nested, order: Sequence[int] = (0, 0, 1, 2, 3, 0, 4)) -> None:
     """AssertionError unless the compiled program does what NumPy does, called with `arguments(which)` in this order."""
+    with few_are_many(program.seed):
+        _check(program, order)
+
+
+def _check(program: Nested, order: Sequence[int]) -> None:
     plain = program.function()
     compiled = wb.jit(plain)
     for which in order:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import REGISTRY, supported_dtype
-from .checks import INT64_BOUND, end_unless_later
+from .checks import INDEX_BITS, INT64_BOUND, end_unless_later
 from .growing import rows_together
 from .operators import weaken
 from .recording import Deferred
@@ -39,7 +39,10 @@ def number(function: Any, value: Any) -> Any:
             converted = None if convert is None else convert(value)
         return function(value) if converted is None else converted
     if function is len and issubclass(type(value), Deferred):
-        return value.shape[0]  # elements behind a mask: their number is traced
+        n = value.shape[0]  # elements behind a mask: their number is traced
+        if type(n) is Tracer:
+            n.buffer.bits = INDEX_BITS
+        return n
     return function(value)
 
 
@@ -106,7 +109,6 @@ def _sum(x: Tracer, chosen: Tracer | None, *, weak: bool) -> Any:
         return total
     if dtype.kind == "i":
         end_unless_later(np.less(np.add.reduce(np.abs(values), dtype=np.float64), INT64_BOUND))
-        total.buffer.grows = True
     return _cast(total, dtype)
 
 
@@ -137,7 +139,7 @@ def _int(x: Tracer) -> Any:
         end_unless_later(np.abs(x) < x.dtype.type(INT_BOUND))  # not for NaN either
     elif x.dtype == np.uint64:
         end_unless_later(x < np.uint64(INT_BOUND))
-    return growing(_cast(x, np.int64))
+    return _cast(x, np.int64)
 
 
 def _round(x: Tracer) -> Any:
@@ -164,9 +166,3 @@ def _of_numpy(dtype: np.dtype, x: Tracer) -> Any:
 _CONVERSIONS: dict[Any, Callable[[Tracer], Any]] = {
     float: _float, int: _int, bool: _bool, complex: _complex, round: _round,
 }  # fmt: skip
-
-
-def growing(x: Any) -> Any:
-    """`x`, an int of Python's, with every later sum and product of it checked: Python's ints have no end."""
-    x.buffer.grows = True
-    return x

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TracingError
 from ..ir import REGISTRY
 from .positions import current_spans
 from .recording import Trace, current_trace
-from .tracer import Tracer, apply_ufunc, emit, known_value, method, require_trace
+from .tracer import INT_BITS, Tracer, apply_ufunc, emit, known_value, method, require_trace
 
 
 def end_unless(test: Tracer) -> None:
@@ -86,25 +87,78 @@ def end_unless_finite(operands: Sequence[Any], result: Any) -> None:
 
 INT64_BOUND = 9.2e18  # a little below 2**63, since floats decide
 _SMALL_STEP = 2**31  # a counter takes centuries to overflow in steps like this
-_GROWING = {np.add: np.add, np.subtract: np.subtract, np.multiply: np.multiply, np.power: np.power}
+INDEX_BITS = 40  # more elements than memory has room for, and more iterations than a day has time for
+_LARGER = (np.add, np.subtract, np.multiply, np.power, np.left_shift)
+OF_INTS = frozenset(
+    (*_LARGER, np.floor_divide, np.remainder, np.right_shift, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+)
 
 
 def end_unless_int64(ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> None:
-    """Have the call end where an operator of Python's ints, of which NumPy has computed `result`, leaves int64."""
+    """Have the call end where an operator of Python's ints, of which NumPy has computed `result`, leaves int64.
+    Python's ints have no end."""
     if type(result) is not Tracer or not result.aval.weak_type or result.dtype.kind != "i":
         return
-    result.buffer.grows = True
+    if not all(
+        type(x) in (int, bool) or type(x) is Tracer and x.aval.weak_type and x.dtype.kind in "ib" for x in operands
+    ):
+        return
+    if len(operands) == 1:
+        (x,) = operands
+        result.buffer.bits = x.buffer.bits
+        if x.buffer.bits == INT_BITS:
+            end_unless_later(_ufunc(np.not_equal, x, np.iinfo(np.int64).min))
+        return
+    bits = _bits(ufunc, operands)
+    result.buffer.bits = min(bits, INT_BITS)
+    if bits < INT_BITS or ufunc not in _LARGER:
+        return
     steps = [x for x in operands if type(x) is int]
     if ufunc in (np.add, np.subtract) and steps and abs(steps[0]) < _SMALL_STEP:
         return
     first, second = (method(x, "astype", np.float64) if type(x) is Tracer else float(x) for x in operands)
-    if ufunc in _GROWING:
-        exact = _ufunc(_GROWING[ufunc], first, second)
-    elif ufunc is np.left_shift:
+    if ufunc is np.left_shift:
         exact = _ufunc(np.multiply, first, _ufunc(np.exp2, second))
     else:
-        return
+        exact = _ufunc(ufunc, first, second)
     end_unless_later(_ufunc(np.less, _ufunc(np.absolute, exact), INT64_BOUND))
+
+
+def require_int64(x: int) -> None:
+    """Refuse an int of Python's that int64 does not hold."""
+    if not -(2**63) <= x < 2**63:
+        from .diagnostics import build
+
+        raise build(
+            TracingError, f"{{line}} computes with {x}, an int of Python's that 64 bits do not hold.",
+            "ints of Python's that are longer than 64 bits", code="WB120",
+            fixes=("use np.uint64 arrays and numbers, or np.float64 ones",),
+        )  # fmt: skip
+
+
+def _bits(ufunc: np.ufunc, operands: Sequence[Any]) -> int:
+    """How many bits the magnitude of a result may have."""
+    x, y = map(_bits_of, operands)
+    other = operands[1]
+    if ufunc in (np.add, np.subtract):
+        return max(x, y) + 1
+    if ufunc is np.multiply:
+        return x + y
+    if ufunc is np.left_shift:
+        return x + other if type(other) is int and 0 <= other < INT_BITS else INT_BITS + 1
+    if ufunc is np.power:
+        return x * other if type(other) is int and 0 <= other < INT_BITS else INT_BITS + 1
+    if ufunc is np.remainder:
+        return y
+    if ufunc is np.bitwise_and and type(other) is int and other >= 0:
+        return y
+    return x if ufunc in (np.floor_divide, np.right_shift) else max(x, y)
+
+
+def _bits_of(x: Any) -> int:
+    if type(x) is Tracer:
+        return x.buffer.bits if x.dtype.kind == "i" else 1
+    return int(x).bit_length()
 
 
 def _ufunc(ufunc: np.ufunc, *operands: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Aval, Var
-from .checks import RAISING, end_unless_int64, like_python
-from .tracer import Tracer, apply_ufunc, method
+from ..ir import REGISTRY, Aval, Var
+from .checks import OF_INTS, RAISING, end_unless_int64, like_python, require_int64
+from .tracer import Tracer, apply_ufunc, emit, method
 
 # Made once: a union of types in an `isinstance` is built anew at every call.
 _OPERANDS = (np.ndarray, float, int, complex, bool, np.generic, list, tuple)
@@ -84,9 +84,9 @@ def _is_numpy_float(x: Any) -> bool:
 
 
 def _python_float(x: Any) -> Any:
-    from .numpy_api.operands import bind
-
-    return weaken(bind("copy", x)) if type(x) is Tracer else float(x)
+    if type(x) is not Tracer:
+        return float(x)
+    return emit(REGISTRY["convert_element_type"], x, new_dtype=np.dtype(float), weak_type=True)
 
 
 # What NumPy makes of bools is what Python makes of its own
@@ -97,6 +97,7 @@ _OF_BOOLS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.matmul, np.true_d
 def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     may_raise = ufunc in RAISING
     of_ints = ufunc not in _OF_BOOLS
+    may_grow = ufunc in OF_INTS
 
     def forward(self: Tracer, other: Any) -> Any:
         if self.aval.weak_type and self.aval.dtype == complex and _is_numpy_float(other) and ufunc not in _ORDERS:
@@ -117,8 +118,13 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             other = np.int8(2)  # the operator squares, which gives int8, where `np.power` gives int64
         if ufunc is np.power and (shortcut := power_shortcut(self, other)) is not None:
             return apply_ufunc(shortcut, "__call__", (self,), {})
+        if may_grow and self.aval.weak_type and type(other) is int and self.dtype.kind == "i":
+            if ufunc is np.power and other < 0:
+                self, other = _python_float(self), float(other)
+            else:
+                require_int64(other)
         result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
-        if self.buffer.grows or type(other) is Tracer and other.buffer.grows:
+        if may_grow and self.aval.weak_type:
             end_unless_int64(ufunc, (self, other), result)
         if may_raise and self.aval.weak_type and _is_weak(other):
             like_python(ufunc, (self, other), result)
@@ -131,8 +137,10 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
             return NotImplemented
+        if may_grow and self.aval.weak_type and type(other) is int and self.dtype.kind == "i":
+            require_int64(other)
         result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
-        if self.buffer.grows:
+        if may_grow and self.aval.weak_type:
             end_unless_int64(ufunc, (other, self), result)
         if may_raise and self.aval.weak_type and _is_weak(other):
             like_python(ufunc, (other, self), result)
@@ -159,7 +167,10 @@ def _unary(ufunc: np.ufunc) -> Callable:
     def apply(self: Tracer) -> Any:
         if self.aval.weak_type and self.aval.dtype == bool:
             self = _python_int(self)
-        return _of_python(apply_ufunc(ufunc, "__call__", (self,), {}), self, 0)
+        result = _of_python(apply_ufunc(ufunc, "__call__", (self,), {}), self, 0)
+        if self.aval.weak_type and ufunc in (np.negative, np.absolute):
+            end_unless_int64(ufunc, (self,), result)
+        return result
 
     return apply
 

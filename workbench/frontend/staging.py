@@ -18,6 +18,7 @@ import optree
 from ..errors import TracingError
 from ..ir import REGISTRY
 from .aliases import LoopAliases
+from .checks import INDEX_BITS
 from .diagnostics import build
 from .growing import Growth
 from .merging import (
@@ -36,7 +37,7 @@ from .merging import (
 )
 from .operators import weaken
 from .regions import emit_scan, emit_while
-from .tracer import Tracer, emit, from_atom, lay_out, lift, require_trace
+from .tracer import INT_BITS, Tracer, emit, from_atom, lay_out, lift, require_trace
 
 MAX_ATTEMPTS = 8  # traces of one body, until the types of what it carries settle
 MAX_SWAP_ORDER = 4  # iterations after which arrays that a loop exchanges must be in their places again
@@ -116,7 +117,7 @@ class Stage:
         trace = require_trace()
         failure, before, n_eqns = trace.failure, self.variables.assigned(self.names), len(trace.eqns)
         try:
-            prepared = self._prepare(_item(rows.start))
+            prepared = self._prepare(_item(rows))
             if prepared.is_worth_an_equation(len(rows), max_eqns):
                 self._emit_range(prepared, rows)
                 return True
@@ -132,7 +133,7 @@ class Stage:
         trace = require_trace()
         failure, before = trace.failure, self.variables.assigned(self.names)
         try:
-            prepared = self._prepare(_item(rows.start))
+            prepared = self._prepare(_item(rows))
             if not prepared.is_worth_an_equation(len(rows), max_eqns):
                 return 0
             try:
@@ -177,7 +178,7 @@ class Stage:
 
     def run_range(self, rows: range | TracedRange) -> None:
         try:
-            prepared = self._prepare(_item(rows.start))
+            prepared = self._prepare(_item(rows))
         except SwappedError as swapped:
             if type(rows) is not range or self.stop is not None:
                 raise
@@ -190,7 +191,7 @@ class Stage:
         failure = require_trace().failure
         n_whole = len(rows) // order * order
         if n_whole:
-            prepared = self._prepare(_item(rows.start), items=(order, rows.step))
+            prepared = self._prepare(_item(rows), items=(order, rows.step))
             self._emit_range(prepared, rows[:n_whole:order])
             if self.keeps_target:
                 self.variables.set(self.target, rows[n_whole - 1])
@@ -244,7 +245,7 @@ class Stage:
         item, values = (inputs[0], inputs[1:]) if has_item else (None, inputs)
         prepared.inputs = dict(zip(prepared.keys, values, strict=True))
         for x in values:
-            x.buffer.grows = x.aval.weak_type and x.dtype.kind == "i"
+            x.buffer.bits = INT_BITS
         self._set_state(prepared, prepared.inputs)
         prepared.item = item
         if has_item:
@@ -375,7 +376,7 @@ class Stage:
         may_be_empty = type(rows) is not range
         aliases = self._aliases(prepared, may_be_empty)
         following = region.run(lambda: item + step)  # type: ignore[operator]  # a traced int
-        init = [_item(rows.start), *[prepared.first[key] for key in prepared.keys]]
+        init = [_item(rows), *[prepared.first[key] for key in prepared.keys]]
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]
         if type(rows) is range and (self.stop is None or not self._stops(prepared)):
@@ -550,6 +551,12 @@ def _is_unbound(leaves: list[Any]) -> bool:
     return len(leaves) == 1 and leaves[0] is UNDEFINED
 
 
-def _item(start: Any) -> Tracer:
+def _item(rows: range | TracedRange) -> Tracer:
     """The loop's variable at first, as a traced Python int."""
-    return lift(start)
+    first = lift(rows.start)
+    if type(rows) is range:
+        first.buffer.bits = max(abs(end).bit_length() for end in (rows.start, rows.stop))
+    elif type(rows.start) is not Tracer or rows.start.buffer.bits <= INDEX_BITS:
+        first = from_atom(require_trace(), first.current)
+        first.buffer.bits = INDEX_BITS
+    return first

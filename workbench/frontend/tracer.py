@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from .aliases import Aliases
     from .views import ViewOp
 
+INT_BITS = 63  # of an int of Python's that may be any that int64 holds
+
 
 class Buffer:
     """Memory that traced arrays share: `value` is its content now, `version` counts the writes.
 
     mixed: for a number that is Python's on one path through the program and NumPy's on another, so that it promotes in
-    two ways, Python's types; grows: for an int of Python's that may grow beyond int64; aval, strides: of the whole
-    buffer (strides in bytes; None: C-contiguous); writeable: whether NumPy would let it be written; var_in: the
+    two ways, Python's types; bits: of an int of Python's, how long it may be, without its sign; aval, strides: of the
+    whole buffer (strides in bytes; None: C-contiguous); writeable: whether NumPy would let it be written; var_in: the
     program's input that this memory is, if it came from outside; given: the array it was then.
     """
 
     __slots__ = (
-        "aliases", "ambiguous", "aval", "given", "grows", "mixed", "strides", "trace", "value", "var_in", "version",
+        "aliases", "ambiguous", "aval", "bits", "given", "mixed", "strides", "trace", "value", "var_in", "version",
         "whole", "writeable",
     )  # fmt: skip
 
@@ -44,7 +46,7 @@ class Buffer:
         self.strides = strides
         self.writeable = writeable
         self.mixed: tuple[type, ...] = ()
-        self.grows = False
+        self.bits = INT_BITS
         self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
         self.aliases: Aliases | None = None  # what such a one may be
         self.version = 0
@@ -537,16 +539,16 @@ def from_outside(trace: Trace, value: Any, name: str, read: Callable[[], Any]) -
 
 def input_tracer(trace: Trace, var: Var, value: Any) -> Tracer:
     """The tracer of an input: `value` is the array, scalar or aval it was traced with."""
-    strides, writeable, mixed, grows = None, True, (), False
+    strides, writeable, mixed, bits = None, True, (), INT_BITS
     if type(value) is Tracer:
         strides, writeable, scalar, mixed = value._strides, value.writeable, value.scalar, value.buffer.mixed
-        grows = value.buffer.grows
+        bits = value.buffer.bits
     elif isinstance(value, np.ndarray):
         strides, writeable, scalar = layout_of(value), value.flags.writeable, False
     else:
         scalar = not isinstance(value, Aval)
     buffer = Buffer(trace, var, strides, writeable)
-    buffer.var_in, buffer.given, buffer.mixed, buffer.grows = var, value, mixed, grows
+    buffer.var_in, buffer.given, buffer.mixed, buffer.bits = var, value, mixed, bits
     buffer.whole = tracer = Tracer(buffer, var.aval, scalar=scalar, strides=strides, writeable=writeable)
     return tracer
 

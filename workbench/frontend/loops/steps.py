@@ -108,8 +108,14 @@ def _translated(source: LoopSource, variables: Any, live: Sequence[str], anew: f
         return _Builder(node, variables, names, carried, needed, anew, source.after).build()
 
 
+# What a number of some kind may be that a loop makes one of NumPy's on some paths
+_PYTHONS: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "f": (float,), "c": (complex,)}
+
+
 def emit_loop(found: Translated, variables: Any, op: str) -> None:
     """Record the equation, and set the variables."""
+    from ..merging import name_mixed
+
     outs = require_trace().operation(op, lambda: emit(REGISTRY["loop"], *found.inputs, program=found.program), (), {})
     for target, result in zip(found.written, outs, strict=False):
         write(target, result)
@@ -127,6 +133,9 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
             value = list(value) if kind.is_list else tuple(value)
         else:
             (value,) = value
+            if isinstance(kind, Number) and kind.unsure:
+                value.buffer.mixed = _PYTHONS[kind.kind]
+                name_mixed(value, name)
             if isinstance(kind, Array) and name in views:
                 value = views[name]
             elif isinstance(kind, Array):

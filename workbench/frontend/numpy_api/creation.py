@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,9 @@ def as_array_of(value: Any, dtype: Any = None) -> Any:
     if dtype is None:
         check_not_mixed(value)
     if not is_tracer(value) and not has_tracer(value):
+        convert = getattr(type(value), "__array__", None)
+        if isinstance(convert, FunctionType):  # a class of the user's, whose array may be a traced one
+            return as_array_of(convert(value), dtype)
         if not isinstance(value, np.ndarray):
             return constant(np.asarray(value, dtype))
         value = operand(value)

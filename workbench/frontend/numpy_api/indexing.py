@@ -416,6 +416,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
             return
         if masked.find((value,)) is not None:
             raise value.error()
+    if isinstance(value, range):
+        value = list(value)
     if (isinstance(value, list | tuple) or ndim_of(value)) and _is_element(x, key):
         # NumPy's rule, which has changed between versions, by its own words
         np.zeros(1, x.dtype)[0] = np.zeros((1,) if isinstance(value, list | tuple) else shape_of(value), x.dtype)
