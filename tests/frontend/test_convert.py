@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import linecache
 import traceback
@@ -16,7 +17,7 @@ import workbench as wb
 from tests.sources import define
 from workbench.errors import CheckFailedError, TracerBoolConversionError, TracingError
 from workbench.frontend.cells import trace_cell
-from workbench.frontend.convert import plain_code
+from workbench.frontend.convert import converted_code, plain_code
 from workbench.frontend.trace import trace
 from workbench.ir import check_jaxpr
 from workbench.ir.evaluate import eval_jaxpr
@@ -415,3 +416,21 @@ def test_conditions_on_large_known_arrays_are_left_to_the_program():
     large = compiled.compilations[-1].traced.jaxpr
     assert any(e.primitive.name in ("while", "loop") for e in large.eqns), [e.primitive.name for e in large.eqns]
     assert len(large.eqns) < 400
+
+
+def test_a_function_that_a_cell_defines_below_its_imports_is_converted() -> None:
+    """Notebooks compile statement by statement: a call of a name that the same text imports is other code there."""
+    text = """import numpy as np
+def steps(x):
+    y = np.zeros(len(x))
+    for i in range(1, len(x)):
+        y[i] = np.sin(y[i - 1]) + x[i]
+    return y
+"""
+    filename = "<a cell of statements>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    names: dict[str, Any] = {}
+    for statement in ast.parse(text).body:
+        exec(compile(ast.Module([statement], []), filename, "exec"), names)
+    assert converted_code(names["steps"].__code__) is not None
+    assert len(wb.make_jaxpr(names["steps"])(np.ones(300)).eqns) < 10

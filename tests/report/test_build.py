@@ -248,3 +248,13 @@ def test_the_machine_is_described():
     machine = describe_machine("cpu", 3)
     assert machine.description and machine.threads == 3
     assert {"workbench", "numpy", "numba", "python"} == set(machine.versions)
+
+
+def test_programs_are_printed_once_for_all_runs(compilation):
+    first, second = build_report(compilation), build_report(compilation)
+    assert all(a is b for a, b in zip(first.stages, second.stages, strict=True))
+    elsewhere = SimpleNamespace(label="other", text="\n" * 99, filename="elsewhere", first_line=1)
+    third = build_report(compilation, elsewhere)
+    assert [s.text for s in third.stages] == [s.text for s in first.stages]
+    assert any(row.spans for row in first.stages[-1].equations)
+    assert not any(row.spans for row in third.stages[-1].equations)

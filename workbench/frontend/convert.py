@@ -13,6 +13,7 @@ import ast
 import copy
 import linecache
 import operator
+import os
 import re
 from dataclasses import replace
 from functools import reduce
@@ -124,7 +125,12 @@ def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[
     flags = like.co_flags & FUTURE_FLAGS
     try:
         tree = ast.parse(source)
-        module = compile(source, like.co_filename, "exec", flags, dont_inherit=True)
+        modules = [compile(tree, like.co_filename, "exec", flags, dont_inherit=True)]
+        if not os.path.exists(like.co_filename):
+            # Statement by statement, as notebooks compile cells: calls through a name that is imported elsewhere are
+            # other instructions than those through one that the same text imports.
+            parts = [ast.Module([stmt], []) for stmt in tree.body]
+            modules += [compile(part, like.co_filename, "exec", flags, dont_inherit=True) for part in parts]
     except (SyntaxError, ValueError, RecursionError):
         return {}
     nodes: dict[tuple[str, int], list[ast.AST]] = {}
@@ -135,13 +141,14 @@ def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[
         elif isinstance(node, ast.Lambda):
             nodes.setdefault(("<lambda>", node.lineno), []).append(node)
     found: dict[tuple[str, int], list[tuple[CodeType, ast.AST]]] = {}
-    codes: dict[tuple[str, int], list[CodeType]] = {}
-    for code in _nested(module):
-        codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
-    for key, group in codes.items():
-        matching = nodes.get(key, [])
-        if len(group) == len(matching) == 1:
-            found[key] = [(group[0], matching[0])]
+    for module in modules:
+        codes: dict[tuple[str, int], list[CodeType]] = {}
+        for code in _nested(module):
+            codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+        for key, group in codes.items():
+            matching, known = nodes.get(key, []), found.setdefault(key, [])
+            if len(group) == len(matching) == 1 and all(group[0] != code for code, _ in known):
+                known.append((group[0], matching[0]))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any
@@ -32,7 +33,8 @@ def _weighted_histogram(a: np.ndarray, weights: np.ndarray, **settings: Any) -> 
 def numpy_result_avals(name: str, avals: tuple[Aval, ...], kwargs: Kwargs | Mapping[str, Any] = ()) -> tuple[Aval, ...]:
     """The results' avals, found by running the function once on ones: only for functions whose result has a shape and
     a dtype that depend on nothing but the operands' shapes and dtypes."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the ones
         found = numpy_function(name)(*(np.ones(aval.shape, aval.dtype) for aval in avals), **dict(kwargs))
     arrays = tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else (np.asarray(found),)
     return tuple(Aval(array.shape, array.dtype) for array in arrays)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import ceil
 from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 from ..errors import WorkbenchError
 from ..frontend.diagnostics import source_label
@@ -54,8 +55,7 @@ def build_report(compilation: Any, source: Any = None, place: SourceSpan | None 
     source = compilation.source if source is None else source
     plan: Plan = compilation.plan
     spans = SpanMap(source, place)
-    stages, ids = _stages(compilation.stages, spans)
-    _mark_steps(stages, ids, plan)
+    stages, ids = _printed_stages(compilation, source, place)
     limits = compilation.limits
     machine = describe_machine(compilation.device, compilation.threads, limits)
     timeline = _timeline(compilation)
@@ -163,6 +163,21 @@ class SpanMap:
 
 
 # ---- stages ----
+
+# Printed programs are most of a report's work, and the same at every run.
+_printed: WeakKeyDictionary[Any, tuple[tuple, list[Stage], dict[Equation, str]]] = WeakKeyDictionary()
+
+
+def _printed_stages(compilation: Any, source: Any, place: SourceSpan | None) -> tuple[list[Stage], dict[Equation, str]]:
+    """The stages of a compilation, which reports share, and the ids of the last one's equations."""
+    programs = tuple(id(jaxpr) for _, jaxpr, _ in compilation.stages)
+    key = (programs, id(compilation.plan), source.text, source.filename, source.first_line, place)
+    found = _printed.get(compilation)
+    if found is None or found[0] != key:
+        stages, ids = _stages(compilation.stages, SpanMap(source, place))
+        _mark_steps(stages, ids, compilation.plan)
+        found = _printed[compilation] = (key, stages, ids)
+    return found[1], found[2]
 
 
 def _stages(stages: Iterable[tuple[str, Jaxpr, float]], spans: SpanMap) -> tuple[list[Stage], dict[Equation, str]]:

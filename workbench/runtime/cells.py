@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import UnsupportedOperationError
 from ..frontend.cells import TracedCell, trace_cell
+from ..frontend.diagnostics import unsupported
 from ..ir import Jaxpr
 from .arguments import as_array, describe_key, input_key, is_writeable, layout_of, overlapping
 from .background import Task
@@ -128,6 +129,8 @@ def run_cell(
 
     Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
     """
+    if part is None:
+        require_silent_errors()
     key = _key(source, namespace, options, flags, part)
     entry = _find(key) or _trace(key, source, namespace, label, filename, options, flags, part, later=False)
     try:
@@ -192,11 +195,27 @@ def begin_cell(
 
     Raises what tracing raises, before anything has happened.
     """
+    if part is None:
+        require_silent_errors()
     key = _key(source, namespace, options, flags, part)
     entry = _find(key) or _trace(key, source, namespace, label, filename, options, flags, part, later=True)
     if isinstance(entry.made, Task) and not entry.made.is_done:
         return CompilingCell(entry.cell.jaxpr, entry.made)
     return None
+
+
+def require_silent_errors() -> None:
+    """Refuse to run compiled where somebody asked NumPy to raise, or to be called, for floating-point errors."""
+    if not errors_are_silent():
+        heard = ", ".join(f"{name}='{what}'" for name, what in np.geterr().items() if what not in _SILENT)
+        raise unsupported(f"NumPy with {heard}", why="kernels do not report floating-point errors")
+
+
+def errors_are_silent() -> bool:
+    return _SILENT.issuperset(np.geterr().values())
+
+
+_SILENT = frozenset(("ignore", "warn"))
 
 
 def _copies(arrays: Sequence[Any], written: Collection[int]) -> dict[int, Any] | None:

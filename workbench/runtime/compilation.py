@@ -54,7 +54,7 @@ class KernelInfo:
     runs_ms: list[float] = field(default_factory=list)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Compilation:
     """One specialisation of a cell or function. stages: (name, program, ms) after tracing and after each pass."""
 

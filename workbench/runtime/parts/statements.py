@@ -22,7 +22,16 @@ from ...frontend.cells import trace_cell
 from ...frontend.liveness import read, walk_scope
 from ...frontend.scopes import running_in_numpy
 from ...ir import Aval
-from ..cells import CellPart, CellResult, CompilingCell, Options, begin_cell, run_cell
+from ..cells import (
+    CellPart,
+    CellResult,
+    CompilingCell,
+    Options,
+    begin_cell,
+    errors_are_silent,
+    require_silent_errors,
+    run_cell,
+)
 from ..compilation import Source
 from ..executable import has_written
 from .driven_functions import collecting, driven, once_each
@@ -175,6 +184,11 @@ class PartedRun:
         while begin < end:
             failure: Exception | None = None
             try:
+                require_silent_errors()
+            except TracingError as heard:
+                self._in_numpy(begin, end, heard)
+                return end, reason
+            try:
                 result = self._run_compiled(begin, end)
             except TracingError as error:
                 end, reason = self._refused(error, begin, end), error
@@ -291,7 +305,7 @@ class PartedRun:
 
     def _as_whole_loop(self, begin: int, end: int, reason: Exception | None) -> bool:
         """Run a loop that tracing refused, if numba takes it whole."""
-        if end != begin + 1 or len(self.statements[begin].nodes) > 1:
+        if end != begin + 1 or len(self.statements[begin].nodes) > 1 or not errors_are_silent():
             return False
         if isinstance(reason, TracingError) and reason.code == "WB501":
             return False
