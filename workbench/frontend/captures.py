@@ -450,6 +450,7 @@ class Overlay(dict):
                 self.removed.add(name)
         elif name in self.source and name not in self.removed:
             self.removed.add(name)
+            self.lifter.guard(name, partial(operator.contains, self.source, name), True)
         else:
             raise KeyError(name)
 

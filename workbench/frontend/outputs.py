@@ -489,20 +489,27 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
     lifter.originals[id(value)] = (value, new)
     for cell, traced_cell in zip(cells, value.__closure__ or (), strict=True):
         try:
-            cell.cell_contents = unlift_static(lifter, traced_cell.cell_contents)
+            cell.cell_contents = _held(lifter, traced_cell.cell_contents)
         except ValueError:
             pass
-    new.__defaults__ = value.__defaults__ and tuple(unlift_static(lifter, v) for v in value.__defaults__)
-    new.__kwdefaults__ = value.__kwdefaults__ and {
-        k: unlift_static(lifter, v) for k, v in value.__kwdefaults__.items()
-    }  # fmt: skip
-    new.__dict__.update({k: unlift_static(lifter, v) for k, v in value.__dict__.items()})
+    new.__defaults__ = value.__defaults__ and tuple(_held(lifter, v) for v in value.__defaults__)
+    new.__kwdefaults__ = value.__kwdefaults__ and {k: _held(lifter, v) for k, v in value.__kwdefaults__.items()}
+    new.__dict__.update({k: _held(lifter, v) for k, v in value.__dict__.items()})
     defaults = (*(new.__defaults__ or ()), *(new.__kwdefaults__ or {}).values())
     if cells or new.__dict__ or not all(isinstance(v, CONSTANT_TYPES) for v in defaults):
         lifter.must_be_made_anew(value.__name__)
-    new.__qualname__, new.__module__, new.__doc__ = value.__qualname__, value.__module__, value.__doc__
+    new.__qualname__, new.__doc__ = value.__qualname__, value.__doc__
+    new.__module__ = value.__module__ or space.get("__name__")
     new.__annotations__ = value.__annotations__
     return new
+
+
+def _held(lifter: Lifter, value: Any) -> Any:
+    """What a function holds. A container that this code made may be held elsewhere, too, as one and the same."""
+    if isinstance(value, list | dict | set | deque) and id(value) not in lifter.originals:
+        raise unsupported(f"what keeps a function that holds a {type(value).__name__} which is made here",
+                          fixes=("define the function outside the compiled code",))  # fmt: skip
+    return unlift_static(lifter, value)
 
 
 def unlift_static(lifter: Lifter, value: Any) -> Any:

@@ -524,6 +524,7 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
     names["__import__"] = import_module
     if not lifter.trace.strict:
         names["type"] = _TypeOf(type, type)
+        names["dir"] = _Directory(dir, "dir", "lists the names of the namespace")
     return names
 
 
@@ -534,8 +535,14 @@ class _TypeOf(CreationType):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         trace = current_trace()
-        if len(args) != 1 or type(args[0]) is not Tracer or trace is None:
+        if len(args) != 1 or trace is None:
             return self.__wrapped__(*args, **kwargs)
+        if type(args[0]) is not Tracer:
+            original = getattr(trace.lifter, "originals", {}).get(id(args[0]))
+            if original is None:
+                return self.__wrapped__(*args, **kwargs)
+            found = type(original[1])
+            return trace.lifter.lift(found, found.__qualname__, lambda: found)
         found = args[0].__class__
         return getattr(numpy_proxy(trace), found.__name__) if issubclass(found, np.generic | np.ndarray) else found
 
@@ -555,6 +562,15 @@ class _RefusedBuiltin(_Lifted):
         if current_trace() is None:
             return self.__wrapped__(*args, **kwargs)
         raise side_effect(self._action, "that must happen at every run")
+
+
+class _Directory(_RefusedBuiltin):
+    """`dir`, which without an object lists the namespace."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__wrapped__(*args) if args else super().__call__()
 
 
 def numpy_proxy(trace: Trace) -> Any:

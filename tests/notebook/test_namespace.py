@@ -1,0 +1,82 @@
+"""What cells see and leave of the namespace: its names, the types of its objects, functions with what they hold."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+OBJECTS = """%%jit
+kinds = [type(each).__name__ for each in (rng, settings, arguments, lock, x)]
+same = type(settings) is Settings, isinstance(settings, type(settings)), type(settings)(q=2).q
+"""
+MEMO = """%%jit
+calls = []
+def g(n, log=calls):
+    log.append(n)
+def memo(f):
+    cache = {}
+    def h(n):
+        if n not in cache:
+            cache[n] = f(n)
+        return cache[n]
+    h.cache = cache
+    return h
+square = memo(lambda n: n * n)
+y = x * 2
+"""
+
+
+@pytest.fixture
+def x(shell):
+    x = np.arange(4.0)
+    shell.ip.push({"x": x, "np": np})
+    return x
+
+
+def test_dir_lists_the_namespace(shell, x):
+    shell("%%jit\nhas = 'x' in dir(), 'nothing' in dir()\ny = x + 1")
+    assert shell["has"] == (True, False)
+    assert "sin" in shell("%%jit\nnames = dir(np)\ny = x + 1")["names"]
+
+
+def test_a_name_is_deleted_only_once(shell, x):
+    cell = "%%jit --no-compare\ndel a\nb = x + 1"
+    shell("a = 1")
+    assert shell(cell).error is None
+    assert isinstance(shell(cell).error, NameError)
+    shell("a = 2")
+    assert shell(cell).error is None
+
+
+def test_types_of_objects_are_their_own(shell, x):
+    settings = argparse.Namespace(q=1)
+    shell.ip.push({"rng": np.random.default_rng(0), "settings": settings, "arguments": types.SimpleNamespace(),
+                   "lock": threading.Lock(), "Settings": argparse.Namespace})  # fmt: skip
+    shell(OBJECTS)
+    assert shell["kinds"] == ["Generator", "Namespace", "SimpleNamespace", "lock", "ndarray"]
+    assert shell["same"] == (True, True, 2)
+
+
+def test_functions_share_the_containers_that_they_hold(shell, x):
+    for _ in range(2):
+        assert shell(MEMO).error is None
+        shell("g(1)\nsquare(4)")
+        assert shell["calls"] is shell["g"].__defaults__[0] == [1]
+        assert shell["square"].cache == {4: 16}
+
+
+def test_functions_belong_to_the_module(shell, x):
+    assert shell("%%jit\ndef h(v): return v\ny = x + 1")["h"].__module__ == "__main__"
+
+
+def test_functions_of_numpy_are_tried_without_a_word(shell, x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shell("%%jit\np = np.polyfit(x, x * x, 1)")
+    assert shell.error is None
+    np.testing.assert_allclose(shell["p"], np.polyfit(x, x * x, 1))
