@@ -148,7 +148,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         entry, leaves = compiled.where().specialise(args, kwargs)
         if isinstance(entry, Fallback):
             numpy_ms = _time(in_numpy, as_given)
-            if entry.parts is None:
+            if not isinstance(entry.parts, FunctionParts):
                 return numpy_report(compiled.source(), entry.reason, numpy_ms)
             return _explained_in_parts(entry.parts, args, kwargs, numpy_ms, as_given)
         compilation = entry.compilation

@@ -84,6 +84,7 @@ def trace(
     static_argnums: int | Collection[int] = (), static_argnames: str | Collection[str] = (),
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
     converts: bool | None = None, on_gpu: bool = False, falls_back: bool = False,
+    traced_ints: Collection[int] = (),
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -97,6 +98,7 @@ def trace(
     on_gpu : the program is for a GPU, so that loops over arrays are traced rather than handed to numba on the host.
     falls_back : the code can run in parts instead: an error of the user's own after lines that may raise is a
         TracingError, since the program may not come there.
+    traced_ints : positions among the leaves of the arguments where Python's ints are inputs, as floats are.
     converts : whether Python's control flow over traced values becomes branches and loops; by default, unless strict.
 
     Raises
@@ -117,7 +119,10 @@ def trace(
         dynamic = _dynamic(args, kwargs, numbers, names)
         leaves, tree = optree.tree_flatten(dynamic, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
         hints = _leaf_names(dynamic, [p for i, p in enumerate(parameters) if i not in numbers])
-        is_traced = [_is_traced(leaf, keep_python_scalars, hint) for leaf, hint in zip(leaves, hints, strict=True)]
+        is_traced = [
+            position in traced_ints and type(leaf) is int or _is_traced(leaf, keep_python_scalars, hint)
+            for position, (leaf, hint) in enumerate(zip(leaves, hints, strict=True))
+        ]
         inner: list[Any] = []
         for leaf, hint, traced in zip(leaves, hints, is_traced, strict=True):
             inner.append(_argument(record, leaf, hint) if traced else _static(lifter, leaf, hint))

@@ -30,12 +30,13 @@ from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
 from .executable import Executable, has_written
 from .fast_path import MISS, Native, fast_call, missed
-from .keys import StaticArguments, call_key
+from .keys import StaticArguments, call_key, is_traced_int, without_constants
 from .log import logger
 from .loops import LoopAbortedError
 from .parts.functions import FunctionParts
 from .specialisation import Entry, Fallback, Specialisation
 from .tiers import Pending, compile_later, may_run_in_numpy
+from .varying import NUMPY_RUNS, TimedInNumpy, Varying, too_many_values
 
 MOST_PINNED = 8  # versions of a function for other Python floats
 
@@ -77,6 +78,9 @@ class CompiledFunction:
         self._pinned: set[Any] = set()  # keys of versions in which Python floats are constants, since shapes need them
         self._may_pin = not keep_python_scalars
         self._state = _State()
+        self._traced_ints: frozenset[int] = frozenset()  # leaves of the arguments, which take many values
+        self._may_trace_ints = True
+        self._varying: dict[Any, Varying] = {}
         self._fast: Callable[..., Any] = missed  # of the latest call's version
         self._plain = not self.static
         self.device = None if device is None else canonical(device)
@@ -140,6 +144,10 @@ class CompiledFunction:
                     key.append(float)
                     leaves.append(arg)
                     only_arrays = False
+                elif kind is int and len(key) in self._traced_ints and is_traced_int(arg):
+                    key.append(int)
+                    leaves.append(arg)
+                    only_arrays = False
                 elif kind in STATIC_TYPES:
                     key.append((kind, arg))
                 else:
@@ -170,6 +178,8 @@ class CompiledFunction:
 
     def _remember(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
+        if self._traced_ints:
+            return
         if entry.fast is None and entry.result is not None:
             executable, floats = entry.compilation.executable, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
@@ -197,7 +207,7 @@ class CompiledFunction:
         there = "" if self._settled or self.place != "cpu" else device_of(args, kwargs)
         if there:
             return self._call_and_follow(self._on(available(there)), args, kwargs)
-        parts: FunctionParts | None = None
+        parts: FunctionParts | TimedInNumpy | None = None
         tried: Specialisation | None = None
         compiling: Pending | None = None
         try:
@@ -352,7 +362,7 @@ class CompiledFunction:
         return trace(
             self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
-            on_gpu=self.place.startswith("cuda"), falls_back=falls_back,
+            on_gpu=self.place.startswith("cuda"), falls_back=falls_back, traced_ints=self._traced_ints,
         )  # fmt: skip
 
     @property
@@ -404,7 +414,16 @@ class CompiledFunction:
     def _make(self, key: Any, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Entry | None:
         """A new version; None if the key of such a call is another one from now on."""
         begin = time.perf_counter()
-        entry: Entry
+        entry: Entry | None
+        kind, values = without_constants(key)
+        varying = self._varying.setdefault(kind, Varying())
+        if not self.is_strict and len(varying.values) >= varying.most:
+            if self._may_trace_ints and not self._traced_ints and (ints := varying.ints()):
+                self._trace_ints(ints)
+                return None
+            entry = self._of_other_values(varying)
+            if entry is not None:
+                return entry
         if self._pinned:
             self._pinned.add(key)
             if len(self._pinned) > MOST_PINNED:
@@ -415,6 +434,10 @@ class CompiledFunction:
         except TracingError as error:
             if self.is_strict:
                 raise
+            if self._traced_ints and self._may_trace_ints:
+                self._may_trace_ints = False
+                self._trace_ints(frozenset())
+                return None
             if error.of_numbers and self._may_pin:
                 # `np.zeros(int(length / step))`: the floats that sizes are computed from are known, as ints are.
                 self._pinned.add(key)
@@ -439,10 +462,29 @@ class CompiledFunction:
                     from .hooks import show_graph
 
                     show_graph(entry.compilation)
+        varying.values.append(values)
+        varying.made_s.append(time.perf_counter() - begin)
         # The newest last: the fast path looks there first. A stale one may become current again.
         found = self._state.specialisations.get(key, [])
         self._state.specialisations[key] = [*found[-3:], entry]
         return entry
+
+    def _of_other_values(self, varying: Varying) -> Fallback | None:
+        """NumPy for a call that differs from many others in constants; None if another version is worth making."""
+        if len(varying.numpy_s) < NUMPY_RUNS:
+            return Fallback(too_many_values(self.name), TimedInNumpy(self.fn, varying.numpy_s))
+        if not varying.is_better_in_numpy():
+            return None
+        if varying.numpy is None:
+            reason = too_many_values(self.name)
+            varying.numpy = Fallback(reason, FunctionParts.of(self.fn, self.source(), reason))
+            logger.info("%s", reason)
+        return varying.numpy
+
+    def _trace_ints(self, positions: frozenset[int]) -> None:
+        """From now on, ints at these positions are inputs of the program."""
+        self._traced_ints = positions
+        self._fast = missed
 
     def _pin(self, pinned: bool) -> None:
         """Take Python floats for constants from now on, or never again: they take too many values."""
@@ -453,7 +495,10 @@ class CompiledFunction:
             self._pinned.clear()
 
     def _key(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
-        return call_key(self.static, args, kwargs, keep_python_scalars=self.keep_python_scalars, function=self.name)
+        return call_key(
+            self.static, args, kwargs, keep_python_scalars=self.keep_python_scalars, function=self.name,
+            traced_ints=self._traced_ints,
+        )  # fmt: skip
 
     def source(self) -> Source:
         """The function's text and where it stands."""

@@ -71,18 +71,23 @@ class StaticArguments:
 
 
 def call_key(
-    static: StaticArguments, args: tuple, kwargs: dict[str, Any], *, keep_python_scalars: bool, function: str
-) -> tuple[Any, list[Any]]:
-    """The dispatch key of a call of `function`, and its traced leaves in order."""
+    static: StaticArguments, args: tuple, kwargs: dict[str, Any], *, keep_python_scalars: bool, function: str,
+    traced_ints: Collection[int] = (),
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """The dispatch key of a call of `function`, and its traced leaves in order. traced_ints: the leaves that are traced
+    if they are ints."""
     constants = static.values(args, kwargs, function)
     dynamic_args = tuple(a for i, a in enumerate(args) if i not in static.numbers)
     dynamic_kwargs = {k: kwargs[k] for k in sorted(kwargs) if k not in static.names}
     leaves, tree = optree.tree_flatten((dynamic_args, dynamic_kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
     key: list[Any] = []
     traced: list[Any] = []
-    for leaf in leaves:
+    for position, leaf in enumerate(leaves):
         kind = type(leaf)
-        if isinstance(leaf, np.ndarray):
+        if position in traced_ints and is_traced_int(leaf):
+            key.append(int)
+            traced.append(leaf)
+        elif isinstance(leaf, np.ndarray):
             key.append(array_key(leaf))
             traced.append(leaf)
         elif isinstance(leaf, np.generic) and supported_dtype(leaf.dtype):
@@ -105,6 +110,22 @@ def call_key(
     if simple and len(leaves) == len(args):
         return tuple(key), traced
     return (tuple(key), tree, constants), traced
+
+
+def is_traced_int(value: Any) -> bool:
+    return type(value) is int and -(2**63) <= value < 2**63
+
+
+def without_constants(key: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A dispatch key without the values of ints and objects, and the constants at all positions: None elsewhere."""
+    items, *rest = key if len(key) == 3 and isinstance(key[1], optree.PyTreeSpec) else (key,)
+    kinds: list[Any] = []
+    values: list[Any] = []
+    for item in items:
+        varies = type(item) is tuple and len(item) == 2 and (item[0] is int or type(item[1]) is _Identity)
+        kinds.append((item[0],) if varies else item)
+        values.append(item[1] if varies else None)
+    return (tuple(kinds), *rest), tuple(values)
 
 
 class _Identity:

@@ -20,6 +20,7 @@ from .native.kernels import LARGE
 from .parts.functions import FunctionParts
 from .tiers import Pending, captures_hold
 from .trial import MOST_S, MOST_S_IN_PYTHON, Trial, needs_trial
+from .varying import TimedInNumpy
 
 if TYPE_CHECKING:
     from .cuda.executable import DeviceExecutable
@@ -104,7 +105,7 @@ class Fallback:
     """A key whose trace failed: the plain function runs, for this reason, or its parts do."""
 
     reason: TracingError
-    parts: FunctionParts | None = None
+    parts: FunctionParts | TimedInNumpy | None = None
 
 
 Entry = Specialisation | Fallback | Pending

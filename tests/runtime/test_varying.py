@@ -1,0 +1,122 @@
+"""Functions that are called with other ints and objects each time: few versions, NumPy's results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.compare import assert_same
+from workbench.runtime.varying import MOST_VALUES
+
+X = np.linspace(0.0, 1.0, 40)
+
+
+def shifted(x, k):
+    return x * k + np.roll(x, 1), k * 3
+
+
+def repeated(x, k):
+    for _ in range(k):
+        x = x * 0.5 + 1
+    return x
+
+
+def sometimes(x, k):
+    if k % 10 == 0:
+        x = x * 2
+    return x[k % 7] + k
+
+
+def named(x, k=0):
+    return {"k": k, "y": x[:, None] - k}
+
+
+@pytest.mark.parametrize("program", [shifted, repeated, sometimes, named], ids=lambda f: f.__name__)
+def test_ints_become_inputs(program):
+    compiled = wb.jit(program)
+    for k in range(3 * MOST_VALUES):
+        how: Any = {"k": k} if program is named else {}
+        given = (X,) if how else (X, k)
+        assert_same(compiled(*given, **how), program(*given, **how))
+    assert compiled.n_traces <= MOST_VALUES + 1
+    for k in (-3, 2**40, 2**63 - 1, -(2**63), True, False):
+        assert_same(compiled(X, k % 50), program(X, k % 50))
+    assert_same(compiled(X[:9], 5), program(X[:9], 5))
+
+
+def test_ints_that_do_not_fit_stay_pythons():
+    compiled = wb.jit(lambda k: k * 2 + 1)
+    for k in (*range(20), 2**62, 2**63, -(2**70), 7):
+        result = compiled(k)
+        assert result == k * 2 + 1 and type(result) is int
+
+
+def test_bools_and_ints_are_told_apart():
+    compiled = wb.jit(lambda x, k: (x + k, k))
+    for k in range(12):
+        compiled(X, k)
+    result = compiled(X, True)
+    assert result[1] is True
+    assert type(compiled(X, 1)[1]) is int
+
+
+def sized(x, k):
+    return np.zeros(k) + x[0], x[:k].sum()
+
+
+def test_sizes_are_known_and_run_in_numpy_in_the_end():
+    compiled = wb.jit(sized)
+    for k in range(1, 5 * MOST_VALUES):
+        assert_same(compiled(X, k), sized(X, k), reduction_scale=X.sum())
+    assert compiled.n_traces < 4 * MOST_VALUES
+
+
+class Wave:
+    def __init__(self, n):
+        self.u = np.arange(n) * 1.0
+        self.n_steps = 0
+
+    def step(self):
+        self.u[1:-1] += 0.1 * (self.u[2:] - self.u[:-2])
+        self.n_steps += 1
+
+
+def advance(wave, n):
+    for _ in range(n):
+        wave.step()
+    return wave.u.sum()
+
+
+def test_new_objects_do_not_each_make_a_version():
+    compiled = wb.jit(advance)
+    for _ in range(4 * MOST_VALUES):
+        mine, theirs = Wave(30), Wave(30)
+        assert_same(compiled(mine, 3), advance(theirs, 3), reduction_scale=500.0)
+        assert_same(mine.u, theirs.u, max_ulp=8)
+        assert mine.n_steps == theirs.n_steps
+    assert compiled.n_traces < 3 * MOST_VALUES
+    assert len(compiled._state.specialisations) < 3 * MOST_VALUES
+
+
+@dataclass(frozen=True)
+class Settings:
+    rate: float
+    power: int
+
+
+def test_equal_objects_share_a_version():
+    compiled = wb.jit(lambda x, s: x**s.power * s.rate)
+    for _ in range(4 * MOST_VALUES):
+        assert_same(compiled(X, Settings(0.5, 2)), X**2 * 0.5)
+    assert compiled.n_traces == 1
+
+
+def test_strict_functions_keep_one_version_for_each():
+    compiled = wb.jit(lambda x, k: x * k, strict=True)
+    for k in range(3 * MOST_VALUES):
+        assert_same(compiled(X, k), X * k)
+    assert compiled.n_traces == 3 * MOST_VALUES

@@ -1,0 +1,73 @@
+"""Arguments that are constants of a version, and are others at every call: ints, and objects.
+
+A version is made for each of a few values. Then those ints that differ become inputs of the program, where it can be
+traced so; what differs besides runs in NumPy where that takes less time than another version takes to make.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import TracingError
+from ..frontend.scopes import running_in_numpy
+
+MOST_VALUES = 8
+NUMPY_RUNS = 2
+
+
+@dataclass(eq=False, slots=True)
+class Varying:
+    """The calls of a function that differ in nothing but their constants. values: of each version; made_s: how long it
+    took to make."""
+
+    values: list[tuple[Any, ...]] = field(default_factory=list)
+    made_s: list[float] = field(default_factory=list)
+    numpy_s: list[float] = field(default_factory=list)
+    most: int = MOST_VALUES
+    numpy: Any = None  # what stands for all others, once it is known that NumPy is better
+
+    def ints(self) -> frozenset[int]:
+        """The positions of the constants, where these are ints that differ."""
+        columns = list(zip(*self.values, strict=True))
+        return frozenset(k for k, column in enumerate(columns) if len(set(column)) > 1 and _are_ints(column))
+
+    def is_better_in_numpy(self) -> bool:
+        """Whether NumPy is done before another version would be made; if not, more of them are."""
+        if min(self.numpy_s) < statistics.median(self.made_s):
+            return True
+        self.most *= 2
+        self.numpy_s.clear()
+        return False
+
+
+def _are_ints(column: tuple[Any, ...]) -> bool:
+    return all(type(value) is int and value.bit_length() < 64 for value in column)
+
+
+@dataclass(eq=False, slots=True)
+class TimedInNumpy:
+    """The function in NumPy, its times noted."""
+
+    fn: Callable[..., Any]
+    times_s: list[float]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        begin = time.perf_counter()
+        with running_in_numpy():
+            result = self.fn(*args, **kwargs)
+        self.times_s.append(time.perf_counter() - begin)
+        return result
+
+
+def too_many_values(name: str) -> TracingError:
+    return TracingError(
+        f"WB502  {name} is called with other numbers or objects each time, of which each takes a version of its own: "
+        "NumPy is faster.\n"
+        "   Fix  pass what changes as np.int64(...) or in an array, or the attributes of the object as arguments",
+        code="WB502",
+        fixes=("pass what changes as np.int64(...) or in an array, or the attributes of the object as arguments",),
+    )
