@@ -251,7 +251,7 @@ def copy_class(
     slots = cls.__dict__.get("__slots__")
     if slots is not None:
         namespace["__slots__"] = slots
-    new = type(cls)(cls.__name__, bases, namespace)
+    new = type(cls)(cls.__name__, types.resolve_bases(bases), namespace)
     remember(new)
     skipped = _CLASS_INTERNALS | {slots} if isinstance(slots, str) else _CLASS_INTERNALS | set(slots or ())
     for key, value in list(vars(cls).items()):

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..liveness import bound as bound_names
 from .expressions import local
+from .generators import without_generators
 from .list_names import growing_names, queue_names
 from .statements import Translator
 from .types import Growing, Static, UntranslatableError, Value
@@ -35,6 +36,7 @@ def translate_function(
         body: list[ast.stmt] = (
             [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
         )
+        body = without_generators(body, lambda name: _is_builtin(function, name) and name not in bound_names(body))
         names = bound_names(body) | frozenset(given)
         scope = Translator(module, outer, names, given, None)
         scope.growing, scope.queues = growing_names(body), queue_names(body)
@@ -99,6 +101,10 @@ def function_outer(function: FunctionType) -> Callable[[str], Any]:
             return getattr(builtins, name) if hasattr(builtins, name) else _missing(name)
 
     return outer
+
+
+def _is_builtin(function: FunctionType, name: str) -> bool:
+    return name not in function.__globals__ and name not in function.__code__.co_freevars
 
 
 def _missing(name: str) -> Any:

@@ -26,6 +26,7 @@ from ..liveness import live_at_head
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import ViewOp, element_along, write
 from .expressions import local
+from .generators import without_generators
 from .leaving import left_views, possible_views
 from .list_names import growing_names, queue_names
 from .python_form import python_form
@@ -94,6 +95,12 @@ def translate(
 
 def _translated(source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str]) -> Translated:
     node = _without_returns(source)
+    written = bound_names([node])
+
+    def is_builtin(name: str) -> bool:
+        return name not in written and _is_undefined(variables.get(name))
+
+    (node,) = without_generators([node], is_builtin)  # type: ignore[assignment]  # a loop of a loop
     names = bound_names([node])
     carried = [name for name in live if name in names]
     needed = live_at_head(node, frozenset())

@@ -1,0 +1,156 @@
+"""`sum(x[j] * w[j] for j in range(i))` inside of a loop that is translated: as a loop of its own, before the statement.
+
+    y[i] = 2 * sum(f(j) for j in range(i))   ->   sum_1 = 0
+                                                  for j_1 in range(i):
+                                                      sum_1 = sum_1 + f(j_1)
+                                                  y[i] = 2 * sum_1
+
+Only where nothing that may write into an array comes before it in the statement.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterable
+from itertools import count
+
+FOLDS = frozenset(("sum", "min", "max", "any", "all"))
+_HARMLESS = FOLDS | {"abs", "len", "float", "int", "bool", "complex", "round", "range"}
+_MODULES = frozenset(("np", "numpy", "math"))
+_HEADS = {ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value", ast.Return: "value", ast.Expr: "value",
+          ast.If: "test", ast.Assert: "test"}  # fmt: skip
+
+
+def without_generators(stmts: list[ast.stmt], is_builtin: Callable[[str], bool]) -> list[ast.stmt]:
+    """The statements with folds of generators written out; the given ones are left as they are."""
+    if not any(map(_fold_of, (n for stmt in stmts for n in ast.walk(stmt)))):
+        return stmts
+    return _Rewriter(stmts, is_builtin).block(copy.deepcopy(stmts))
+
+
+def _fold_of(node: ast.AST) -> str:
+    """The name of the fold that a call is, of one generator."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp()], keywords=[]) if name in FOLDS:
+            return name
+    return ""
+
+
+class _Rewriter:
+    def __init__(self, stmts: Iterable[ast.stmt], is_builtin: Callable[[str], bool]):
+        self.is_builtin = is_builtin
+        self.taken = {n.id for stmt in stmts for n in ast.walk(stmt) if isinstance(n, ast.Name)}
+        self.numbers = count(1)
+
+    def block(self, stmts: list[ast.stmt]) -> list[ast.stmt]:
+        return [new for stmt in stmts for new in self.statement(stmt)]
+
+    def statement(self, stmt: ast.stmt) -> list[ast.stmt]:
+        if isinstance(stmt, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            return [stmt]
+        for field in ("body", "orelse"):
+            if isinstance(inner := getattr(stmt, field, None), list):
+                setattr(stmt, field, self.block(inner))
+        head = _HEADS.get(type(stmt))
+        value = getattr(stmt, head) if head else None
+        if value is None or not _only_computes(value):
+            return [stmt]
+        before: list[ast.stmt] = []
+        setattr(stmt, head, self.expression(value, before))  # type: ignore[arg-type]  # there is one
+        return [ast.fix_missing_locations(ast.copy_location(new, stmt)) for new in before] + [stmt]
+
+    def expression(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """`node` with its folds as variables, which the statements `before` compute. What may not be computed at all is
+        left alone."""
+        name = _fold_of(node)
+        if name:
+            return self.fold(name, node, before) if self.is_builtin(name) else node
+        if isinstance(node, ast.BoolOp):
+            node.values[0] = self.expression(node.values[0], before)
+        elif isinstance(node, ast.IfExp):
+            node.test = self.expression(node.test, before)
+        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            for field, value in ast.iter_fields(node):
+                if isinstance(value, ast.expr):
+                    setattr(node, field, self.expression(value, before))
+                elif isinstance(value, list) and not isinstance(node, ast.Compare):
+                    setattr(node, field, [self.expression(v, before) if isinstance(v, ast.expr) else v for v in value])
+                elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
+                    value[0] = self.expression(value[0], before)
+        return node
+
+    def fold(self, kind: str, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        generator: ast.GeneratorExp = node.args[0]  # type: ignore[attr-defined]  # a call
+        total = self.name(kind)
+        renamed = _Renamed({})
+        loops = []
+        for part in generator.generators:
+            over = renamed.visit(part.iter)
+            targets = [n.id for n in ast.walk(part.target) if isinstance(n, ast.Name)]
+            renamed.names |= {target: self.name(target) for target in targets}
+            loops.append((renamed.visit(part.target), over, [renamed.visit(test) for test in part.ifs]))
+        body = self.step(kind, total, renamed.visit(generator.elt), before, is_single=len(loops) == 1)
+        for target, over, tests in reversed(loops):
+            for test in reversed(tests):
+                body = [ast.If(test, body, [])]
+            body = [ast.For(target, over, body, [])]
+        # Folds inside of the element are written out in turn.
+        before += self.block([ast.fix_missing_locations(ast.copy_location(body[0], node))])
+        if kind in ("min", "max"):
+            raised = ast.Call(_load("ValueError"), [ast.Constant(f"{kind}() of nothing")], [])
+            before.append(ast.If(ast.UnaryOp(ast.Not(), _load(f"has_{total}")), [ast.Raise(raised)], []))
+        return _load(total)
+
+    def step(
+        self, kind: str, total: str, element: ast.expr, before: list[ast.stmt], *, is_single: bool
+    ) -> list[ast.stmt]:
+        """What one element does to the fold."""
+        if kind == "sum":
+            before.append(_store(total, ast.Constant(0)))
+            return [_store(total, ast.BinOp(_load(total), ast.Add(), element))]
+        if kind in ("any", "all"):
+            before.append(_store(total, ast.Constant(kind == "all")))
+            test = element if kind == "any" else ast.UnaryOp(ast.Not(), element)
+            return [ast.If(test, [_store(total, ast.Constant(kind == "any")), *[ast.Break()] * is_single], [])]
+        has, item = f"has_{total}", self.name("item")
+        self.taken.add(has)
+        before += [_store(total, ast.Constant(0)), _store(has, ast.Constant(False))]
+        better = ast.Compare(_load(item), [ast.Gt() if kind == "max" else ast.Lt()], [_load(total)])
+        test = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), _load(has)), better])
+        taken = [_store(total, _load(item)), _store(has, ast.Constant(True))]
+        return [_store(item, element), ast.If(test, taken, [])]
+
+    def name(self, wish: str) -> str:
+        found = next(name for k in self.numbers if (name := f"{wish}_{k}") not in self.taken)
+        self.taken.add(found)
+        return found
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]):
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802 (ast's name)
+        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
+
+
+def _only_computes(value: ast.expr) -> bool:
+    """Whether nothing in an expression is a call that may write into an array, or binds a name."""
+    for node in ast.walk(value):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in _HARMLESS:
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if name in _MODULES:
+                pass
+            case ast.Call() | ast.NamedExpr() | ast.Lambda():
+                return False
+    return True
+
+
+def _load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _store(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
