@@ -3,7 +3,7 @@ longer for that than what is called over and over can save."""
 
 from __future__ import annotations
 
-from types import CodeType, FrameType
+from types import FrameType
 
 from .positions import is_user_code
 
@@ -33,12 +33,12 @@ class Recursion:
 
 def _outermost_of_recursion(frame: FrameType | None) -> FrameType | None:
     """The outermost frame of a function of the user's that runs again further inside."""
-    seen: set[CodeType] = set()
+    seen: set[int] = set()  # ids: code that runs in parts holds what cannot be hashed
     found = None
     while frame is not None:
         if is_user_code(frame.f_code):
-            if frame.f_code in seen:
+            if id(frame.f_code) in seen:
                 found = frame
-            seen.add(frame.f_code)
+            seen.add(id(frame.f_code))
         frame = frame.f_back
     return found

@@ -266,7 +266,7 @@ def _join_numbers(a: Number, b: Number) -> Number:
         low, high = sorted((a, b), key=lambda t: KINDS.index(t.kind))
         if low.kind == "i" and not low.within(-EXACT, EXACT):
             raise UntranslatableError("a variable that is a large integer in one place and a float in another")
-        return Number(high.dtype, True)
+        return Number(high.dtype, True, mixed=True)
     weak, strong = (a, b) if a.weak else (b, a)
     if not fits(weak, strong.dtype):
         raise UntranslatableError(f"a variable that is {weak} in one place and {strong} in another")
