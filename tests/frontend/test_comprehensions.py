@@ -187,3 +187,42 @@ def test_few_elements_are_written_out_where_they_fuse() -> None:
     x = np.arange(50.0)
     assert_same(compiled(x), sum([k * x[k : k - 9] for k in range(9)]), reduction_scale=x.sum())
     assert not scan_of(compiled, x)
+
+
+@pytest.mark.parametrize("x", [RNG.standard_normal(30), RNG.integers(0, 9, 30), RNG.standard_normal(30).astype("f4")])
+def test_arrays_of_lists_in_lists_are_made_at_once(x: np.ndarray) -> None:
+    def program(x: np.ndarray) -> Any:
+        pair = lambda v: [v, v + 1, 2]  # noqa: E731
+        return (
+            np.array([[abs(a - b) for b in x] for a in x]), np.asarray([[a, a * 2] for a in x]),
+            np.array([pair(v) for v in x]), np.array([[[a * b * k for k in range(3)] for b in x] for a in x[:9]]),
+            np.array([(a, i) for i, a in enumerate(x)]), np.array([True for _ in x]), np.array([float(a) for a in x]),
+        )  # fmt: skip
+
+    compiled = wb.jit(program)
+    assert_same(compiled(x), program(x))
+    assert not compiled.fallbacks
+
+
+def test_lists_of_many_numbers_are_left_to_python() -> None:
+    def program(x: np.ndarray) -> Any:
+        table = [[a * b for b in x] for a in x]
+        return table[3], np.array(table)
+
+    x = np.arange(100.0)
+    compiled = wb.jit(program)
+    for _ in range(3):
+        assert_same(compiled(x), program(x))
+    assert compiled.fallbacks[0].code == "WB185"
+
+
+def test_an_array_function_of_the_users_gets_a_list() -> None:
+    class Mine:
+        @staticmethod
+        def array(items: Any) -> Any:
+            assert type(items) is list
+            return items[::-1]
+
+    compiled = wb.jit(lambda x: Mine.array([v * 2 for v in x]))
+    x = np.arange(9.0)
+    assert_same(compiled(x), [v * 2 for v in x][::-1])

@@ -434,3 +434,44 @@ def steps(x):
         exec(compile(ast.Module([statement], []), filename, "exec"), names)
     assert converted_code(names["steps"].__code__) is not None
     assert len(wb.make_jaxpr(names["steps"])(np.ones(300)).eqns) < 10
+
+
+def walrus_of_a_value(s: np.ndarray) -> Any:
+    while (m := s.max()) > 3:
+        s = s - 1
+    return m, s
+
+
+def walrus_of_an_array(s: np.ndarray) -> Any:
+    while (over := s >= 4).any():
+        s = s - 1
+    return over, s
+
+
+def walrus_that_counts(s: np.ndarray) -> Any:
+    i = 0
+    while (i := i + 1) < s[0]:
+        if i > 7:
+            break
+        s = s + 0
+    return i, s
+
+
+def walrus_twice(s: np.ndarray) -> Any:
+    n = 0
+    while (y := (x := s[n % 2]) * 2) > 3:
+        n += 1
+        if n % 3 == 0:
+            continue
+        s[n % 2] -= 1
+    return x, y, n, s
+
+
+@pytest.mark.parametrize("program", [walrus_of_a_value, walrus_of_an_array, walrus_that_counts, walrus_twice])
+@pytest.mark.parametrize("start", [[5, 1], [5.5, 40.0], [1, -1]])
+def test_names_that_the_test_of_a_while_binds(program: Callable, start: list) -> None:
+    compiled = wb.jit(program)
+    found, expected = compiled(np.array(start)), program(np.array(start))
+    assert not compiled.fallbacks
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)

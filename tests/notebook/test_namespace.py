@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import threading
 import types
 import warnings
@@ -60,6 +61,22 @@ def test_types_of_objects_are_their_own(shell, x):
     shell(OBJECTS)
     assert shell["kinds"] == ["Generator", "Namespace", "SimpleNamespace", "lock", "ndarray"]
     assert shell["same"] == (True, True, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dict(vars(settings))", "str(settings)", "f'{settings}'", "repr(settings)", "str(rng)", "dir(rng)",
+        "copy.deepcopy(rng).random()", "copy.copy(settings).q", "'x' in vars()", "vars(own)",
+    ],
+)  # fmt: skip
+def test_objects_are_seen_as_they_are(shell, x, text):
+    shell("class Own:\n    def __init__(self): self.v = 1\nown = Own()")
+    shell.ip.push({"rng": np.random.default_rng(0), "settings": argparse.Namespace(q=[1]), "copy": copy})
+    shell(f"expected = {text}")
+    shell(f"%%jit\nfound = {text}\ny = x + 1")
+    assert shell.error is None
+    assert shell["found"] == shell["expected"]
 
 
 def test_functions_share_the_containers_that_they_hold(shell, x):

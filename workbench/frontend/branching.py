@@ -20,7 +20,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY
 from .builtin_calls import folded, number
 from .checks import end_unless
-from .comprehensions import folded_items, listed
+from .comprehensions import array_of, folded_items, listed
 from .diagnostics import bool_value
 from .jumps import LoopSource
 from .loops.steps import Translated, emit_loop, translate
@@ -429,6 +429,6 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 
 __all__ = [
-    "and_", "choose", "compare", "extreme", "folded", "folded_items", "for_", "holds", "if_", "listed", "not_",
-    "number", "or_", "raised", "range_", "reduced", "rows_of", "while_",
+    "and_", "array_of", "choose", "compare", "extreme", "folded", "folded_items", "for_", "holds", "if_", "listed",
+    "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "while_",
 ]  # fmt: skip

@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TracingError
 from .builtin_calls import FOLDS, fold_of_rows, folded
+from .diagnostics import build
 from .growing import rows_together
+from .proxies import unwrap
 from .recording import current_trace
 from .rows import MAX_UNROLL, Rows
 from .staging import Stage, TracedRange
@@ -22,6 +25,7 @@ from .tracer import Tracer
 from .variables import Variables, closure_names
 
 MAX_UNROLLED_EQNS = 128  # what is listed is often picked apart, and fuses better with that where it is written out
+MOST_LEAVES = 4096  # of lists in lists, which Python picks up faster one by one
 _ITEMS = "_wb_items"
 _COLLECTIONS = (list, tuple, sorted, set, frozenset)
 
@@ -33,6 +37,27 @@ def listed(iterable: Any, element: FunctionType) -> list:
     items = _as_rows(iterable)
     found = None if items is None else _stacked(items, element, Variables(element), closure_names(element))
     return [element(item) for item in _plain(iterable)] if found is None else found
+
+
+def array_of(function: Any, iterable: Any, element: FunctionType) -> Any:
+    """`function([element(item) for item in iterable])`, where that may be `np.array`: rows that are arrays, or lists of
+    numbers, become one array. function: or None for such a list inside of another one."""
+    makes_array = function is None or unwrap(function) in (np.array, np.asarray)
+    items = _as_rows(iterable) if makes_array else None
+    if items is not None:
+        row = lambda item: _as_array(element(item))  # noqa: E731
+        rows = _stacked(items, row, Variables(element), closure_names(element))
+        found = None if rows is None else rows_together(rows)
+        if found is not None:
+            return found
+    listing = [element(item) for item in _plain(iterable)]
+    return listing if function is None else function(listing)
+
+
+def _as_array(value: Any) -> Any:
+    from .numpy_api.creation import as_array_of
+
+    return as_array_of(value)
 
 
 def folded_items(function: Any, iterable: Any, element: FunctionType, condition: FunctionType | None = None) -> Any:
@@ -68,14 +93,31 @@ def _stacked(items: Any, element: Element, variables: Variables, reads: list[str
     """The elements as one equation's, or None if that is not possible or not worth it. Nothing has happened then."""
     collected: list[Any] = []
     variables.extra[_ITEMS] = collected
+    n_leaves = 0
 
     def body(k: Any) -> None:
+        nonlocal n_leaves
         item = items.start + k * items.step if type(items) is range else items[k]
-        variables.get(_ITEMS).append(element(item))
+        found = element(item)
+        n_leaves = len(items) * len(found) if isinstance(found, list) else 0
+        if n_leaves > MOST_LEAVES:
+            raise _too_many(n_leaves)
+        variables.get(_ITEMS).append(found)
 
     watch = partial(variables.watched, reads, ())
     stage = Stage(variables, body, (), (), watch, frozenset(), None, "", {_ITEMS: collected})
-    return collected if stage.attempt_range(range(len(items)), MAX_UNROLLED_EQNS) else None
+    if stage.attempt_range(range(len(items)), MAX_UNROLLED_EQNS):
+        return collected
+    if n_leaves > MOST_LEAVES:  # written out, it would be as many equations
+        raise _too_many(n_leaves)
+    return None
+
+
+def _too_many(n: int) -> TracingError:
+    return build(
+        TracingError, f"{{line}} makes lists of {n:,} numbers: Python is faster at that.",
+        "lists in a list", code="WB185", fixes=("make an array of them at once: np.array([[... for ...] for ...])",),
+    )  # fmt: skip
 
 
 def _fold(function: Any, items: Any, element: FunctionType, condition: FunctionType | None) -> Any:

@@ -15,10 +15,12 @@ import linecache
 import operator
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from itertools import count
 from types import CodeType
+from typing import Any
 
 import numpy as np
 
@@ -501,9 +503,28 @@ class _Expressions(ast.NodeTransformer):
         parts = self._parts(node) if not node.generators[0].ifs else None
         return self.generic_visit(node) if parts is None else self._made("listed", parts, node)
 
-    def _parts(self, node: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
+    def _array(self, node: ast.Call) -> ast.AST | None:
+        """`np.array([... for ...])`."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="array" | "asarray"), args=[items], keywords=[]):
+                parts = self._rows(items)
+                return None if parts is None else self._made("array_of", [node.func, *parts], node)
+        return None
+
+    def _rows(self, node: ast.expr) -> list[ast.expr] | None:
+        if not isinstance(node, ast.ListComp) or node.generators[0].ifs:
+            return None
+        return self._parts(node, self._rows_inside)
+
+    def _rows_inside(self, element: ast.expr) -> ast.AST:
+        parts = self._rows(element)
+        return self.visit(element) if parts is None else self._made("array_of", [ast.Constant(None), *parts], element)
+
+    def _parts(
+        self, node: ast.ListComp | ast.GeneratorExp, convert: Callable[[ast.expr], Any] | None = None
+    ) -> list[ast.expr] | None:
         """What a comprehension of one loop goes over, and its element and condition as functions of an item. None where
-        functions inside would see the item change."""
+        functions inside would see the item change. convert: the element."""
         generator, *more = node.generators
         inside = [n for part in (node.elt, *generator.ifs) for n in ast.walk(part)]
         calls = [n for n in inside if isinstance(n, ast.Call)]
@@ -516,13 +537,14 @@ class _Expressions(ast.NodeTransformer):
         tests = generator.ifs
         if len(tests) > 1:
             tests = [located(ast.BoolOp(ast.And(), tests), tests[0])]
-        bodies = [_of_item(generator.target, self.visit(part)) for part in (node.elt, *tests)]
+        element = (convert or self.visit)(node.elt)
+        bodies = [_of_item(generator.target, each) for each in (element, *map(self.visit, tests))]
         return [_iterable(generator.iter), *bodies]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
-        folded = self._folded(node)
-        if folded is not None:
-            return folded
+        found = self._folded(node) or self._array(node)
+        if found is not None:
+            return found
         self.generic_visit(node)
         several = len(node.args) > 1 and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
         if several and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):

@@ -131,6 +131,8 @@ class Jumps:
 
     def _loop(self, stmt: ast.While | ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """The loop with what must stand before it, and what must follow it."""
+        if isinstance(stmt, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(stmt.test)):
+            stmt = _with_test_inside(stmt)
         state = _Loop()
         body = self._block(stmt.body, state)
         before: list[ast.stmt] = []
@@ -161,6 +163,14 @@ class Jumps:
             self.stop_of[new] = state.stop
         self.source_of[new] = LoopSource(copy.deepcopy(stmt), state.stop, state.keeps)
         return [*before, new], after
+
+
+def _with_test_inside(loop: ast.While) -> ast.While:
+    """A loop whose test binds names, which only a body can: `while (m := f()) > 3: A` as `while True: ...`."""
+    if loop.orelse:
+        raise NotConvertibleError("`else` of a loop whose test binds names")
+    leave = located(ast.If(ast.UnaryOp(ast.Not(), loop.test), [ast.Break()], []), loop.test)
+    return located(ast.While(ast.Constant(True), [leave, *loop.body], []), loop, deep=False)
 
 
 class _Loop:

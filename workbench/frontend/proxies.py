@@ -146,6 +146,18 @@ class Refused(_Lifted):
 
     def __exit__(self, *exc: Any) -> None: ...
 
+    def __copy__(self) -> Any:
+        raise side_effect(f"copies {self.__name}", self.__why)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise side_effect(f"copies {self.__name}", self.__why)
+
+    def __str__(self) -> str:
+        return str(self.__value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.__value, spec)
+
     @property
     def __wrapped__(self) -> Any:
         return self.__value
@@ -456,6 +468,20 @@ class ObjectView(_Lifted):
     def __delattr__(self, name: str) -> None:
         raise side_effect(f"deletes `{self.__name}.{name}`", "that must happen at every run")
 
+    def __copy__(self) -> Any:
+        raise unsupported(f"a copy of `{self.__name}`", why="it is an object from outside")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    def __repr__(self) -> str:
+        raise unsupported(f"the text of `{self.__name}`", why="what it holds is only known at each run")
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
     def __setitem__(self, key: Any, value: Any) -> None:
         raise side_effect(f"writes into `{self.__name}`", "that must happen at every run")
 
@@ -524,6 +550,7 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
     names["__import__"] = import_module
     if not lifter.trace.strict:
         names["type"] = _TypeOf(type, type)
+        names["vars"] = _Variables(vars)
         names["dir"] = _Directory(dir, "dir", "lists the names of the namespace")
     return names
 
@@ -570,7 +597,23 @@ class _Directory(_RefusedBuiltin):
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.__wrapped__(*args) if args else super().__call__()
+        return self.__wrapped__(*map(unwrap, args)) if args else super().__call__()
+
+
+class _Variables(_Lifted):
+    """`vars`, which of an object from outside would show our view of it."""
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, function: Callable):
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any) -> Any:
+        if not args:
+            raise side_effect("lists the names of the namespace", "that must happen at every run")
+        if type(args[0]) is ObjectView:
+            raise unsupported("vars() of an object from outside", why="what it holds is only known at each run")
+        return self.__wrapped__(*args)
 
 
 def numpy_proxy(trace: Trace) -> Any:

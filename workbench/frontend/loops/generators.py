@@ -90,7 +90,7 @@ class _Rewriter:
             targets = [n.id for n in ast.walk(part.target) if isinstance(n, ast.Name)]
             renamed.names |= {target: self.name(target) for target in targets}
             loops.append((renamed.visit(part.target), over, [renamed.visit(test) for test in part.ifs]))
-        body = self.step(kind, total, renamed.visit(generator.elt), before, is_single=len(loops) == 1)
+        body: list[ast.stmt] = self.step(kind, total, renamed.visit(generator.elt), before, is_single=len(loops) == 1)
         for target, over, tests in reversed(loops):
             for test in reversed(tests):
                 body = [ast.If(test, body, [])]

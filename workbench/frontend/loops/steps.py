@@ -94,13 +94,13 @@ def translate(
 
 
 def _translated(source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str]) -> Translated:
-    node = _without_returns(source)
+    node: Any = _without_returns(source)
     written = bound_names([node])
 
     def is_builtin(name: str) -> bool:
         return name not in written and _is_undefined(variables.get(name))
 
-    (node,) = without_generators([node], is_builtin)  # type: ignore[assignment]  # a loop of a loop
+    (node,) = without_generators([node], is_builtin)
     names = bound_names([node])
     carried = [name for name in live if name in names]
     needed = live_at_head(node, frozenset())

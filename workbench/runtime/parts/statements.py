@@ -159,7 +159,7 @@ class PartedRun:
                 continue
             long = self._long_list(position) if reason is None else ""
             if long:
-                n = len(self.namespace[long])
+                n = _n_numbers(self.namespace[long])
                 message = f"WB500  `{long}` is a list of {n} numbers, of which NumPy makes an array sooner."
                 self._in_numpy(position, position + 1, TracingError(message, code="WB500"))
                 position, first = position + 1, None
@@ -299,7 +299,7 @@ class PartedRun:
             names = self.known.reads[position] = read(*self.statements[position].nodes)
         for name in names:
             value = self.namespace.get(name)
-            if type(value) is list and len(value) > MANY_NUMBERS and isinstance(value[0], NUMBERS):
+            if type(value) is list and value and _n_numbers(value) > MANY_NUMBERS:
                 return name
         return ""
 
@@ -394,6 +394,14 @@ class PartedRun:
 
 
 _OPERATIONS = SimpleNamespace(driven=driven)
+
+
+def _n_numbers(values: list[Any]) -> int:
+    """How many numbers a list holds, or a list of lists that are like the first one."""
+    first = values[0]
+    if type(first) is list and first:
+        return len(values) * _n_numbers(first)
+    return len(values) if isinstance(first, NUMBERS) else 0
 
 
 def _names(statements: Sequence[Statement], context: type) -> frozenset[str]:
