@@ -136,15 +136,23 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _only_computes(value: ast.expr) -> bool:
-    """Whether nothing in an expression is a call that may write into an array, or binds a name."""
-    for node in ast.walk(value):
+    """Whether nothing in an expression, besides its folds, is a call that may write into an array, and nothing binds a
+    name."""
+    if any(isinstance(node, ast.NamedExpr | ast.Lambda) for node in ast.walk(value)):
+        return False
+    pending: list[ast.AST] = [value]
+    while pending:
+        node = pending.pop()
+        if _fold_of(node):
+            continue
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in _HARMLESS:
                 pass
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if name in _MODULES:
                 pass
-            case ast.Call() | ast.NamedExpr() | ast.Lambda():
+            case ast.Call():
                 return False
+        pending += ast.iter_child_nodes(node)
     return True
 
 
