@@ -97,3 +97,10 @@ def test_functions_of_numpy_are_tried_without_a_word(shell, x):
         shell("%%jit\np = np.polyfit(x, x * x, 1)")
     assert shell.error is None
     np.testing.assert_allclose(shell["p"], np.polyfit(x, x * x, 1))
+
+
+@pytest.mark.parametrize("line", ["v = await f()", "v = [await f() for _ in range(3)]"])
+def test_a_cell_that_waits_says_what_to_do(shell, x, line):
+    shell("async def f(): return 1")
+    shell(f"%%jit\n{line}")
+    assert isinstance(shell.error, SyntaxError) and "without %%jit" in shell.error.msg

@@ -111,7 +111,12 @@ def run_cell(
 ) -> CellRun:
     """Run the source of a cell in `namespace`. flags: of `compile`, for `__future__` statements of earlier cells."""
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-    code = baseline.compile_cell(tree, filename, flags)  # what parsing cannot see, such as `return` outside functions
+    try:
+        code = baseline.compile_cell(tree, filename, flags)
+    except SyntaxError as error:  # what parsing cannot see, such as `return` outside functions
+        if any(word in str(error.msg) for word in ("await", "asynchronous")):
+            error.msg = f"{error.msg}: a compiled cell does not wait; put this line into a cell without %%jit"
+        raise
     set_label(filename, label)
     return _Job(source, namespace, label, filename, options, flags, tree, code).compile_and_run()
 
