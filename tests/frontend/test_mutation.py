@@ -353,3 +353,15 @@ def test_a_range_is_stored() -> None:
     compiled = wb.jit(program)
     assert_same(compiled(np.ones(9)), program(np.ones(9)))
     assert not compiled.fallbacks
+
+
+def test_a_read_only_output_is_refused_before_its_type() -> None:
+    def program(x: np.ndarray) -> str:
+        try:
+            x += 1j
+        except ValueError as error:
+            return str(error)
+        return "none"
+
+    for x in (np.broadcast_to(np.ones(2), (3, 2)), np.broadcast_to(1j, (3,))):
+        assert wb.jit(program)(x) == program(x) == "output array is read-only"

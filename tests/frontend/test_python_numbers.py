@@ -317,3 +317,21 @@ def test_a_number_that_a_loop_may_leave_pythons_decides_no_dtype():
     compiled = wb.jit(program)
     for x in (np.arange(2), np.arange(9)):
         assert_same(compiled(x), program(x))
+
+
+def test_a_mixed_number_that_is_copied_is_numpys_to_cast():
+    def program(a, b):
+        np.copyto(b, max(a.min(), 0))
+        return b
+
+    compiled = wb.jit(program)
+    for low in (-3, 2):
+        a = np.arange(low, low + 5, dtype=np.int32)
+        try:
+            expected = program(a, np.ones(4, np.uint32))
+        except TypeError:
+            with pytest.raises(TypeError):
+                compiled(a, np.ones(4, np.uint32))
+        else:
+            assert_same(compiled(a, np.ones(4, np.uint32)), expected)
+    assert [reason.code for reason in compiled.fallbacks] == ["WB181"]

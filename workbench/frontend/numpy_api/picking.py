@@ -41,7 +41,7 @@ from .operands import (
     unsupported,
     with_axis,
 )
-from .promotion import BOOL, INT64, check_cast, is_python_scalar, resolve_ufunc, wrapped_scalar
+from .promotion import BOOL, INT64, check_cast, check_not_mixed, is_python_scalar, resolve_ufunc, wrapped_scalar
 
 KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 SCATTER_OPS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
@@ -197,6 +197,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     dst = target_array(dst, "copyto()")
     src = operand(src)
+    check_not_mixed(src)  # a number of Python's is cast by other rules
     is_number = is_python_scalar(src)
     if not is_number and not (is_tracer(src) and src.aval.weak_type):
         check_cast(src.dtype, dst.dtype, casting, "array data")

@@ -65,6 +65,8 @@ def call_ufunc(
         raise TypeError(f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments but "
                         f"{len(inputs)} were given")  # fmt: skip
     outs = normalize_out(out, ufunc.nout)
+    if any(is_tracer(target) and not target.writeable for target in outs or ()):
+        raise ValueError("output array is read-only")
     for name in keywords:
         if name not in IGNORED_KEYWORDS:
             raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument '{name}'")
