@@ -152,6 +152,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False,
           ndmin: int = 0, ndmax: int = 0, like: Any = None) -> Any:  # fmt: skip
     x = as_array_of(object, dtype)
+    if copy is False and x is not object:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
     is_array = is_tracer(object) or isinstance(object, np.ndarray)
     x = copied(x, order) if copy and is_array else _in_order(x, order)
     if x.ndim < ndmin:
