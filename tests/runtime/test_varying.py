@@ -120,3 +120,16 @@ def test_strict_functions_keep_one_version_for_each():
     for k in range(3 * MOST_VALUES):
         assert_same(compiled(X, k), X * k)
     assert compiled.n_traces == 3 * MOST_VALUES
+
+
+def scaled(x, y, k):
+    return x * k + y
+
+
+def test_three_arguments():
+    compiled = wb.jit(scaled)
+    for k in range(3 * MOST_VALUES):
+        assert_same(compiled(X, X + 1, k), scaled(X, X + 1, k))
+        assert_same(compiled(X, 2.0, k), scaled(X, 2.0, k))
+        assert_same(compiled({"a": X}["a"], y=X, k=k), scaled(X, X, k))
+    assert compiled.n_traces <= 3 * (MOST_VALUES + 1)

@@ -451,6 +451,10 @@ def set_shape(x: Tracer, shape: Any) -> None:
         from .diagnostics import unsupported
 
         raise unsupported("a new shape for an array that lives outside", fixes=("x = x.reshape(shape)",))
+    if x.buffer.trace.region or current_trace() is not x.buffer.trace:
+        from .diagnostics import unsupported
+
+        raise unsupported("a new shape for an array in a traced branch or loop", fixes=("x = x.reshape(shape)",))
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if -1 in sizes:
         rest = math.prod(n for n in sizes if n != -1)

@@ -118,7 +118,8 @@ def is_traced_int(value: Any) -> bool:
 
 def without_constants(key: Any) -> tuple[Any, tuple[Any, ...]]:
     """A dispatch key without the values of ints and objects, and the constants at all positions: None elsewhere."""
-    items, *rest = key if len(key) == 3 and isinstance(key[1], optree.PyTreeSpec) else (key,)
+    is_plain = len(key) != 3 or isinstance(key[1], tuple | type)  # without a tree of arguments
+    items, *rest = (key,) if is_plain else key
     kinds: list[Any] = []
     values: list[Any] = []
     for item in items:
