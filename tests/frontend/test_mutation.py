@@ -365,3 +365,18 @@ def test_a_read_only_output_is_refused_before_its_type() -> None:
 
     for x in (np.broadcast_to(np.ones(2), (3, 2)), np.broadcast_to(1j, (3,))):
         assert wb.jit(program)(x) == program(x) == "output array is read-only"
+
+
+def test_a_shape_that_only_one_path_sets_is_left_to_numpy() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        flags = x > 1
+        if x.sum() > 2:
+            y = x
+        else:
+            flags.shape = (-1,)
+            y = x * 2
+        return flags, y
+
+    compiled = wb.jit(program)
+    for scale in (0.0, 1.0):
+        assert_same(compiled(np.full((2, 3), scale)), program(np.full((2, 3), scale)))
