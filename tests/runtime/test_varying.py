@@ -75,6 +75,20 @@ def test_sizes_are_known_and_run_in_numpy_in_the_end():
     assert compiled.n_traces < 4 * MOST_VALUES
 
 
+def test_sizes_that_come_back_often_are_compiled(monkeypatch):
+    monkeypatch.setattr("workbench.runtime.varying.statistics.median", lambda made_s: 1e-3)
+    compiled = wb.jit(sized)
+    for k in range(1, 2 * MOST_VALUES):
+        compiled(X, k)
+    n = compiled.n_traces
+    for _ in range(2000):
+        compiled(X, 31)
+        if compiled.n_traces > n:
+            break
+    assert compiled.n_traces == n + 1
+    assert_same(compiled(X, 31), sized(X, 31), reduction_scale=X.sum())
+
+
 class Wave:
     def __init__(self, n):
         self.u = np.arange(n) * 1.0

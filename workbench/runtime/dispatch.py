@@ -36,7 +36,7 @@ from .loops import LoopAbortedError
 from .parts.functions import FunctionParts
 from .specialisation import Entry, Fallback, Specialisation
 from .tiers import Pending, compile_later, may_run_in_numpy
-from .varying import NUMPY_RUNS, TimedInNumpy, Varying, too_many_values
+from .varying import MOST_VALUES, NUMPY_RUNS, TimedInNumpy, Varying, too_many_values
 
 MOST_PINNED = 8  # versions of a function for other Python floats
 
@@ -417,11 +417,11 @@ class CompiledFunction:
         entry: Entry | None
         kind, values = without_constants(key)
         varying = self._varying.setdefault(kind, Varying())
-        if not self.is_strict and len(varying.values) >= varying.most:
+        if not self.is_strict and len(varying.values) >= MOST_VALUES:
             if self._may_trace_ints and not self._traced_ints and (ints := varying.ints()):
                 self._trace_ints(ints)
                 return None
-            entry = self._of_other_values(varying)
+            entry = self._of_other_values(varying, values)
             if entry is not None:
                 return entry
         if self._pinned:
@@ -469,11 +469,11 @@ class CompiledFunction:
         self._state.specialisations[key] = [*found[-3:], entry]
         return entry
 
-    def _of_other_values(self, varying: Varying) -> Fallback | None:
+    def _of_other_values(self, varying: Varying, values: tuple) -> Fallback | None:
         """NumPy for a call that differs from many others in constants; None if another version is worth making."""
         if len(varying.numpy_s) < NUMPY_RUNS:
             return Fallback(too_many_values(self.name), TimedInNumpy(self.fn, varying.numpy_s))
-        if not varying.is_better_in_numpy():
+        if not varying.is_better_in_numpy(values):
             return None
         if varying.numpy is None:
             reason = too_many_values(self.name)

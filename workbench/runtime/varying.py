@@ -1,7 +1,7 @@
 """Arguments that are constants of a version, and are others at every call: ints, and objects.
 
 A version is made for each of a few values. Then those ints that differ become inputs of the program, where it can be
-traced so; what differs besides runs in NumPy where that takes less time than another version takes to make.
+traced so; what differs besides runs in NumPy until its calls take as long as another version takes to make.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..errors import TracingError
 from ..frontend.scopes import running_in_numpy
 
 MOST_VALUES = 8
+MOST_COUNTED = 64
 NUMPY_RUNS = 2
 
 
@@ -27,7 +28,7 @@ class Varying:
     values: list[tuple[Any, ...]] = field(default_factory=list)
     made_s: list[float] = field(default_factory=list)
     numpy_s: list[float] = field(default_factory=list)
-    most: int = MOST_VALUES
+    calls: dict[tuple[Any, ...], int] = field(default_factory=dict)  # in NumPy, of the latest values
     numpy: Any = None  # what stands for all others, once it is known that NumPy is better
 
     def ints(self) -> frozenset[int]:
@@ -35,13 +36,15 @@ class Varying:
         columns = list(zip(*self.values, strict=True))
         return frozenset(k for k, column in enumerate(columns) if len(set(column)) > 1 and _are_ints(column))
 
-    def is_better_in_numpy(self) -> bool:
-        """Whether NumPy is done before another version would be made; if not, more of them are."""
-        if min(self.numpy_s) < statistics.median(self.made_s):
-            return True
-        self.most *= 2
-        self.numpy_s.clear()
-        return False
+    def is_better_in_numpy(self, values: tuple[Any, ...]) -> bool:
+        """Whether NumPy is done with all calls of these values so far before another version would be made."""
+        n_calls = self.calls.pop(values, 0) + 1
+        if n_calls * min(self.numpy_s) >= statistics.median(self.made_s):
+            return False
+        self.calls[values] = n_calls
+        if len(self.calls) > MOST_COUNTED:
+            del self.calls[next(iter(self.calls))]  # the one that was not seen for the longest time
+        return True
 
 
 def _are_ints(column: tuple[Any, ...]) -> bool:
