@@ -93,7 +93,7 @@ def _weak(value: Tracer, dtype: np.dtype) -> Tracer:
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     init, tree = _flatten(init_val, "while_loop")
     body, results, init = _loop_body("while_loop", lambda *xs: body_fun(optree.tree_unflatten(tree, xs)), init, tree)
-    condition = Region(lambda *xs: cond_fun(optree.tree_unflatten(tree, xs)), init, body.written_ids)
+    condition = Region(_wrapping(lambda *xs: cond_fun(optree.tree_unflatten(tree, xs))), init, body.written_ids)
     test = _test(condition)
     outs = emit_while(condition, body, test, results, init, op="while_loop")
     return optree.tree_unflatten(tree, _like(outs, init))
@@ -140,12 +140,23 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable, init_val: Any, unroll:
     return optree.tree_unflatten(tree, _like(outs[2:], carried))
 
 
+def _wrapping(run: Callable) -> Callable:
+    """`run` of ints that wrap, as JAX's do: they are taken for short ones, which nobody checks."""
+
+    def of_short(*inputs: Tracer) -> Any:
+        for x in inputs:
+            x.buffer.bits = 0
+        return run(*inputs)
+
+    return of_short
+
+
 def _loop_body(op: str, run: Callable, init: list[Tracer], tree: Any, fixed: Sequence[Tracer] = ()) -> tuple:
     """The region of a loop's body, its results, and `init` with the Python numbers in it converted to the types that
     the body gives. fixed: inputs before the carried ones."""
     forget: frozenset[int] = frozenset()
     for _ in range(len(init) + 3):
-        body = Region(run, [*fixed, *init], forget)
+        body = Region(_wrapping(run), [*fixed, *init], forget)
         results, found = _flatten_result(body, f"lax.{op}: body_fun")
         if found != tree:
             raise _mismatch(f"lax.{op}: body_fun must return the structure that it takes", "it takes", str(tree),
