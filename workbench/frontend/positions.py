@@ -204,6 +204,8 @@ _names_lock = threading.Lock()
 def assigned_name(span: Span) -> str:
     """The variable to which the statement around `span` assigns exactly this expression, or ""."""
     lines = linecache.getlines(span.filename)
+    if not lines:  # code without source
+        return ""
     cached = _names.get(span.filename)
     if cached is None or cached[0] is not lines:
         with _names_lock:

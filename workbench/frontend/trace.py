@@ -19,6 +19,7 @@ import optree
 from ..config import config
 from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
+from ..ir.allocation import without_collection
 from ..primitives.raising import may_raise
 from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, check_array
 from .checks import test_conditions
@@ -79,6 +80,7 @@ class Traced:
         return self.outputs.rebuild(results, inputs)
 
 
+@without_collection
 def trace(
     fn: Callable, args: tuple, kwargs: dict[str, Any], *,
     static_argnums: int | Collection[int] = (), static_argnames: str | Collection[str] = (),

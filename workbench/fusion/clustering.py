@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..ir import Equation, Jaxpr, Var
+from ..ir.allocation import without_collection
 from ..primitives.lowering import Pointwise
 from ..primitives.raising import CHECKS
 from .access import Reader, is_index_map
@@ -33,6 +34,7 @@ MOST_STENCIL_ARRAYS = 12
 MOST_STENCIL_FLOPS = 40.0
 
 
+@without_collection
 def form_plan(
     jaxpr: Jaxpr, prefix: str = "", *, in_place: bool = True, most_eqns: int = MAX_KERNEL_EQNS
 ) -> Plan:  # fmt: skip

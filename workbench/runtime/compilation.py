@@ -16,6 +16,7 @@ from ..config import config
 from ..frontend.outputs import Picked
 from ..fusion import Plan, form_plan, step_eqns
 from ..ir import Atom, Jaxpr
+from ..ir.allocation import without_collection
 from ..transforms.pipeline import PIPELINE, run_pipeline
 from ..transforms.split_short_axes import split_short_axes
 from .background import checkpoint
@@ -122,6 +123,7 @@ class Compilation:
         return results
 
 
+@without_collection
 def compile_traced(
     traced: Any,
     layouts: Sequence[str],

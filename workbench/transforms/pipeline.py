@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..ir import Jaxpr, check_jaxpr
+from ..ir.allocation import without_collection
 from .cse import eliminate_common_subexpressions
 from .dce import eliminate_dead_code
 from .expand_contractions import expand_contractions
@@ -33,6 +34,7 @@ PIPELINE: tuple[NamedPass, ...] = (
 )
 
 
+@without_collection
 def run_pipeline(
     jaxpr: Jaxpr,
     pipeline: Sequence[NamedPass] = PIPELINE,
