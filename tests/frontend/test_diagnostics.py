@@ -130,7 +130,7 @@ def test_a_traced_shape_says_what_a_shape_is_and_shows_the_cure():
 
 
 def test_a_function_that_cannot_be_compiled_is_named():
-    with pytest.raises(UnsupportedOperationError, match=r"Line \d+ calls np\.array2string") as caught:
+    with pytest.raises(UnsupportedOperationError, match=r"Line \d+ uses np\.array2string") as caught:
         trace(lambda x: np.array2string(x), (X,), {})
     assert caught.value.span is not None
 

@@ -104,3 +104,10 @@ def test_a_cell_that_waits_says_what_to_do(shell, x, line):
     shell("async def f(): return 1")
     shell(f"%%jit\n{line}")
     assert isinstance(shell.error, SyntaxError) and "without %%jit" in shell.error.msg
+
+
+def test_a_cell_that_shows_the_dict_it_made_compiles(shell, x):
+    ran = shell("%%jit\ntable = {}\nfor k in (1, 2, 3):\n    table[k] = np.sum(x ** k)\nagain = table\ntable")
+    assert ran.error is None and ran.report.status == "compiled"
+    assert shell["again"] is shell["table"] is ran.result
+    assert shell["table"] == {k: (x**k).sum() for k in (1, 2, 3)}

@@ -40,7 +40,6 @@ class TracedCell:
     outputs: tuple[str, ...]
     removed: tuple[str, ...]
     has_last: bool
-    same: tuple[tuple[str, str], ...] = ()  # names of one list or dict that the cell made -> the first of them
 
     @property
     def jaxpr(self) -> Jaxpr:
@@ -82,7 +81,6 @@ class TracedCell:
         """Write back what was mutated; the values to put in the namespace, and the last expression's value."""
         values, last = self.traced.rebuild(results, inputs)
         named = dict(zip(self.outputs, values, strict=True))
-        named.update({name: named[first] for name, first in self.same})
         return named, last[0] if self.has_last else None
 
 
@@ -136,18 +134,11 @@ def trace_cell(
         names = _kept(overlay, out, temporaries, later)
         for key in names:
             _name_value(overlay[key], key)
-        first: dict[int, str] = {}
-        same = tuple(
-            (key, first[id(overlay[key])])
-            for key in names
-            if isinstance(overlay[key], list | dict | set) and first.setdefault(id(overlay[key]), key) != key
-        )
-        repeated = {key for key, _ in same}
-        values = tuple([None if key in repeated else overlay[key] for key in names])
+        values = tuple([overlay[key] for key in names])
         traced = finish(record, lifter, (values, last), (), (), flatten=lambda args, kwargs: [])
     inputs = tuple(dict.fromkeys(c.name for c in traced.captures))
     removed = tuple(sorted(n for n in overlay.removed if n in namespace and not dict.__contains__(overlay, n)))
-    return TracedCell(traced, inputs, names, removed, has_last, same)
+    return TracedCell(traced, inputs, names, removed, has_last)
 
 
 def _name_last_expression(tree: ast.Module) -> bool:

@@ -353,13 +353,13 @@ def unknown_attribute(x: Tracer, name: str) -> Exception:
 
 
 def unsupported(
-    what: str, *, value: Any = None, why: str = "", fixes: Sequence[str] = (), code: str = ""
+    what: str, *, value: Any = None, why: str = "", fixes: Sequence[str] = (), code: str = "", verb: str = "uses"
 ) -> UnsupportedOperationError:
-    """WB120: an operation that cannot be compiled (yet)."""
+    """WB120: an operation that cannot be compiled (yet). verb: what the code does with `what`."""
     error = build(
         UnsupportedOperationError,
-        f"{{line}} calls {what}, which cannot be compiled{f': {why}' if why else ' (yet)'}.",
-        f"{what} is not supported",
+        f"{{line}} {verb} {what}, which cannot be compiled{f': {why}' if why else ' (yet)'}.",
+        f"{what} is not supported" if verb == "uses" else f"the code {verb} {what}",
         code=code,
         value=value,
         fixes=fixes or ("leave this line outside the compiled code; the rest compiles without it",),

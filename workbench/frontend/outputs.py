@@ -25,6 +25,7 @@ from .diagnostics import build, unsupported
 from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
+from .repeats import Repeat, each_once, with_repeats
 from .tracer import Buffer, Deferred, Tracer, lift
 from .views import ReadOnly, TakeView, Transpose, ViewOp, write
 
@@ -34,10 +35,10 @@ class OutLeaf:
     """One leaf of the result.
 
     outvar: the program's result that holds it, None for a static `value`; kind: "array", "scalar" (of NumPy), "python"
-    (a Python number) or "outside" (an object from outside, which `value` reads when it is returned); same_as: an
-    earlier leaf that is the same object; base_input, base_outvar: it is the view `views` of that input (after
-    write-back), or of that result; code, options: a branch or loop chose what it is, and the program's result `code`
-    tells which of `options`.
+    (a Python number), "outside" (an object from outside, which `value` reads when it is returned) or "repeat" (a
+    container that is elsewhere in the result, too); same_as: an earlier leaf that is the same object; base_input,
+    base_outvar: it is the view `views` of that input (after write-back), or of that result; code, options: a branch or
+    loop chose what it is, and the program's result `code` tells which of `options`.
     """
 
     outvar: int | None = None
@@ -69,12 +70,14 @@ class Picked:
 class Outputs:
     """How results become what the caller sees.
 
-    tree, leaves: the structure; writes: (input, result) pairs, inputs that take a result's values in place.
+    tree, leaves: the structure; writes: (input, result) pairs, inputs that take a result's values in place; repeats:
+    whether a container is in several places.
     """
 
     tree: Any
     leaves: tuple[OutLeaf, ...]
     writes: tuple[tuple[int, int], ...]
+    repeats: bool = False
 
     def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> Any:
         """Write back what was mutated and make the return value. inputs: of the program, captures included."""
@@ -117,7 +120,8 @@ class Outputs:
         values: list[Any] = []
         for leaf in leaves:
             values.append(_leaf_value(leaf, results, inputs, values))
-        return optree.tree_unflatten(self.tree, values)
+        result = optree.tree_unflatten(self.tree, values)
+        return with_repeats(result) if self.repeats else result
 
 
 def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Mapping[int, int]) -> list[np.ndarray]:
@@ -198,11 +202,11 @@ def collect_outputs(
     inputs: the buffers of the program's inputs, in order (None: a scalar).
     """
     if type(result) is Tracer:  # a lone array needs no tree
-        leaves, tree = [result], None
+        leaves, tree, repeats = [result], None, False
     else:
-        _check_each_once(result, lifter, set())
         # Containers from outside, which the code has not changed, are returned as the objects that they are.
         whole = partial(_is_outside, lifter)
+        result, repeats = each_once(result, lambda value: id(value) in lifter.originals)
         plain = optree.tree_map(unwrap, result, is_leaf=whole, none_is_leaf=True)
         leaves, tree = optree.tree_flatten(plain, is_leaf=whole, none_is_leaf=True)
     collector = _Collector()
@@ -220,14 +224,19 @@ def collect_outputs(
         if type(value) is Tracer:
             out.append(OutLeaf(collector.add(value.current)))
         else:
-            outside = isinstance(value, _Outside)
-            out.append(OutLeaf(value=value.read, kind="outside") if outside else OutLeaf(value=value))
+            out.append(_constant_leaf(value))
     _Places(trace, collector, values, out, input_index).fill()
     writes = []
     for i, buffer in enumerate(inputs):
         if buffer is not None and buffer.version and buffer.value is not buffer.var_in:
             writes.append((i, collector.add(buffer.value)))
-    return Outputs(tree, tuple(out), tuple(writes)), tuple(collector.atoms)
+    return Outputs(tree, tuple(out), tuple(writes), repeats), tuple(collector.atoms)
+
+
+def _constant_leaf(value: Any) -> OutLeaf:
+    if isinstance(value, _Outside):
+        return OutLeaf(value=value.read, kind="outside")
+    return OutLeaf(value=value, kind="repeat" if isinstance(value, Repeat) else "array")
 
 
 class _Places:
@@ -313,7 +322,8 @@ class _Places:
         if not all(self.is_told(view) for view in views):
             if key in self.input_index or self.shared.get(key, 0) > 1:
                 raise unsupported(
-                    "what returns a view of an array, taken at an index that a traced branch computes",
+                    "a view of an array, taken at an index that a traced branch computes",
+                    verb="returns",
                     fixes=("return a copy of it",),
                 )
             return leaf
@@ -324,7 +334,8 @@ class _Places:
             assert aliases is not None
             if aliases.code is None:
                 raise unsupported(
-                    "what returns an array of which a traced loop decides whether it is another one",
+                    "an array of which a traced loop decides whether it is another one",
+                    verb="returns",
                     fixes=("return a copy of it",),
                 )
             plain = self._one_of(leaf, buffer, views)
@@ -379,25 +390,12 @@ class _Places:
         return tuple(found)
 
 
-def _check_each_once(value: Any, lifter: Lifter, seen: set[int]) -> None:
-    """Lists and dicts that the code makes are built anew at every call: one in two places is left to NumPy."""
-    if not isinstance(value, list | dict | tuple) or id(value) in lifter.originals:
-        return
-    if not isinstance(value, tuple):
-        if id(value) in seen:
-            raise unsupported(f"what returns a {type(value).__name__} that is known under another name, too",
-                              fixes=("return a copy of it",))  # fmt: skip
-        seen.add(id(value))
-    for item in value.values() if isinstance(value, dict) else value:
-        _check_each_once(item, lifter, seen)
-
-
 def _check_known(leaves: Sequence[Any]) -> None:
     """Arrays of known numbers become constants, each of its own: those that share memory are left to NumPy."""
     known = list({id(x): x for x in leaves if type(x) is not Tracer and isinstance(x, np.ndarray)}.values())
     for i, x in enumerate(known):
         if any(np.may_share_memory(x, other) for other in known[:i]):
-            raise unsupported("what returns two arrays of known numbers that share memory",
+            raise unsupported("two arrays of known numbers that share memory", verb="returns",
                               fixes=("return a copy of one of them",))  # fmt: skip
 
 
@@ -425,7 +423,7 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
         if value.dtype.kind not in "biufc":
             raise TracingError(f"an array of dtype {value.dtype} is returned", code="WB121")
         return lift(value)
-    if isinstance(value, CONSTANT_TYPES):
+    if isinstance(value, CONSTANT_TYPES) or isinstance(value, Repeat):
         return value
     if id(value) in lifter.originals:
         read = lifter.read_of(value)
@@ -507,7 +505,7 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
 def _held(lifter: Lifter, value: Any) -> Any:
     """What a function holds. A container that this code made may be held elsewhere, too, as one and the same."""
     if isinstance(value, list | dict | set | deque) and id(value) not in lifter.originals:
-        raise unsupported(f"what keeps a function that holds a {type(value).__name__} which is made here",
+        raise unsupported(verb="keeps", what=f"a function that holds a {type(value).__name__} which is made here",
                           fixes=("define the function outside the compiled code",))  # fmt: skip
     return unlift_static(lifter, value)
 

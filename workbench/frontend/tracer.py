@@ -133,7 +133,7 @@ class Tracer:
     def dtype(self, value: Any) -> None:
         from .diagnostics import unsupported
 
-        raise unsupported("the assignment of an array's dtype", value=self)
+        raise unsupported("an array's dtype", value=self, verb="sets")
 
     @property
     def ndim(self) -> int:
@@ -163,7 +163,7 @@ class Tracer:
     def strides(self, value: Any) -> None:
         from .diagnostics import unsupported
 
-        raise unsupported("the assignment of an array's strides", value=self)
+        raise unsupported("an array's strides", value=self, verb="sets")
 
     @property
     def base(self) -> Tracer | None:

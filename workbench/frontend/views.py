@@ -314,7 +314,9 @@ def write(target: Tracer, value: Tracer) -> None:
     if target.buffer.ambiguous:
         from .diagnostics import unsupported
 
-        raise unsupported("a write to an array of which a traced branch or loop decides what else shares its memory")
+        raise unsupported(
+            "an array of which a traced branch or loop decides what else shares its memory", verb="writes to"
+        )
     if value.aval.shape != target.aval.shape or value.aval.dtype != target.aval.dtype:
         raise AssertionError(f"write of {value.aval} to {target.aval}")
     if value.aval.weak_type:  # an array's number is NumPy's
@@ -450,11 +452,13 @@ def set_shape(x: Tracer, shape: Any) -> None:
     if x.buffer.whole is x and isinstance(x.buffer.given, np.ndarray):
         from .diagnostics import unsupported
 
-        raise unsupported("a new shape for an array that lives outside", fixes=("x = x.reshape(shape)",))
+        raise unsupported("the shape of an array that lives outside", verb="sets", fixes=("x = x.reshape(shape)",))
     if x.buffer.trace.region or current_trace() is not x.buffer.trace:
         from .diagnostics import unsupported
 
-        raise unsupported("a new shape for an array in a traced branch or loop", fixes=("x = x.reshape(shape)",))
+        raise unsupported(
+            "the shape of an array in a traced branch or loop", verb="sets", fixes=("x = x.reshape(shape)",)
+        )
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if -1 in sizes:
         rest = math.prod(n for n in sizes if n != -1)
@@ -521,11 +525,11 @@ class Flags:
         if self._x is self._x.buffer.whole and self._x.buffer.var_in is not None and bool(value) != self.writeable:
             from .diagnostics import unsupported
 
-            raise unsupported("the assignment of a flag of an array that was given", value=self._x)
+            raise unsupported("a flag of an array that was given", value=self._x, verb="sets")
         if current_trace() is not self._x.buffer.trace or self._x.buffer.trace.region:
             from .diagnostics import unsupported
 
-            raise unsupported("the assignment of a flag of an array in a traced branch or loop", value=self._x)
+            raise unsupported("a flag of an array in a traced branch or loop", value=self._x, verb="sets")
         self._x.writeable = bool(value)
 
     def __getitem__(self, key: str) -> bool:

@@ -108,7 +108,11 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
 def _needs_care(leaf: OutLeaf) -> bool:
     if _turns(leaf):
         return leaf.same_as is not None or leaf.code is not None
-    return bool(leaf.views) or any(x is not None for x in (leaf.same_as, leaf.base_outvar, leaf.code))
+    return (
+        leaf.kind == "repeat"
+        or bool(leaf.views)
+        or any(x is not None for x in (leaf.same_as, leaf.base_outvar, leaf.code))
+    )
 
 
 def _turns(leaf: OutLeaf) -> bool:
