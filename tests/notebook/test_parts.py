@@ -261,3 +261,15 @@ def test_what_an_iteration_changes_and_a_branch_puts_back_is_seen(text, n):
     run_cell(text, mine)
     np.testing.assert_array_equal(mine["total"], theirs["total"])
     assert mine["state"].place == theirs["state"].place
+
+
+def test_an_error_in_a_part_of_numpys_is_shown_as_python_shows_it(shell, x, capsys):
+    """Who formats tracebacks hashes the code of their frames."""
+    shell("%%jit\nprint('here')\nassert x.sum() < 0, 'a reason'")
+    assert isinstance(shell.error, AssertionError)
+    shown = capsys.readouterr().out + shell.text
+    assert "a reason" in shown and "Unexpected exception" not in shown and "unhashable" not in shown
+    traceback = shell.error.__traceback__
+    while traceback is not None:
+        hash(traceback.tb_frame.f_code)
+        traceback = traceback.tb_next

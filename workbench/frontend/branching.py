@@ -20,7 +20,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY
 from .builtin_calls import folded, number
 from .checks import end_unless
-from .comprehensions import array_of, folded_items, listed
+from .comprehensions import array_of, counted, folded_items, listed
 from .diagnostics import bool_value
 from .jumps import LoopSource
 from .loops.steps import Translated, emit_loop, translate
@@ -36,8 +36,8 @@ from .variables import Variables, closure_names
 
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
-MAX_UNROLLED_EQNS = 24  # short loops are written out up to here
 MAX_UNROLL_IF_MUST = 64  # iterations of a loop whose body cannot be traced with an unknown index
+MAX_UNROLLED_EQNS = 24  # short loops are written out up to here
 _FIRST_STATIC = 8  # iterations of a `while` on plain numbers before it is tried as a loop
 
 
@@ -429,6 +429,6 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 
 __all__ = [
-    "and_", "array_of", "choose", "compare", "extreme", "folded", "folded_items", "for_", "holds", "if_", "listed",
-    "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "while_",
+    "and_", "array_of", "choose", "compare", "counted", "extreme", "folded", "folded_items", "for_", "holds", "if_",
+    "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "while_",
 ]  # fmt: skip

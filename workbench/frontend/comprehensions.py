@@ -6,7 +6,7 @@ Where the elements cannot be one equation, or are few, Python runs the comprehen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -18,13 +18,15 @@ from .builtin_calls import FOLDS, fold_of_rows, folded
 from .diagnostics import build
 from .growing import rows_together
 from .proxies import unwrap
-from .recording import current_trace
+from .recording import Trace, current_trace
 from .rows import MAX_UNROLL, Rows
 from .staging import Stage, TracedRange
 from .tracer import Tracer
 from .variables import Variables, closure_names
 
 MAX_UNROLLED_EQNS = 128  # what is listed is often picked apart, and fuses better with that where it is written out
+MOST_EQNS = 2048  # of one that is written out: Python, or a loop over numbers, ends sooner than they compile
+MOST_EQNS_OF_ROWS = 512  # of elements of arrays and ranges, of which there are many
 MOST_LEAVES = 4096  # of lists in lists, which Python picks up faster one by one
 _ITEMS = "_wb_items"
 _COLLECTIONS = (list, tuple, sorted, set, frozenset)
@@ -36,7 +38,7 @@ def listed(iterable: Any, element: FunctionType) -> list:
     """`[element(item) for item in iterable]`."""
     items = _as_rows(iterable)
     found = None if items is None else _stacked(items, element, Variables(element), closure_names(element))
-    return [element(item) for item in _plain(iterable)] if found is None else found
+    return [element(item) for item in _written_out(iterable)] if found is None else found
 
 
 def array_of(function: Any, iterable: Any, element: FunctionType) -> Any:
@@ -50,7 +52,7 @@ def array_of(function: Any, iterable: Any, element: FunctionType) -> Any:
         found = None if rows is None else rows_together(rows)
         if found is not None:
             return found
-    listing = [element(item) for item in _plain(iterable)]
+    listing = [element(item) for item in _written_out(iterable)]
     return listing if function is None else function(listing)
 
 
@@ -69,16 +71,36 @@ def folded_items(function: Any, iterable: Any, element: FunctionType, condition:
             return result
     if function in _COLLECTIONS and condition is None:
         return function(listed(iterable, element))
-    source = _plain(iterable)
+    source = _written_out(iterable)
     if condition is None:
         return folded(function, (element(item) for item in source))
     return folded(function, (element(item) for item in source if condition(item)))
 
 
-def _plain(iterable: Any) -> Any:
+def counted(iterable: Any, most: int = MOST_EQNS) -> Iterable[Any]:
+    """The items, until what a comprehension does with them is more than so many equations."""
+    trace = current_trace()
+    if trace is None:
+        return iterable
+    return _counted(iterable, trace, len(trace.eqns), most)
+
+
+def _counted(iterable: Iterable[Any], trace: Trace, n_eqns: int, most: int) -> Iterator[Any]:
+    for item in iterable:
+        yield item
+        if len(trace.eqns) - n_eqns > most:
+            raise build(
+                TracingError, "{line} holds a comprehension of which every element would be operations of its own.",
+                f"a comprehension of more than {most:,} equations", code="WB185",
+                fixes=("compute with whole arrays instead",),
+            )  # fmt: skip
+
+
+def _written_out(iterable: Any) -> Any:
+    """The items of what could not become one equation, each of which is equations of its own."""
     if type(iterable) is TracedRange:
         return range(iterable.start, iterable.stop, iterable.step)  # which says why it cannot be
-    return iterable
+    return iterable if _as_rows(iterable) is None else counted(iterable, MOST_EQNS_OF_ROWS)
 
 
 def _as_rows(iterable: Any) -> Any:

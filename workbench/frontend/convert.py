@@ -38,6 +38,7 @@ _COLLECTIONS = frozenset(("list", "tuple", "sorted", "set", "frozenset"))
 _NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
 _SCALAR_TYPES = frozenset(name for name, t in vars(np).items() if isinstance(t, type) and issubclass(t, np.generic))
 _MAX_FILES = 500
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _loop_numbers = count()
 _CO_NESTED = 0x10
 
@@ -155,7 +156,7 @@ def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[
 
 
 def _worth_it(node: ast.AST) -> bool:
-    kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.ListComp, ast.GeneratorExp)
+    kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, *_COMPREHENSIONS)
     return any(
         isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES) or
         isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
@@ -501,7 +502,17 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:  # noqa: N802 (ast's name)
         parts = self._parts(node) if not node.generators[0].ifs else None
-        return self.generic_visit(node) if parts is None else self._made("listed", parts, node)
+        return self._counted(node) if parts is None else self._made("listed", parts, node)
+
+    def _counted(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> ast.AST:
+        """A comprehension that is written out, if it is not too long."""
+        self.generic_visit(node)
+        first = node.generators[0]
+        if not first.is_async:
+            first.iter = self._made("counted", [first.iter], first.iter)  # type: ignore[assignment]  # an expression
+        return node
+
+    visit_SetComp = visit_DictComp = _counted  # noqa: N815 (ast's names)
 
     def _array(self, node: ast.Call) -> ast.AST | None:
         """`np.array([... for ...])`."""

@@ -20,8 +20,9 @@ import numpy as np
 
 from ..liveness import bound as bound_names
 from ..liveness import read as read_names
-from .expressions import local
+from .expressions import is_set, local
 from .functions import function_outer
+from .generators import without_generators
 from .list_names import growing_names, queue_names
 from .lists import blank
 from .ranges import without_checks
@@ -190,7 +191,18 @@ def translate_here(
     names that are read when it has run, if not any may be."""
     if node.orelse or any(isinstance(n, ast.Return) for n in ast.walk(node)):
         raise UntranslatableError("a loop that returns, or has an `else`")
+    (node,) = written_out([node], namespace)  # type: ignore[assignment]  # a loop stays one
     return _Concrete(copy.deepcopy(node), namespace, later).build()
+
+
+def written_out(stmts: list[ast.stmt], namespace: Mapping[str, Any]) -> list[ast.stmt]:
+    """The statements with comprehensions, and folds of generators, as loops."""
+    written = bound_names(stmts)
+
+    def is_builtin(name: str) -> bool:
+        return name not in written and _named(namespace, name) is getattr(builtins, name)
+
+    return without_generators(stmts, is_builtin, listings=True)
 
 
 class _Concrete:
@@ -427,13 +439,13 @@ class _Concrete:
                 head.append(f"{local(name)}__python = False")
             kind = self.scope.types[name]
             text = f"no_items({blank(kind.item)})" if isinstance(kind, Growing) else blank_of(kind, False)
-            head += [f"{local(name)} = {text}", f"has_{name} = False"]
+            head += [f"{local(name)} = {text}", f"{is_set(name)} = False"]
         tail = self._told_apart(results)
         returned: list[str] = []
         for r in results:
             text = local(r.name) if not r.in_place else f"{r.name}__given"
             if r.flagged:
-                returned.append(f"has_{r.name}")
+                returned.append(is_set(r.name))
             if r.tagged:
                 returned.append(f"{text}__python")
             if r.others:

@@ -520,5 +520,10 @@ def local(name: str) -> str:
     return f"{name}_" if name in _RESERVED or "_" in name and name.rpartition("_")[2] in _SHORT else name
 
 
+def is_set(name: str) -> str:
+    """The flag in the text that tells whether a variable has been set: no name that a user would take."""
+    return f"{local(name)}__set"
+
+
 _SHORT = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for k in "iu" for n in (1, 2, 4, 8))))
-__all__ = ["Facts", "FunctionType", "Module", "Scope", "call", "local"]
+__all__ = ["Facts", "FunctionType", "Module", "Scope", "call", "is_set", "local"]

@@ -5,7 +5,8 @@
                                                       sum_1 = sum_1 + f(j_1)
                                                   y[i] = 2 * sum_1
 
-Only where nothing that may write into an array comes before it in the statement.
+So are comprehensions, where lists may grow: `[f(r) for r in x if g(r)]` appends to a list of its own. Only where
+nothing that may write into an array comes before it in the statement.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 
 FOLDS = frozenset(("sum", "min", "max", "any", "all"))
@@ -22,11 +24,15 @@ _HEADS = {ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value", a
           ast.If: "test", ast.Assert: "test"}  # fmt: skip
 
 
-def without_generators(stmts: list[ast.stmt], is_builtin: Callable[[str], bool]) -> list[ast.stmt]:
-    """The statements with folds of generators written out; the given ones are left as they are."""
-    if not any(map(_fold_of, (n for stmt in stmts for n in ast.walk(stmt)))):
+def without_generators(
+    stmts: list[ast.stmt], is_builtin: Callable[[str], bool], *, listings: bool = False
+) -> list[ast.stmt]:
+    """The statements with folds of generators written out; the given ones are left as they are. listings: and with
+    comprehensions written out, as lists that grow."""
+    nodes = (n for stmt in stmts for n in ast.walk(stmt))
+    if not any(_fold_of(n) or listings and isinstance(n, ast.ListComp) for n in nodes):
         return stmts
-    return _Rewriter(stmts, is_builtin).block(copy.deepcopy(stmts))
+    return _Rewriter(stmts, is_builtin, listings=listings).block(copy.deepcopy(stmts))
 
 
 def _fold_of(node: ast.AST) -> str:
@@ -38,8 +44,9 @@ def _fold_of(node: ast.AST) -> str:
 
 
 class _Rewriter:
-    def __init__(self, stmts: Iterable[ast.stmt], is_builtin: Callable[[str], bool]):
+    def __init__(self, stmts: Iterable[ast.stmt], is_builtin: Callable[[str], bool], *, listings: bool):
         self.is_builtin = is_builtin
+        self.listings = listings
         self.taken = {n.id for stmt in stmts for n in ast.walk(stmt) if isinstance(n, ast.Name)}
         self.numbers = count(1)
 
@@ -54,7 +61,7 @@ class _Rewriter:
                 setattr(stmt, field, self.block(inner))
         head = _HEADS.get(type(stmt))
         value = getattr(stmt, head) if head else None
-        if value is None or not _only_computes(value):
+        if value is None or not self.only_computes(value):
             return [stmt]
         before: list[ast.stmt] = []
         setattr(stmt, head, self.expression(value, before))  # type: ignore[arg-type]  # there is one
@@ -66,6 +73,12 @@ class _Rewriter:
         name = _fold_of(node)
         if name:
             return self.fold(name, node, before) if self.is_builtin(name) else node
+        if self.is_listing(node):
+            assert isinstance(node, ast.ListComp)
+            found = self.name("list")
+            first: list[ast.stmt] = [_store(found, ast.List([], ast.Load()))]
+            self.loops(node, lambda element: [_appended(found, element)], first, before)
+            return _load(found)
         if isinstance(node, ast.BoolOp):
             node.values[0] = self.expression(node.values[0], before)
         elif isinstance(node, ast.IfExp):
@@ -82,30 +95,67 @@ class _Rewriter:
 
     def fold(self, kind: str, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         generator: ast.GeneratorExp = node.args[0]  # type: ignore[attr-defined]  # a call
-        total = self.name(kind)
+        total, has = self.name(kind), self.name("has")
+        first: list[ast.stmt] = []
+        is_single = len(generator.generators) == 1
+        step = partial(self.step, kind, total, has, first, is_single=is_single)
+        self.loops(generator, step, first, before)
+        if kind in ("min", "max"):
+            raised = ast.Call(_load("ValueError"), [ast.Constant(f"{kind}() of nothing")], [])
+            before.append(ast.If(ast.UnaryOp(ast.Not(), _load(has)), [ast.Raise(raised)], []))
+        return _load(total)
+
+    def loops(
+        self, node: ast.GeneratorExp | ast.ListComp, step: Callable[[ast.expr], list[ast.stmt]],
+        first: list[ast.stmt], before: list[ast.stmt],
+    ) -> None:  # fmt: skip
+        """The loops of a comprehension, after the statements `first`. step: what they do with an element."""
         renamed = _Renamed({})
         loops = []
-        for part in generator.generators:
+        for part in node.generators:
             over = renamed.visit(part.iter)
             targets = [n.id for n in ast.walk(part.target) if isinstance(n, ast.Name)]
             renamed.names |= {target: self.name(target) for target in targets}
             loops.append((renamed.visit(part.target), over, [renamed.visit(test) for test in part.ifs]))
-        body: list[ast.stmt] = self.step(kind, total, renamed.visit(generator.elt), before, is_single=len(loops) == 1)
+        body: list[ast.stmt] = step(renamed.visit(node.elt))
         for target, over, tests in reversed(loops):
             for test in reversed(tests):
                 body = [ast.If(test, body, [])]
             body = [ast.For(target, over, body, [])]
-        # Folds inside of the element are written out in turn.
+        before += first
+        # What is inside of the element is written out in turn.
         before += self.block([ast.fix_missing_locations(ast.copy_location(body[0], node))])
-        if kind in ("min", "max"):
-            raised = ast.Call(_load("ValueError"), [ast.Constant(f"{kind}() of nothing")], [])
-            before.append(ast.If(ast.UnaryOp(ast.Not(), _load(f"has_{total}")), [ast.Raise(raised)], []))
-        return _load(total)
+
+    def is_listing(self, node: ast.AST) -> bool:
+        return self.listings and isinstance(node, ast.ListComp) and not any(part.is_async for part in node.generators)
+
+    def only_computes(self, value: ast.expr) -> bool:
+        """Whether nothing in an expression that comes before its folds and listings is a call that may write into an
+        array, and nothing binds a name."""
+        if any(isinstance(node, ast.NamedExpr | ast.Lambda) for node in ast.walk(value)):
+            return False
+        written_out = [n for n in ast.walk(value) if _fold_of(n) or self.is_listing(n)]
+        pending: list[ast.AST] = [value]
+        while pending:
+            node = pending.pop()
+            if _fold_of(node) or self.is_listing(node):
+                continue
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if name in _HARMLESS:
+                    pass
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if name in _MODULES:
+                    pass
+                case ast.Call():
+                    # A call comes after what it is given.
+                    if len(written_out) != 1 or not any(n is written_out[0] for n in ast.walk(node)):
+                        return False
+            pending += ast.iter_child_nodes(node)
+        return True
 
     def step(
-        self, kind: str, total: str, element: ast.expr, before: list[ast.stmt], *, is_single: bool
+        self, kind: str, total: str, has: str, before: list[ast.stmt], element: ast.expr, *, is_single: bool
     ) -> list[ast.stmt]:
-        """What one element does to the fold."""
+        """What one element does to the fold `total`; of `min` and `max`, `has` tells whether there was one."""
         if kind == "sum":
             before.append(_store(total, ast.Constant(0)))
             return [_store(total, ast.BinOp(_load(total), ast.Add(), element))]
@@ -113,13 +163,13 @@ class _Rewriter:
             before.append(_store(total, ast.Constant(kind == "all")))
             test = element if kind == "any" else ast.UnaryOp(ast.Not(), element)
             return [ast.If(test, [_store(total, ast.Constant(kind == "any")), *[ast.Break()] * is_single], [])]
-        has, item = f"has_{total}", self.name("item")
-        self.taken.add(has)
-        before += [_store(total, ast.Constant(0)), _store(has, ast.Constant(False))]
+        item = self.name("item")
+        # Where lists may grow, a variable may be unset, and keeps the type of the elements.
+        before += [_store(has, ast.Constant(False)), *([] if self.listings else [_store(total, ast.Constant(0))])]
         better = ast.Compare(_load(item), [ast.Gt() if kind == "max" else ast.Lt()], [_load(total)])
-        test = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), _load(has)), better])
-        taken = [_store(total, _load(item)), _store(has, ast.Constant(True))]
-        return [_store(item, element), ast.If(test, taken, [])]
+        first = [_store(total, _load(item)), _store(has, ast.Constant(True))]
+        others: list[ast.stmt] = [ast.If(better, [_store(total, _load(item))], [])]
+        return [_store(item, element), ast.If(ast.UnaryOp(ast.Not(), _load(has)), first, others)]
 
     def name(self, wish: str) -> str:
         found = next(name for k in self.numbers if (name := f"{wish}_{k}") not in self.taken)
@@ -135,30 +185,13 @@ class _Renamed(ast.NodeTransformer):
         return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
 
 
-def _only_computes(value: ast.expr) -> bool:
-    """Whether nothing in an expression, besides its folds, is a call that may write into an array, and nothing binds a
-    name."""
-    if any(isinstance(node, ast.NamedExpr | ast.Lambda) for node in ast.walk(value)):
-        return False
-    pending: list[ast.AST] = [value]
-    while pending:
-        node = pending.pop()
-        if _fold_of(node):
-            continue
-        match node:
-            case ast.Call(func=ast.Name(id=name)) if name in _HARMLESS:
-                pass
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if name in _MODULES:
-                pass
-            case ast.Call():
-                return False
-        pending += ast.iter_child_nodes(node)
-    return True
-
-
 def _load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
 
 def _store(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _appended(name: str, element: ast.expr) -> ast.stmt:
+    return ast.Expr(ast.Call(ast.Attribute(_load(name), "append", ast.Load()), [element], []))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..jumps import jumps
 from .arrays import broadcast, tuple_of
-from .expressions import local
+from .expressions import is_set, local
 from .operators import SYMBOLS, index, stored
 from .picking import Pick
 from .types import (
@@ -114,7 +114,7 @@ class Translator(Writers):
         if name in self.growing or isinstance(value.type, Growing):
             self.bind_list(name, value)
             if name in self.flagged:
-                self.line(f"has_{name} = True")
+                self.line(f"{is_set(name)} = True")
             return
         value = self.lasting(value)
         if name not in self.bound:
@@ -128,7 +128,7 @@ class Translator(Writers):
         self.types[name] = kind
         self.line(f"{local(name)} = {self.convert(value, kind).text}")
         if name in self.flagged:
-            self.line(f"has_{name} = True")
+            self.line(f"{is_set(name)} = True")
         if name in self.tagged:
             self.line(f"{name}__python = {self._tag(value)}")
 

@@ -25,7 +25,7 @@ from ..liveness import bound as bound_names
 from ..liveness import live_at_head
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import ViewOp, element_along, write
-from .expressions import local
+from .expressions import is_set, local
 from .generators import without_generators
 from .leaving import left_views, possible_views
 from .list_names import growing_names, queue_names
@@ -456,10 +456,10 @@ class _Builder:
 
     def _text(self, outputs: list[tuple[str, Type, int]]) -> str:
         head = [f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
-        head += [f"    has_{n} = False" for n in sorted(self.scope.flagged)]
+        head += [f"    {is_set(n)} = False" for n in sorted(self.scope.flagged)]
         tail = []
         for n in sorted(self.scope.flagged):
-            tail += [f"    if not has_{n}:", "        raise NameError()"]
+            tail += [f"    if not {is_set(n)}:", "        raise NameError()"]
         results: list[str] = []
         for name, kind, n in outputs:
             results += [local(name)] if not isinstance(kind, Items) else [f"{local(name)}[{k}]" for k in range(n)]

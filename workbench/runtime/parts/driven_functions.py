@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from linecache import getlines
-from types import CodeType, FunctionType, MethodType, SimpleNamespace, TracebackType
+from types import CodeType, FunctionType, MethodType, TracebackType
 from typing import Any
 
 from ...frontend.captures import DOT
@@ -35,6 +35,7 @@ from .syntax import (
     RAISED,
     AttributeNames,
     FunctionSyntax,
+    Operations,
     has_loop,
     is_method,
     may_run_in_parts,
@@ -248,7 +249,7 @@ class DrivenFunction:
         new = recompiled(ast.copy_location(rewritten, node), code)
         if new is None:
             return None
-        operations = SimpleNamespace(driven=driven, locals=locals, globals=globals, dict=dict)
+        operations = Operations(driven=driven, locals=locals, globals=globals, dict=dict)
         for number, piece in enumerate(pieces):
             setattr(operations, f"piece_{number}", piece)
             setattr(operations, f"begin_piece_{number}", piece.begin)

@@ -11,7 +11,7 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import CodeType, SimpleNamespace, TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,10 @@ from ..cells import (
 )
 from ..compilation import Source
 from ..executable import has_written
+from .comprehensions import WrittenOut
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
-from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, with_operations
+from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, Operations, with_operations
 from .whole_loops import WholeLoop
 
 MANY_NUMBERS = 128  # of a list that a part reads
@@ -73,8 +74,8 @@ Part = CellResult | NumpyPart | Repeated
 class Known:
     """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
-    ones apart from others; later: the names that are read after them; loops: those that numba takes whole;
-    reads: the names that they read."""
+    ones apart from others; later: the names that are read after them; loops: those that numba takes whole; written_out:
+    those whose comprehensions it may; reads: the names that they read."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class Known:
     texts: dict[tuple[int, int], str] = field(default_factory=dict)
     later: dict[int, frozenset[str]] = field(default_factory=dict)
     loops: dict[int, WholeLoop] = field(default_factory=dict)
+    written_out: dict[int, WrittenOut | None] = field(default_factory=dict)
     reads: dict[int, frozenset[str]] = field(default_factory=dict)
 
 
@@ -317,9 +319,44 @@ class PartedRun:
         self.last_value = None
         return True
 
+    def _as_written_out(self, begin: int, end: int, reason: Exception) -> bool:
+        """Run a statement whose comprehensions are loops that numba takes whole."""
+        if end != begin + 1 or len(self.statements[begin].nodes) > 1 or not errors_are_silent():
+            return False
+        if isinstance(reason, TracingError) and reason.code == "WB501":
+            return False
+        node = self.statements[begin].nodes[0]
+        if isinstance(node, HOLDERS):
+            return False
+        if begin not in self.known.written_out:
+            self.known.written_out[begin] = WrittenOut.of(node, self.namespace)
+        written_out = self.known.written_out[begin]
+        if written_out is None:
+            return False
+        start = time.perf_counter()
+        results = written_out.run(self, is_shown=end == len(self.statements) and not self.place)
+        if results is None:
+            return False
+        self.parts.extend(results)
+        if not self.place:
+            loops_ms = sum(each.compilation.runs_ms[-1] for each in results)
+            time_ms = max((time.perf_counter() - start) * 1e3 - loops_ms, 0.0)
+            statements = self.statements[begin:end]
+            self.parts.append(self._numpy_part(statements, statements, reason, time_ms))
+        return True
+
     def _in_numpy(self, begin: int, end: int, reason: Exception) -> None:
-        if self._as_whole_loop(begin, end, reason):
+        if self._as_whole_loop(begin, end, reason) or self._as_written_out(begin, end, reason):
             return
+        begun = time.perf_counter()
+        try:
+            self._left_to_numpy(begin, end, reason)
+        finally:
+            written_out = self.known.written_out.get(begin)
+            if written_out is not None and end == begin + 1:
+                written_out.python_ms += (time.perf_counter() - begun) * 1e3
+
+    def _left_to_numpy(self, begin: int, end: int, reason: Exception) -> None:
         if self.place:  # who runs the piece tells of all that is Python's in it, and of what functions ran compiled
             self._in_python(begin, end)
             return
@@ -393,7 +430,7 @@ class PartedRun:
         return code.replace(co_name=self.named.co_name, co_qualname=self.named.co_qualname)
 
 
-_OPERATIONS = SimpleNamespace(driven=driven)
+_OPERATIONS = Operations(driven=driven)
 
 
 def _n_numbers(values: list[Any]) -> int:

@@ -151,6 +151,12 @@ def attribute(name: str) -> ast.expr:
     return ast.Attribute(ast.Constant(OPERATIONS), name, ast.Load())
 
 
+class Operations(types.SimpleNamespace):
+    """What stands for the constant `OPERATIONS`. Debuggers hash code with its constants."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # which SimpleNamespace takes away
+
+
 def with_operations(code: types.CodeType, operations: object) -> types.CodeType:
     """`code`, in which that object stands for the constant `OPERATIONS`."""
     consts: list[Any] = []
