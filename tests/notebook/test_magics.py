@@ -620,3 +620,14 @@ def test_an_error_in_a_cell_that_reads_a_read_only_array_is_the_users_own(shell)
     shell("%%jit\na += 1\nc = a + b\nd = c @ missing\n")
     assert isinstance(shell.error, NameError) and shell.error.__context__ is None
     assert shell["a"].tolist() == [1, 1, 1] and "c" not in shell
+
+
+def test_functions_of_compiled_cells_are_converted_like_others(shell):
+    """Their file's text begins with the magic."""
+    shell("%%jit\nimport numpy as np\ndef fill(x):\n    y = np.empty(len(x))\n    for i in range(len(x)):\n"
+          "        y[i] = 1 / x[i]\n    return y\nclass Filler:\n    def run(self, x):\n        return fill(x) + 1\n"
+          "x = np.arange(1.0, 400.0)")  # fmt: skip
+    for cell in ("%%jit\ny = fill(x)", "%%jit\ny = Filler().run(x)"):
+        shell(cell)
+        assert shell.error is None and shell.report.status == "compiled" and shell.report.summary.n_ops < 10
+    np.testing.assert_array_equal(shell["y"], 1 / shell["x"] + 1)

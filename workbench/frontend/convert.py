@@ -27,6 +27,7 @@ import numpy as np
 from . import branching
 from .jumps import Jumps, NotConvertibleError, located
 from .liveness import Names, bound, captured, live_at_head, live_before, live_before_block, read, walk_scope
+from .positions import python_source
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 # These look at their caller's frame, which conversion changes.
@@ -118,7 +119,7 @@ def syntax_of(code: CodeType) -> ast.AST | None:
     if entry is None or entry[0] is not lines and entry[0] != lines:
         if len(_modules) > _MAX_FILES:
             _modules.clear()
-        entry = _modules[code.co_filename] = (lines, _functions("".join(lines), code))
+        entry = _modules[code.co_filename] = (lines, _functions(python_source(lines), code))
     candidates = [node for found, node in entry[1].get((code.co_name, code.co_firstlineno), ()) if found == code]
     return candidates[0] if len(candidates) == 1 else None
 

@@ -367,7 +367,7 @@ class _Places:
     def _one_of(self, leaf: OutLeaf, buffer: Buffer, views: tuple[ViewOp, ...]) -> OutLeaf:
         """`leaf` in memory that the program made."""
         key = id(buffer)
-        if self.shared.get(key, 0) < 2:
+        if self.shared.get(key, 0) < 2 and not any(getattr(view, "repeats_elements", False) for view in views):
             return leaf
         if key not in self.bases:
             self.bases[key] = self.collector.add(buffer.value)

@@ -209,9 +209,15 @@ def assigned_name(span: Span) -> str:
     cached = _names.get(span.filename)
     if cached is None or cached[0] is not lines:
         with _names_lock:
-            cached = (lines, _collect_names("".join(lines)))
+            cached = (lines, _collect_names(python_source(lines)))
             _names[span.filename] = cached
     return cached[1].get((span.line, span.col, span.end_line, span.end_col), "")
+
+
+def python_source(lines: list[str]) -> str:
+    """What Python compiled of a file, or of a cell, whose magic is its first line."""
+    first, rest = lines[:1], lines[1:]
+    return "".join(["\n", *rest] if first and first[0].startswith("%%") else lines)
 
 
 def _collect_names(source: str) -> dict[tuple[int, int, int, int], str]:

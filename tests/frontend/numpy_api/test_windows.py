@@ -70,6 +70,20 @@ def test_windows_may_be_written():
         wb.jit(lambda y: sliding_window_view(y, 2, axis=0).fill(0))(Y.copy())
 
 
+def test_windows_of_what_the_program_makes_share_their_memory():
+    def program(y):
+        base = y.ravel() * 2
+        return as_strided(np.arange(10), (8, 3), (8, 8)), as_strided(base, (4, 2), (8, 8))
+
+    compiled = wb.jit(program)
+    for mine, theirs in zip(compiled(Y), program(Y), strict=True):
+        for view in (mine, theirs):
+            view[0, 1] = 99
+        assert mine[1, 0] == 99
+        np.testing.assert_array_equal(mine, theirs)
+    assert not compiled.fallbacks
+
+
 def test_windows_that_do_not_fit():
     for f in (
         lambda y: sliding_window_view(y, (8, 1)),

@@ -28,6 +28,11 @@ class Strided:
     axes: tuple[int, ...] | None
     writeable: bool
 
+    @property
+    def repeats_elements(self) -> bool:
+        """Whether a write to one element, by whom the view is handed to, may be seen in another one."""
+        return self.writeable
+
     def read(self, parent: Any) -> Any:
         if 0 in self.shape:
             return full(self.shape, parent.dtype.type(0))
