@@ -631,3 +631,18 @@ def test_functions_of_compiled_cells_are_converted_like_others(shell):
         shell(cell)
         assert shell.error is None and shell.report.status == "compiled" and shell.report.summary.n_ops < 10
     np.testing.assert_array_equal(shell["y"], 1 / shell["x"] + 1)
+
+
+def test_a_cell_that_runs_again_in_a_terminal_is_known_and_shown_under_its_new_number(shell):
+    shell.ip.push({"np": np, "x": np.ones(5), "n": 2})
+    cell = "%%jit\nprint(n)\ny = x[:n] / n\nassert n, 'none'"
+    names = []
+    for k, n in enumerate((2, 2, 0), start=1):
+        shell.ip.execution_count = k
+        shell.ip.push({"n": n})
+        ran = shell.ip.run_cell(cell, store_history=True)
+        names.append(shell.report.cell.filename)
+    assert len(set(names)) == 1
+    assert isinstance(ran.error_in_exec, AssertionError)
+    label, name = shell.ip.compile.format_code_name(names[0])
+    assert (label, name) == ("Cell", "In[3]")

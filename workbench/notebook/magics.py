@@ -25,6 +25,7 @@ class WorkbenchMagics(Magics):
     def __init__(self, shell: Any):
         super().__init__(shell)
         self.reports: deque[CompileReport] = deque(maxlen=KEPT_REPORTS)
+        self._numbers: dict[str, int] = {}  # of a cell's text: its first run
 
     @magic_arguments()
     @argument("--out", "-o", metavar="NAMES", action="append", help="keep only these names, comma-separated")
@@ -52,7 +53,7 @@ class WorkbenchMagics(Magics):
         # The magic's own line counts as line 1, as it does in the editor's margin.
         shown = f"%%jit {line}".rstrip() + "\n" + body
         number = shell.displayhook.prompt_count  # IPython 9 counts up before it runs the cell, 8 afterwards
-        filename = shell.compile.cache(shown, number, raw_code=shown)
+        filename = self._filename(shown, number)
         options = CellOptions(_names(args.out), args.strict, args.verify, args.compare, args.device, args.wait)
         label = f"In[{number}]"
         try:
@@ -64,6 +65,16 @@ class WorkbenchMagics(Magics):
             raise
         run.report.cell.source = shown
         self._show(run, body, args)
+
+    def _filename(self, shown: str, number: int) -> str:
+        """The name of a cell's file. In a terminal it holds the number of the run: a cell that runs again keeps the
+        first one, by which its programs are known, and shows the new one in tracebacks."""
+        compiler: Any = self.shell.compile  # type: ignore[union-attr]  # magics have a shell
+        filename = compiler.cache(shown, self._numbers.setdefault(shown, number), raw_code=shown)
+        shown_numbers = getattr(compiler, "_filename_map", None)
+        if isinstance(shown_numbers, dict):
+            shown_numbers[filename] = number
+        return filename
 
     def _show(self, run: CellRun, body: str, args: Any) -> None:
         shell: Any = self.shell

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from . import words
 from .alignment import coordinates
@@ -231,6 +232,12 @@ def _simplified(points: list[Point]) -> list[Point]:
 # ---- the cluster graph ----
 
 
+@lru_cache(128)
+def _lay_out_again(sizes: tuple, edges: tuple, labels: tuple | None, trunks: tuple, weights: tuple) -> Layout:
+    """The layout of a graph, which is the same at every run of a cell."""
+    return lay_out(sizes, edges, label_widths=labels, trunks=trunks, weights=weights)
+
+
 def lay_out_graph(graph: Graph) -> Graph:
     """Give the nodes and edges of `graph` their sizes and places; returns it."""
     for node in graph.nodes:
@@ -245,7 +252,8 @@ def lay_out_graph(graph: Graph) -> Graph:
     steps = {node.id for node in graph.nodes if node.kind not in TERMINALS}
     weights = [2 if e.source in steps and e.target in steps else 1 for e in graph.edges]
     sizes = [(node.w, node.h) for node in graph.nodes]
-    layout = lay_out(sizes, edges, label_widths=labels, trunks=trunks, weights=weights)
+    widths = None if labels is None else tuple(labels)
+    layout = _lay_out_again(tuple(sizes), tuple(edges), widths, tuple(trunks), tuple(weights))
     for node, (x, y) in zip(graph.nodes, layout.centres, strict=True):
         node.x, node.y = round(x, 1), round(y, 1)
     for edge, route, label in zip(graph.edges, layout.routes, layout.labels, strict=True):
