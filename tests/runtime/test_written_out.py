@@ -34,6 +34,12 @@ COMPILED = [
     "y = (x[0], np.array([x[:i].sum() for i in range(1, n)]).max())",
     "y = np.array([max(x[j] for j in range(i, i + 4)) for i in range(n)])",
 ]
+COMPILED += [
+    "y = np.array([v for v in x if v > 5])",
+    "y = np.array([i for i in range(n) if k[i] == 3]), np.array([v > 0.5 for v in x]), np.sort([v for v in x])[::2]",
+    "y = np.sum([np.float32(v) for v in x if v > 0.5])",
+    "y = [np.mean([v for v in x if v > 0.5])]",
+]
 PYTHONS = [
     "y = [f'{v:.2f}' for v in x if v > 0.5]",
     "y = {i: x[i] for i in range(n)}",

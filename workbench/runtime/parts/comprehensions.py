@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...frontend.liveness import bound, read
 from ...frontend.loops.concrete import written_out
 from ...frontend.scopes import running_in_numpy
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
 LEAST_ITEMS = 64  # fewer are Python's, unless they take it some time
 WORTH_MS = 2.0  # of Python, in all, from which on a loop is compiled
+_OF_ARRAYS = frozenset((
+    "array", "asarray", "sum", "prod", "mean", "std", "var", "median", "percentile", "quantile", "max", "min", "amax",
+    "amin", "argmax", "argmin", "cumsum", "sort", "argsort", "diff", "any", "all",
+))  # fmt: skip
 _LENGTHS = frozenset(("range", "len", "enumerate", "zip", "min", "max", "int"))
 _KNOWN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Attribute, ast.Subscript, ast.Tuple,
           ast.operator, ast.unaryop, ast.expr_context)  # fmt: skip
@@ -35,12 +41,14 @@ _KNOWN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Attribut
 @dataclass(eq=False, slots=True)
 class WrittenOut:
     """A statement with its comprehensions as loops. before: these, and what sets up for them; last: the statement that
-    reads what they leave; made: their own variables; python_ms: what Python took so far."""
+    reads what they leave; made: their own variables; made_arrays: lists that only become arrays, by the name of NumPy
+    in that place; python_ms: what Python took so far."""
 
     before: Sequence[ast.stmt]
     last: ast.stmt
     made: frozenset[str]
     loops: dict[int, WholeLoop]
+    made_arrays: dict[str, str]
     refused: bool = False
     python_ms: float = 0.0
     codes: dict[int, CodeType] = field(default_factory=dict)
@@ -54,13 +62,17 @@ class WrittenOut:
         loops = {k: WholeLoop(stmt) for k, stmt in enumerate(before) if isinstance(stmt, ast.For)}
         if not loops:
             return None
-        return cls(before, last, bound([*before, last]) - bound([node]), loops)
+        made = bound([*before, last]) - bound([node])
+        return cls(before, last, made, loops, _made_arrays(last, made))
 
     def is_worth_it(self, namespace: Mapping[str, Any]) -> bool:
         if self.python_ms >= WORTH_MS:
             return True
         first = next(stmt for stmt in self.before if isinstance(stmt, ast.For))
         return _length(first.iter, namespace) >= LEAST_ITEMS
+
+    def arrays(self, namespace: Mapping[str, Any]) -> frozenset[str]:
+        return frozenset(name for name, module in self.made_arrays.items() if namespace.get(module) is np)
 
     def run(self, around: PartedRun, *, is_shown: bool) -> list[CellResult] | None:
         """Run the statement in the namespace of `around`; None if Python must run it as it stands, in which case
@@ -73,7 +85,7 @@ class WrittenOut:
             for k, stmt in enumerate(self.before):
                 loop = self.loops.get(k)
                 if loop is not None:
-                    result = loop.run(around, read(*self.before[k + 1 :], self.last))
+                    result = loop.run(around, read(*self.before[k + 1 :], self.last), self.arrays(namespace))
                     if result is not None:
                         results.append(result)
                         continue
@@ -98,6 +110,24 @@ class WrittenOut:
             tree = ast.copy_location(node, self.last) if mode == "eval" else ast.Module([node], [])
             code = self.codes[key] = around.code(ast.fix_missing_locations(tree), mode)
         return code
+
+
+def _made_arrays(last: ast.stmt, made: frozenset[str]) -> dict[str, str]:
+    """The lists that a statement only hands to functions of NumPy's, and by which name NumPy is called there."""
+    found: dict[str, str] = {}
+    consumed: set[int] = set()
+    for node in ast.walk(last):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=module), attr=attr), args=[ast.Name(id=name) as arg, *_]
+            ):
+                if attr in _OF_ARRAYS and name in made:
+                    found[name] = module
+                    consumed.add(id(arg))
+    for node in ast.walk(last):
+        if isinstance(node, ast.Name) and id(node) not in consumed:
+            found.pop(node.id, None)
+    return found
 
 
 def _length(iterable: ast.expr, namespace: Mapping[str, Any]) -> float:

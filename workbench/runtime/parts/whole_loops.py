@@ -56,16 +56,19 @@ class WholeLoop:
     def __post_init__(self) -> None:
         self.takes = takes_elements(self.node)
 
-    def run(self, around: PartedRun, later: frozenset[str] | None) -> CellResult | None:
+    def run(
+        self, around: PartedRun, later: frozenset[str] | None, arrays: frozenset[str] = frozenset()
+    ) -> CellResult | None:
         """Run it in the namespace of `around`; None if Python must, in which case nothing has happened. later: the
-        names that are read afterwards, if not any may be."""
+        names that are read afterwards, if not any may be; arrays: those of lists that are better left as arrays of
+        their elements, where there are any."""
         namespace = around.namespace
         if self.refused:
             return None
         for version in self.versions:
             try:
                 values = version.loop.values(namespace)
-                return self._ended(version, version.run(values, namespace))
+                return self._ended(version, version.run(values, namespace, arrays))
             except NotTheSameError:
                 continue
         if len(self.versions) >= MOST_KINDS:
@@ -84,7 +87,7 @@ class WholeLoop:
             return None
         self.versions.append(version)
         try:
-            return self._ended(version, version.run(version.loop.values(namespace), namespace))
+            return self._ended(version, version.run(version.loop.values(namespace), namespace, arrays))
         except NotTheSameError:
             logger.debug("a loop is Python's: its values are not what they seemed")
             self.refused = True
@@ -143,7 +146,7 @@ class _Version:
             careful = LoopProgram("loop", loop.careful, *_rest_of(program))
         return cls(loop, compilation, entry, careful)
 
-    def run(self, values: dict[str, Any], namespace: MutableMapping[str, Any]) -> bool:
+    def run(self, values: dict[str, Any], namespace: MutableMapping[str, Any], arrays: frozenset[str]) -> bool:
         """Whether it ran to its end. NotTheSameError, before anything has happened, if lists hold something else."""
         loop = self.loop
         arguments: list[Any] = []
@@ -160,13 +163,15 @@ class _Version:
             return False
         results = iter(found)
         try:
-            made = [(r, *_result(r, results)) for r in loop.results]
+            made = [(r, *_result(r, results, as_array=r.name in arrays)) for r in loop.results]
         except NotTheSameError:
             _put_back(values, before)
             return False
         known = [v for v in values.values() if type(v) is np.ndarray]
         for r, _, value in made:
-            if r.in_place:
+            if r.in_place and type(value) is np.ndarray:
+                namespace[r.name] = value
+            elif r.in_place:
                 _replace(values[r.name], value)
         for r, other, value in made:
             if other:  # a list that has another name, too
@@ -207,12 +212,12 @@ class _Version:
 _UNSET: Any = object()
 
 
-def _result(r: Result, results: Iterator[Any]) -> tuple[int, Any]:
+def _result(r: Result, results: Iterator[Any], *, as_array: bool) -> tuple[int, Any]:
     """Which other list it is, if one, and the value."""
     is_set = not r.flagged or next(results)
     is_pythons = r.tagged and next(results)
     other = int(next(results)) if r.others else 0
-    value = _value_of(r.kind, results)
+    value = _array_of(r.kind, results) if as_array else _value_of(r.kind, results)
     if is_pythons:
         assert isinstance(r.kind, Number)
         value = _TYPES[r.kind.kind](value)
@@ -335,6 +340,14 @@ def _value_of(kind: Type, results: Iterator[Any]) -> Any:
             value = next(results)
             return _TYPES[kind.kind](value) if kind.weak else kind.dtype.type(value)
     return next(results)
+
+
+def _array_of(kind: Type, results: Iterator[Any]) -> Any:
+    """What NumPy would make of a list of numbers; of one without any NumPy does not know the type."""
+    if isinstance(kind, Growing) and isinstance(kind.item, Number) and not kind.item.unsure and not kind.item.mixed:
+        array = next(results)
+        return array if len(array) else []
+    return _value_of(kind, results)
 
 
 def _elements(item: Type, results: Iterator[Any]) -> list[Any]:
