@@ -17,7 +17,7 @@ from traitlets.config import Config
 
 import workbench as wb
 
-from .nested import Nested, _judged, _leaves
+from .nested import Nested, _judged, _leaves, few_are_many
 from .uncommon import Body, Pair, Uncommon, _may_compare, _same_memory, reads_padding, refused_by_lax, same
 
 _NOT_COMPARED = (types.FunctionType, types.ModuleType, type, types.GeneratorType, zip, enumerate, map)
@@ -46,6 +46,11 @@ def random_cell(seed: int) -> Nested:
 
 def check(program: Nested, ip: InteractiveShell, order: Sequence[int] = (0, 1, 0)) -> None:
     """AssertionError unless the program as a cell does what Python does, over `arguments(which)` in this order."""
+    with few_are_many(program.seed):
+        _check(program, ip, order)
+
+
+def _check(program: Nested, ip: InteractiveShell, order: Sequence[int]) -> None:
     text = "\n".join(program.lines)
     if not text.strip() or reads_padding(program):
         return

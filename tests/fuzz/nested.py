@@ -21,6 +21,7 @@ import workbench as wb
 from tests.compare import assert_same
 from tests.sources import define
 from workbench.frontend import comprehensions
+from workbench.runtime.parts import comprehensions as written_out
 
 MOST_ELEMENTS = 1 << 16  # of an array: products of products of arrays would fill the memory
 DTYPES = ("float64",) * 5 + ("float32",) * 3 + ("int64",) * 4 + ("int32",) * 2 + (
@@ -110,6 +111,11 @@ COMPREHENSIONS = (
     "{t} = [{w}[{k} % 2] for {k} in range(9)]\n{w} += 1", "{t} = sum([x * {s} for x in {a}])",
     "{t} = [x if {c} else {s} for x in {a}.ravel()]", "{t} = [[y + x for y in {a}.ravel()] for x in {a}.ravel()]",
     "{t} = [{w}.sort() or x for x in {a}]", "{t} = [x for x in {a}]\n{t}[-1] = {s}", "{t} = max(x.sum() for x in {a})",
+    "{t} = np.array([{a}[{k}:{k} + 2].sum() for {k} in range(len({a}))])", "{t} = [x for x in {a}.ravel() if x > {s}]",
+    "{t} = np.array([x + {k} for {k}, x in enumerate({a}.ravel()) if {k} % 2])", "{t} = [{w}]\n{t2} = [{t}, {t}]",
+    "{t} = [x * y for x in {a}.ravel() for y in {b}.ravel() if x > y]", "{t} = len([x for x in {a}.ravel() if x < {s}])",
+    "{t} = np.sum([x + {s} for x in {a}.ravel() for {k} in range(3) if {k} != x])", "{t} = np.array([x for x in {a} if {c}])",
+    "{t} = [max(x for x in {w}[:{k}].ravel()) for {k} in range(1, len({w}))]",
 )  # fmt: skip
 # Arrays whose contents are known before a loop writes into them, in loops that are too long to be written out.
 LONG_LOOPS = (
@@ -466,13 +472,15 @@ def _alike(found: Any, expected: Any) -> tuple[Any, Any]:
 
 @contextmanager
 def few_are_many(seed: int) -> Iterator[None]:
-    """Have comprehensions of a few elements become equations, as otherwise those of many do, for every other seed."""
-    saved = comprehensions.MAX_UNROLLED_EQNS
-    comprehensions.MAX_UNROLLED_EQNS = 0 if seed % 2 else saved
+    """Have comprehensions of a few elements become equations, or loops that are compiled whole, as otherwise those of
+    many do, for every other seed."""
+    saved = comprehensions.MAX_UNROLLED_EQNS, written_out.LEAST_ITEMS
+    if seed % 2:
+        comprehensions.MAX_UNROLLED_EQNS, written_out.LEAST_ITEMS = 0, 1
     try:
         yield
     finally:
-        comprehensions.MAX_UNROLLED_EQNS = saved
+        comprehensions.MAX_UNROLLED_EQNS, written_out.LEAST_ITEMS = saved
 
 
 def check(program: Nested, order: Sequence[int] = (0, 0, 1, 2, 3, 0, 4)) -> None:
