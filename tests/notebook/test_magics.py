@@ -213,6 +213,7 @@ def test_a_bug_of_ours_does_not_cost_the_result(shell, monkeypatch):
     def broken(*args, **kwargs):
         raise KeyError("a bug")
 
+    broken.__code__ = broken.__code__.replace(co_filename=cells.__file__)  # as one of ours
     monkeypatch.setattr(cells, "run_cell", broken)
     shell("x = np.arange(4.0)")
     shell("%%jit\ny = x * 2")
@@ -646,3 +647,28 @@ def test_a_cell_that_runs_again_in_a_terminal_is_known_and_shown_under_its_new_n
     assert isinstance(ran.error_in_exec, AssertionError)
     label, name = shell.ip.compile.format_code_name(names[0])
     assert (label, name) == ("Cell", "In[3]")
+
+
+def test_an_error_that_only_the_trace_raises_is_no_failure_of_the_workbench(shell):
+    """NumPy goes into the `except`, of which tracing knows nothing."""
+    shell("import numpy as np")
+    shell("%%jit\ntry:\n    v = np.linalg.inv(np.zeros((2, 2)))\nexcept np.linalg.LinAlgError as error:\n"
+          "    why = str(error)\nlast = why")  # fmt: skip
+    assert shell.error is None and shell["last"] == "Singular matrix"
+    assert shell.report.status == "numpy"
+    assert "Line 6 raises NameError" in shell.report.reason and "while it is traced" in shell.report.reason
+
+
+def test_a_name_to_keep_that_the_cell_does_not_assign(shell):
+    from IPython.core.error import UsageError
+
+    shell("import numpy as np")
+    shell("%%jit --out y,nosuch\nx = np.ones(3)\ny = x + 1")
+    assert isinstance(shell.error, UsageError) and "nosuch" in str(shell.error)
+    assert "y" not in shell
+
+
+def test_a_strict_cell_prints_as_it_is_traced_and_never_for_the_comparison(shell):
+    shell("import numpy as np")
+    shell("%%jit --strict --compare\nprint('once')\nx = np.ones(3) * 2")
+    assert shell.error is None and shell.io.stdout.count("once") == 1

@@ -503,6 +503,7 @@ def test_what_the_compiler_cannot_do_numpy_does(monkeypatch):
     def broken(*args, **kwargs):
         raise BackendError("no")
 
+    broken.__code__ = broken.__code__.replace(co_filename=dispatch.__file__)  # as one of ours
     monkeypatch.undo()  # the suite's own rule, that such failures are raised
     monkeypatch.setattr(dispatch, "compile_traced", broken)
     f = wb.jit(lambda x: x * 2)

@@ -26,7 +26,7 @@ from .variables import Variables, closure_names
 
 MAX_UNROLLED_EQNS = 128  # what is listed is often picked apart, and fuses better with that where it is written out
 MOST_EQNS = 2048  # of one that is written out: Python, or a loop over numbers, ends sooner than they compile
-MOST_EQNS_OF_ROWS = 512  # of elements of arrays and ranges, of which there are many
+MOST_EQNS_OF_ROWS = 1024  # of elements of arrays and ranges, of which there are many
 MOST_LEAVES = 4096  # of lists in lists, which Python picks up faster one by one
 _ITEMS = "_wb_items"
 _COLLECTIONS = (list, tuple, sorted, set, frozenset)
@@ -77,21 +77,21 @@ def folded_items(function: Any, iterable: Any, element: FunctionType, condition:
     return folded(function, (element(item) for item in source if condition(item)))
 
 
-def counted(iterable: Any, most: int = MOST_EQNS) -> Iterable[Any]:
-    """The items, until what a comprehension does with them is more than so many equations."""
+def counted(iterable: Any, most: int = MOST_EQNS, kind: str = "comprehension") -> Iterable[Any]:
+    """The items, until what a comprehension or loop does with them is more than so many equations."""
     trace = current_trace()
     if trace is None:
         return iterable
-    return _counted(iterable, trace, len(trace.eqns), most)
+    return _counted(iterable, trace, len(trace.eqns), most, kind)
 
 
-def _counted(iterable: Iterable[Any], trace: Trace, n_eqns: int, most: int) -> Iterator[Any]:
+def _counted(iterable: Iterable[Any], trace: Trace, n_eqns: int, most: int, kind: str) -> Iterator[Any]:
     for item in iterable:
         yield item
         if len(trace.eqns) - n_eqns > most:
             raise build(
-                TracingError, "{line} holds a comprehension of which every element would be operations of its own.",
-                f"a comprehension of more than {most:,} equations", code="WB185",
+                TracingError, f"{{line}} holds a {kind} that would have to be written out, as very many operations.",
+                f"a {kind} of more than {most:,} equations", code="WB185",
                 fixes=("compute with whole arrays instead",),
             )  # fmt: skip
 

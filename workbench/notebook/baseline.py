@@ -10,9 +10,11 @@ and objects hold the names and arrays themselves.
 from __future__ import annotations
 
 import ast
+import io
 import time
 import warnings
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -90,7 +92,9 @@ def measure(
     last_value = None
     names_after, contents_after = dict(namespace), [each.array.copy(order="K") for each in overwritten]
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), running_in_numpy():
+        # A cell that prints was compiled in strict mode alone, where it prints when it is traced.
+        silent = redirect_stdout(io.StringIO())
+        with warnings.catch_warnings(), np.errstate(all="ignore"), running_in_numpy(), silent:
             warnings.simplefilter("ignore")
             while not times_ms or (len(times_ms) < MAX_RUNS and time.perf_counter() - start < budget_s):
                 _rebind(namespace, before)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from IPython.core.error import UsageError
 
 from ..config import config
 from ..errors import BackendError, RoutineRaisedError, TracingError, WorkbenchError
-from ..frontend.diagnostics import set_label
-from ..frontend.liveness import live_before_block
+from ..frontend.diagnostics import raised_in_a_trace, set_label
+from ..frontend.liveness import bound, live_before_block
 from ..frontend.scopes import running_in_numpy
 from ..report import CompileReport, build_report, compare_with_numpy, compiling_report, numpy_report
 from ..report.merge import parts_report
@@ -109,8 +110,12 @@ def run_cell(
     options: CellOptions = CellOptions(),  # noqa: B008  (frozen)
     flags: int = 0,
 ) -> CellRun:
-    """Run the source of a cell in `namespace`. flags: of `compile`, for `__future__` statements of earlier cells."""
+    """Run the source of a cell in `namespace`. flags: of `compile`, for `__future__` statements of earlier cells.
+
+    UsageError if it is to keep a name that it does not assign; nothing has happened then.
+    """
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    _check_out(options.out, tree)
     try:
         code = baseline.compile_cell(tree, filename, flags)
     except SyntaxError as error:  # what parsing cannot see, such as `return` outside functions
@@ -119,6 +124,13 @@ def run_cell(
         raise
     set_label(filename, label)
     return _Job(source, namespace, label, filename, options, flags, tree, code).compile_and_run()
+
+
+def _check_out(out: Sequence[str] | None, tree: ast.Module) -> None:
+    assigned = bound(tree.body)
+    missing = [name for name in out or () if name not in assigned and "*" not in assigned]
+    if missing:
+        raise UsageError(f"--out names {', '.join(missing)}, which this cell does not assign")
 
 
 @dataclass(slots=True)
@@ -257,6 +269,8 @@ class _Job:
                     del self.namespace[name]
 
     def _numpy_report(self, reason: Exception, time_ms: float) -> CompileReport:
+        if not isinstance(reason, TracingError):
+            reason = raised_in_a_trace(reason) or reason
         report = numpy_report(Source(self.label, self.source, self.filename), reason, [time_ms])
         if not isinstance(reason, TracingError):
             report.status = "failed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -187,9 +188,11 @@ def compile_traced(
         compilation.kernel_infos[name] = KernelInfo(0.0 if known[name] else compiled.compile_ms, cached, n_threads)
     logger.info("%s: %d equations, %d kernels, compiled in %.0f ms", source.label, len(jaxpr.eqns), len(kernels),
                 compilation.compile_ms)  # fmt: skip
-    for name, kernel in kernels.items():
-        logger.info("%s: cluster %s is %s, %d equations, %.0f ms", source.label, name, kernel.name,
-                    len(step_eqns(plan_step(plan, name))), compilation.kernel_infos[name].compile_ms)  # fmt: skip
+    if logger.isEnabledFor(logging.INFO):
+        for step in plan.all_steps:
+            if step.id in kernels:
+                logger.info("%s: cluster %s is %s, %d equations, %.0f ms", source.label, step.id, kernels[step.id].name,
+                            len(step_eqns(step)), compilation.kernel_infos[step.id].compile_ms)  # fmt: skip
     dump_compilation(compilation)
     return compilation
 
@@ -211,10 +214,6 @@ def write_backs(traced: Any, jaxpr: Jaxpr) -> dict[str, Any]:
         elif leaf.outvar is not None and leaf.same_as is None and leaf.base_input is None:
             read.add(leaf.outvar)
     return {"given": targets, "targets": targets, "unread": frozenset(range(len(jaxpr.outvars))) - read}
-
-
-def plan_step(plan: Plan, step_id: str) -> Any:
-    return next(step for step in plan.all_steps if step.id == step_id)
 
 
 class _Stopwatch:

@@ -21,6 +21,7 @@ import optree
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
 from ..frontend.device_arrays import is_device_result
+from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.positions import user_traceback
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
@@ -275,7 +276,12 @@ class CompiledFunction:
             self._fall_back(TracingError(message, code="WB500"), args, kwargs)
 
     def _blame(self, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
-        """What raised in the compiler did not raise in NumPy: a bug of ours. Calls of this kind stay in NumPy."""
+        """What raised in the compiler did not raise in NumPy, mostly for a bug of ours. Such calls stay in NumPy."""
+        known = raised_in_a_trace(failure)
+        if known is not None:
+            logger.warning("%s runs in NumPy: %s", self.name, known)
+            self._fall_back(known, args, kwargs)
+            return
         message = (
             f"WB903  {self.name} runs in NumPy, because the workbench failed: a bug of ours, not of your code.\n"
             f"   {type(failure).__name__}: {str(failure).strip()[:500]}"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
@@ -40,7 +41,7 @@ from .types import (
     literal,
     weak_int,
 )
-from .writing import Facts, Module
+from .writing import INDENT, Facts, Module
 
 MOST_ITEMS = 16  # of a tuple or list that is written out
 
@@ -302,11 +303,22 @@ class Scope(Arrays):
     def later(self, node: ast.expr) -> Value:
         """An expression that is computed on a condition: nothing of it may stand in front of the statement."""
         before = len(self.lines)
-        self.conditions += 1
-        value = self.value(node)
-        self.conditions -= 1
+        with self._conditionally():
+            value = self.value(node)
         self._none_since(before)
         return value
+
+    @contextmanager
+    def _conditionally(self) -> Iterator[None]:
+        """What is computed here may not be: nobody else knows of it."""
+        equal, places = self.equal, self.places
+        self.equal, self.places = set(equal), dict(places)
+        self.conditions += 1
+        try:
+            yield
+        finally:
+            self.conditions -= 1
+            self.equal, self.places = equal, places
 
     def _none_since(self, before: int) -> None:
         if len(self.lines) != before:
@@ -315,21 +327,42 @@ class Scope(Arrays):
     def test(self, node: ast.expr) -> str:
         """The truth of an expression."""
         if isinstance(node, ast.BoolOp):
-            word = " and " if isinstance(node.op, ast.And) else " or "
-            first, *rest = node.values
-            texts = [self.test(first)]
-            before = len(self.lines)
-            self.conditions += 1
-            texts += [self.test(v) for v in rest]
-            self.conditions -= 1
-            self._none_since(before)
-            return f"({word.join(texts)})"
+            return self._all_or_any(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"(not {self.test(node.operand)})"
         value = self.value(node)
         if isinstance(value.type, Static) and value.type.value is None:
             return "False"
         return truth(value)
+
+    def _all_or_any(self, node: ast.BoolOp) -> str:
+        """The truth of `a and b`. What `b` computes in front of the statement is computed there if `a` is true:
+
+        t = a
+        if t:
+            ...
+            t = b
+        """
+        word, negated = (" and ", "") if isinstance(node.op, ast.And) else (" or ", "not ")
+        first, *rest = node.values
+        texts = [self.test(first)]
+        for value in rest:
+            before = len(self.lines)
+            with self._conditionally():
+                text = self.test(value)
+            if len(self.lines) > before:
+                if self.conditions:
+                    self._none_since(before)
+                made, self.lines[before:] = self.lines[before:], []
+                name = self.temporary()
+                self.line(f"{name} = {word.join(texts)}")
+                self.line(f"if {negated}{name}:")
+                self.lines += [INDENT + line for line in made]
+                self.line(f"{INDENT}{name} = {text}")
+                self.made_early, texts = True, []
+                text = name
+            texts.append(text)
+        return f"({word.join(texts)})"
 
     def _boolop(self, node: ast.BoolOp) -> Value:
         values = [self.later(v) if k else self.value(v) for k, v in enumerate(node.values)]
