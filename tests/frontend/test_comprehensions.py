@@ -226,3 +226,18 @@ def test_an_array_function_of_the_users_gets_a_list() -> None:
     compiled = wb.jit(lambda x: Mine.array([v * 2 for v in x]))
     x = np.arange(9.0)
     assert_same(compiled(x), [v * 2 for v in x][::-1])
+
+
+def test_rows_in_a_list_stay_views_of_the_array() -> None:
+    def rows(x: np.ndarray) -> Any:
+        found = []
+        for k in range(300):
+            found.append(x[k])
+        return [r for r in x], found, [x[k % 3] for k in range(400)], [r * 2 for r in x]
+
+    x = np.random.default_rng(0).random((300, 2))
+    compiled = wb.jit(rows)
+    for _ in range(2):
+        *views, new = compiled(x)
+        assert all(np.shares_memory(r, x) for each in views for r in each)
+        assert not any(np.shares_memory(r, x) for r in new)

@@ -25,7 +25,7 @@ from ..errors import (
     UnsupportedOperationError,
 )
 from ..ir import Equation, Literal, Span, Var, short_dtype_name
-from .positions import INTERNAL, code_kind, current_spans, raised_at
+from .positions import current_spans, is_users_own, raised_at
 from .recording import Trace, current_trace
 from .tracer import Tracer, known_value, type_name
 
@@ -371,11 +371,8 @@ def unsupported(
 def raised_in_a_trace(error: BaseException) -> TracingError | None:
     """What to say of an error of the traced code's own that NumPy does not raise. None if it came out of the workbench
     or of NumPy."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
     span = raised_at(error.__traceback__)
-    if last is None or span is None or code_kind(last.tb_frame.f_code.co_filename) == INTERNAL:
+    if span is None or not is_users_own(error):
         return None
     what = f"{type(error).__name__} ({_short(str(error), 80)})"
     return build(

@@ -12,6 +12,7 @@ from typing import Any
 import optree
 
 from ..ir import REGISTRY, Aval
+from .aliases import Aliases, Alternative
 from .merging import is_number, refuse
 from .recording import Deferred
 from .regions import Region
@@ -25,6 +26,7 @@ class Growth:
     def __init__(self, lists: Mapping[str, list]):
         self.lists = lists
         self.added: dict[str, list[tuple[Any, list[Tracer]]]] = {}  # of each list, items as (tree, leaves)
+        self.roots: dict[int, Tracer] = {}  # of leaves that are views of an array outside: that array
 
     def begin(self, variables: Any) -> None:
         """Let the iteration see empty lists: it only appends."""
@@ -75,14 +77,19 @@ class Growth:
                     if x.buffer.version:
                         raise refuse("appends to", name, "an array that the loop also writes into")
                     entry.value.buffer.ambiguous = True
+                    self.roots[id(x)] = entry.value
                 found.append(not x.scalar and (entry is not None or id(x.buffer) in carried))
         return found
 
     def fill(self, stacks: Sequence[Tracer], shared: Sequence[bool], n: int) -> None:
         """Append the rows of `n` iterations to the lists."""
-        for stack, is_shared in zip(stacks, shared, strict=True):
+        leaves = (leaf for items in self.added.values() for _, each in items for leaf in each)
+        for stack, is_shared, leaf in zip(stacks, shared, leaves, strict=True):
             stack.scalar = False
             stack.buffer.ambiguous = is_shared
+            root = self.roots.get(id(leaf))
+            if root is not None:  # which part of it a row is differs from row to row
+                stack.buffer.aliases = Aliases(None, (Alternative(root),))
         first = 0
         for name, items in self.added.items():
             count = sum(len(leaves) for _, leaves in items)

@@ -174,6 +174,23 @@ def user_traceback(traceback: TracebackType | None, *, with_numpy: bool = False)
     return kept_frames(traceback, is_kept)
 
 
+_latest = threading.local()
+
+
+def note_origin(error: BaseException, traceback: TracebackType | None) -> None:
+    """Remember whether `error`, whose traceback is about to be cut, came out of the workbench or of NumPy."""
+    last = traceback
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    is_ours = last is None or code_kind(last.tb_frame.f_code.co_filename) == INTERNAL
+    _latest.users_own = None if is_ours else id(error)
+
+
+def is_users_own(error: BaseException) -> bool:
+    """Whether the latest error that left a trace in this thread is this one, and the user's code or a library's."""
+    return getattr(_latest, "users_own", None) == id(error)
+
+
 def raised_at(traceback: TracebackType | None) -> Span | None:
     """The innermost expression of the user's that `traceback` goes through."""
     last = user_traceback(traceback)

@@ -25,7 +25,7 @@ from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, check_arr
 from .checks import test_conditions
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
-from .positions import raised_at, user_traceback
+from .positions import note_origin, raised_at, user_traceback
 from .recording import Trace, current_trace, recording
 from .tracer import Buffer, Tracer, emit, from_outside, input_tracer
 
@@ -160,6 +160,7 @@ class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if error is None:
             return
+        note_origin(error, traceback)
         if not config.full_tracebacks:
             error.__traceback__ = user_traceback(traceback)
         failure = self.record.failure
