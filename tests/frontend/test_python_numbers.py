@@ -335,3 +335,21 @@ def test_a_mixed_number_that_is_copied_is_numpys_to_cast():
         else:
             assert_same(compiled(a, np.ones(4, np.uint32)), expected)
     assert [reason.code for reason in compiled.fallbacks] == ["WB181"]
+
+
+@pytest.mark.parametrize(
+    "x", [np.array([2, 3]), np.array([2.5, 3]), np.array([True, False]), np.array([3, 2], np.uint8)]
+)
+@pytest.mark.parametrize("function", [
+    lambda x: (1, 2) * x[0], lambda x: x.sum() * [1, 2], lambda x: (1, 2) * x.item(0), lambda x: x[0] + [1, 2, 3],
+    lambda x: [0, x[1]] * int(x[0]), lambda x: x.item(0) + [1, 2], lambda x: [x[0]] * x[1],
+])  # fmt: skip
+def test_numbers_repeat_lists_as_pythons_do(function, x):
+    def outcome(f):
+        try:
+            return repr(f(x))
+        except Exception as error:
+            return type(error)
+
+    compiled = wb.jit(function)
+    assert outcome(compiled) == outcome(compiled) == outcome(function)

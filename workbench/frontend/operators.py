@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from types import EllipsisType, NoneType
 from typing import Any
@@ -94,6 +95,14 @@ _OF_BOOLS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.matmul, np.true_d
              np.less_equal, np.greater, np.greater_equal}  # fmt: skip
 
 
+def _repeated(sequence: list | tuple, n: Tracer) -> Any:
+    """`sequence * n`: numbers, also NumPy's, repeat a list."""
+    if n.dtype.kind in "iu" or n.dtype == bool and n.aval.weak_type:
+        return sequence * operator.index(_python_int(n) if n.dtype == bool else n)
+    kind = {"f": "float", "c": "complex"}.get(n.dtype.kind, "bool") if n.aval.weak_type else f"numpy.{n.dtype.name}"
+    raise TypeError(f"can't multiply sequence by non-int of type '{kind}'")
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     may_raise = ufunc in RAISING
     of_ints = ufunc not in _OF_BOOLS
@@ -112,8 +121,11 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             if isinstance(other, str | bytes) and not self.aval.weak_type and not self.buffer.mixed:
                 return np.bool(ufunc is np.not_equal)
             return NotImplemented
-        if ufunc in _EQUALITY and self.aval.weak_type and isinstance(other, list | tuple):
-            return NotImplemented  # no number of Python's is a list
+        if self.scalar and isinstance(other, list | tuple):
+            if ufunc is np.multiply:
+                return _repeated(other, self)
+            if self.aval.weak_type:
+                return NotImplemented  # no number of Python's is a list
         if ufunc is np.power and type(other) is int and other == 2 and self.dtype == bool and not self.scalar:
             other = np.int8(2)  # the operator squares, which gives int8, where `np.power` gives int64
         if ufunc is np.power and (shortcut := power_shortcut(self, other)) is not None:
@@ -137,6 +149,11 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
             return NotImplemented
+        if self.scalar and isinstance(other, list | tuple):
+            if ufunc is np.multiply:
+                return _repeated(other, self)
+            if self.aval.weak_type:
+                return NotImplemented
         if may_grow and self.aval.weak_type and type(other) is int and self.dtype.kind == "i":
             require_int64(other)
         result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
