@@ -253,23 +253,32 @@ def while_(
     """`while test(): body()`. source: key of the loop as it was written; scope: has what it reads in its closure."""
     variables = Variables(test, body, scope)
     trace = current_trace()
-    step = _as_step(source, variables, live) if trace is not None else None
+    if trace is None:
+        _traced_while(test, body, names, live, reads, variables)
+        return
+    n_before, state = len(trace.eqns), variables.assigned(names)
+    # A loop that ran on plain numbers alone will do so again, inside of one that Python runs.
+    was_plain = source in trace.plain_loops
+    step = _as_step(source, variables, live) if not was_plain else None
     if step is not None and _prefers(step):
         emit_loop(step, variables, "while")
         return
-    if step is not None:
-        assert trace is not None
-        n_before, state = len(trace.eqns), variables.assigned(names)
-        try:
-            _traced_while(test, body, names, live, reads, variables)
-        except TracingError:
-            if len(trace.eqns) != n_before:
-                raise
-            trace.failure = None
-            variables.restore(state)
-            emit_loop(step, variables, "while")
+    try:
+        _traced_while(test, body, names, live, reads, variables)
+    except TracingError:
+        if len(trace.eqns) != n_before or step is None and not was_plain:
+            raise
+        trace.failure = None
+        variables.restore(state)
+        if was_plain:
+            trace.plain_loops.discard(source)
+            while_(test, body, names, live, reads, source, scope)
+            return
+        assert step is not None
+        emit_loop(step, variables, "while")
         return
-    _traced_while(test, body, names, live, reads, variables)
+    if len(trace.eqns) == n_before:
+        trace.plain_loops.add(source)
 
 
 def _as_step(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import copy
 import linecache
 import operator
 import os
@@ -28,6 +27,7 @@ from . import branching
 from .jumps import Jumps, NotConvertibleError, located
 from .liveness import Names, bound, captured, live_at_head, live_before, live_before_block, read, walk_scope
 from .positions import python_source
+from .syntax import copied
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 # These look at their caller's frame, which conversion changes.
@@ -54,7 +54,7 @@ def converted_code(code: CodeType) -> CodeType | None:
         return None
     try:
         # A copy: the syntax stays for loops that call the function, and for what runs in parts.
-        new = _compile(_Function(copy.deepcopy(node)).converted(), code)
+        new = _compile(_Function(copied(node)).converted(), code)
     except (NotConvertibleError, SyntaxError, RecursionError):
         return None
     if new is not None:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
+from .syntax import copied
+
 Node = TypeVar("Node", bound=ast.AST)
 MAX_COPIED_NODES = 3000  # syntax nodes that may be duplicated, when both sides of branches go on
 
@@ -119,7 +121,7 @@ class Jumps:
                     self.copied += sum(1 for s in rest for _ in ast.walk(s))
                     if self.copied > MAX_COPIED_NODES:
                         raise NotConvertibleError("too many ways through the function")
-                side = [*side, *(copy.deepcopy(rest) if n_copies > 1 else rest)]
+                side = [*side, *(copied(rest) if n_copies > 1 else rest)]
             side = self._block(side, loop)
             if loop is None and not returns(side, self.tails):
                 side = [*side, ast.copy_location(ast.Return(ast.copy_location(ast.Constant(None), stmt)), stmt)]
@@ -161,7 +163,7 @@ class Jumps:
         ast.copy_location(new, stmt)
         if state.stop is not None:
             self.stop_of[new] = state.stop
-        self.source_of[new] = LoopSource(copy.deepcopy(stmt), state.stop, state.keeps)
+        self.source_of[new] = LoopSource(copied(stmt), state.stop, state.keeps)
         return [*before, new], after
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ import numpy as np
 
 from ..liveness import bound as bound_names
 from ..liveness import read as read_names
+from ..syntax import copied
 from .expressions import is_set, local
 from .functions import function_outer
 from .generators import without_generators
@@ -192,7 +192,7 @@ def translate_here(
     if node.orelse or any(isinstance(n, ast.Return) for n in ast.walk(node)):
         raise UntranslatableError("a loop that returns, or has an `else`")
     (node,) = written_out([node], namespace)  # type: ignore[assignment]  # a loop stays one
-    return _Concrete(copy.deepcopy(node), namespace, later).build()
+    return _Concrete(copied(node), namespace, later).build()
 
 
 def written_out(stmts: list[ast.stmt], namespace: Mapping[str, Any]) -> list[ast.stmt]:

@@ -12,10 +12,11 @@ nothing that may write into an array comes before it in the statement.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
+
+from ..syntax import copied
 
 FOLDS = frozenset(("sum", "min", "max", "any", "all"))
 _HARMLESS = FOLDS | {"abs", "len", "float", "int", "bool", "complex", "round", "range"}
@@ -32,7 +33,7 @@ def without_generators(
     nodes = (n for stmt in stmts for n in ast.walk(stmt))
     if not any(_fold_of(n) or listings and isinstance(n, ast.ListComp) for n in nodes):
         return stmts
-    return _Rewriter(stmts, is_builtin, listings=listings).block(copy.deepcopy(stmts))
+    return _Rewriter(stmts, is_builtin, listings=listings).block(copied(stmts))
 
 
 def _fold_of(node: ast.AST) -> str:

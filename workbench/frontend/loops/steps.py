@@ -23,6 +23,7 @@ from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
+from ..syntax import copied
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import ViewOp, element_along, write
 from .expressions import is_set, local
@@ -231,7 +232,7 @@ def _assign(name: str, value: ast.expr) -> ast.stmt:
 
 
 def _without_returns(source: LoopSource) -> ast.For | ast.While:
-    node = copy.deepcopy(source.node)
+    node = copied(source.node)
     found = _ReturnsToBreaks(source).visit(node)
     found.orelse = []
     return ast.fix_missing_locations(found)
@@ -539,7 +540,7 @@ class _Builder:
         ]
         result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
         empty = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
-        function = ast.FunctionDef("loop", empty, [*blanks, copy.deepcopy(self.node), result], [], None, None)
+        function = ast.FunctionDef("loop", empty, [*blanks, copied(self.node), result], [], None, None)
         ast.copy_location(function, self.node)
         module = ast.fix_missing_locations(ast.Module([function], []))
         namespace: dict[str, Any] = {"np": np}

@@ -10,7 +10,6 @@ taken whole, as those that the user wrote are (`whole_loops`).
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
@@ -21,6 +20,7 @@ import numpy as np
 from ...frontend.liveness import bound, read
 from ...frontend.loops.concrete import written_out
 from ...frontend.scopes import running_in_numpy
+from ...frontend.syntax import copied
 from ..cells import CellResult
 from .whole_loops import WholeLoop
 
@@ -58,7 +58,7 @@ class WrittenOut:
         """None where there is nothing to write out."""
         if not any(isinstance(n, ast.ListComp | ast.GeneratorExp) for n in ast.walk(node)):
             return None
-        *before, last = written_out([copy.deepcopy(node)], namespace)
+        *before, last = written_out([copied(node)], namespace)
         loops = {k: WholeLoop(stmt) for k, stmt in enumerate(before) if isinstance(stmt, ast.For)}
         if not loops:
             return None

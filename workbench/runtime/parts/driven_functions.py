@@ -9,7 +9,6 @@ a loop is compiled when it is first reached, others when they have taken a while
 from __future__ import annotations
 
 import ast
-import copy
 import operator
 import re
 import threading
@@ -27,6 +26,7 @@ from ...frontend.captures import DOT
 from ...frontend.convert import FUTURE_FLAGS, recompiled, syntax_of
 from ...frontend.liveness import read
 from ...frontend.positions import is_user_code, kept_frames, user_traceback
+from ...frontend.syntax import copied
 from ..compilation import Source
 from .driven_loops import WARM_UP_RUNS, Piece, Repeated, Tally, attribute_stores, numbers_of
 from .frames import Frame
@@ -239,7 +239,7 @@ class DrivenFunction:
         for number, (nodes, loop) in enumerate(zip(syntax.pieces, syntax.loops, strict=True)):
             known = Known()
             if of_method:
-                nodes = [AttributeNames().visit(copy.deepcopy(each)) for each in nodes]
+                nodes = [AttributeNames().visit(copied(each)) for each in nodes]
                 known.refused.update(attribute_stores(statements_of(nodes)))
             piece = Piece(statements_of(nodes), known, numbers_of(loop), at_once=loop is None and has_loop(nodes))
             place = f"{code.co_qualname} {number}"

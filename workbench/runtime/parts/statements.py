@@ -7,7 +7,6 @@ part sees what the parts before it left in the namespace.
 from __future__ import annotations
 
 import ast
-import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ...frontend.captures import DOT
 from ...frontend.cells import trace_cell
 from ...frontend.liveness import read, walk_scope
 from ...frontend.scopes import running_in_numpy
+from ...frontend.syntax import copied
 from ...ir import Aval
 from ..cells import (
     CellPart,
@@ -246,7 +246,7 @@ class PartedRun:
 
     def _tree(self, begin: int, end: int) -> ast.Module:
         # A copy: tracing may rewrite what it is given.
-        return ast.Module([copy.deepcopy(node) for each in self.statements[begin:end] for node in each.nodes], [])
+        return ast.Module([copied(node) for each in self.statements[begin:end] for node in each.nodes], [])
 
     def _can_be_traced(self, begin: int, end: int) -> bool:
         try:
@@ -422,7 +422,7 @@ class PartedRun:
 
     def code(self, tree: ast.AST, mode: str = "exec") -> CodeType:
         """The code of statements that Python runs."""
-        tree = DrivenCalls(self.namespace).visit(copy.deepcopy(tree))
+        tree = DrivenCalls(self.namespace).visit(copied(tree))
         code = compile(tree, self.whole.filename, mode, self.flags, dont_inherit=True)  # type: ignore[call-overload]
         code = with_operations(code, _OPERATIONS)
         if self.named is None:

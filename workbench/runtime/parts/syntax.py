@@ -15,6 +15,7 @@ from typing import Any
 from ...frontend.captures import DOT
 from ...frontend.liveness import bound, walk_scope
 from ...frontend.positions import USER, code_kind
+from ...frontend.syntax import copied
 
 OPERATIONS = "<workbench.runtime.parts.syntax>"  # a constant of driven code, replaced by an object with operations
 
@@ -239,7 +240,7 @@ class FunctionSyntax:
 
     def __init__(self, node: ast.FunctionDef, code: types.CodeType, known: Mapping[str, Any], rebound: frozenset[str]):
         """known: the function's globals; rebound: names that other functions than this one may set (`nonlocal`)."""
-        module = ast.Module([copy.deepcopy(each) for each in node.body], [])
+        module = ast.Module([copied(each) for each in node.body], [])
         own = frozenset(code.co_varnames) - frozenset(code.co_cellvars)
         body = _ValuesFirst(own).visit(_Unannotated().visit(module)).body
         declared = [n for n in walk_scope(body) if isinstance(n, ast.Global | ast.Nonlocal)]
@@ -304,7 +305,7 @@ class FunctionSyntax:
         ]
         ran = ast.Compare(ast.Attribute(values, "__class__", ast.Load()), [ast.Is()], [attribute("dict")])
         timed = ast.If(ast.Compare(values, [ast.IsNot()], [ast.Constant(None)]), [end], [])
-        choice = ast.If(ran, [*back, end], [*(copy.deepcopy(node) for node in nodes), timed])
+        choice = ast.If(ran, [*back, end], [*(copied(node) for node in nodes), timed])
         return [_located(first, at), _located(choice, at)]
 
 
