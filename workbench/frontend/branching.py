@@ -348,25 +348,33 @@ def for_(
             return
     else:
         n = _length(iterable)
+    if trace is None:
+        _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
+        return
+    n_before, state = len(trace.eqns), variables.assigned(names)
+    was_plain = n < math.inf and source in trace.plain_loops
     surely = frozenset((*anew, target)) if 1 <= n < math.inf else frozenset()
-    step = _as_step(source, variables, live, surely, iterable) if trace is not None and n > 1 else None
+    step = _as_step(source, variables, live, surely, iterable) if n > 1 and not was_plain else None
     # A few operations on arrays are better written out, where they fuse with what stands around them.
     if step is not None and _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested):
         emit_loop(step, variables, "for")
         return
-    if step is not None:
-        assert trace is not None
-        n_before, state = len(trace.eqns), variables.assigned(names)
-        try:
-            _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
-        except TracingError:
-            if len(trace.eqns) != n_before:
-                raise
-            trace.failure = None
-            variables.restore(state)
-            emit_loop(step, variables, "for")
+    try:
+        _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
+    except TracingError:
+        if len(trace.eqns) != n_before or step is None and not was_plain:
+            raise
+        trace.failure = None
+        variables.restore(state)
+        if was_plain:
+            trace.plain_loops.discard(source)
+            for_(iterable, body, names, live, anew, reads, source, scope, stop, target, appended)
+            return
+        assert step is not None
+        emit_loop(step, variables, "for")
         return
-    _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
+    if len(trace.eqns) == n_before and MAX_UNROLL < n < math.inf:
+        trace.plain_loops.add(source)
 
 
 def _length(iterable: Any) -> float:
