@@ -308,8 +308,8 @@ def test_an_array_that_is_written_while_it_is_gone_through() -> None:
 
 def test_many_arrays_are_joined() -> None:
     def joined(x, rows):
-        means = np.array([x[i : i + 10].mean() for i in range(290)])
-        return means, np.stack([rows[i % 7] * i for i in range(150)]), np.concatenate([x[i:] for i in range(250)])
+        means = np.array([x[i : i + 10].mean() for i in range(60)])
+        return means, np.stack([rows[i % 7] * i for i in range(150)]), np.concatenate([x[i:] for i in range(90)])
 
     rng = np.random.default_rng(4)
     compiled = assert_same(joined, rng.random(300), rng.random((7, 3)))

@@ -26,7 +26,7 @@ from .variables import Variables, closure_names
 
 MAX_UNROLLED_EQNS = 128  # what is listed is often picked apart, and fuses better with that where it is written out
 MOST_EQNS = 2048  # of one that is written out: Python, or a loop over numbers, ends sooner than they compile
-MOST_EQNS_OF_ROWS = 1024  # of elements of arrays and ranges, of which there are many
+MOST_EQNS_OF_ROWS = 256  # of elements of arrays and ranges, of which there are many
 MOST_LEAVES = 4096  # of lists in lists, which Python picks up faster one by one
 _ITEMS = "_wb_items"
 _COLLECTIONS = (list, tuple, sorted, set, frozenset)
@@ -41,19 +41,27 @@ def listed(iterable: Any, element: FunctionType) -> list:
     return [element(item) for item in _written_out(iterable)] if found is None else found
 
 
-def array_of(function: Any, iterable: Any, element: FunctionType) -> Any:
-    """`function([element(item) for item in iterable])`, where that may be `np.array`: rows that are arrays, or lists of
-    numbers, become one array. function: or None for such a list inside of another one."""
+def array_of(function: Any, iterable: Any, element: FunctionType, **options: Any) -> Any:
+    """`function([element(item) for item in iterable], **options)`, where that may be `np.array`: rows that are arrays,
+    or lists of numbers, become one array. function: or None for such a list inside of another one; options: a dtype,
+    which is taken so where the rows have it."""
     makes_array = function is None or unwrap(function) in (np.array, np.asarray)
     items = _as_rows(iterable) if makes_array else None
     if items is not None:
         row = lambda item: _as_array(element(item))  # noqa: E731
         rows = _stacked(items, row, Variables(element), closure_names(element))
         found = None if rows is None else rows_together(rows)
-        if found is not None:
+        if found is not None and not options:
             return found
+        if found is not None and _is_cast(found.dtype, dtype := np.dtype(unwrap(options["dtype"]))):
+            return found.astype(dtype)
     listing = [element(item) for item in _written_out(iterable)]
-    return listing if function is None else function(listing)
+    return listing if function is None else function(listing, **options)
+
+
+def _is_cast(given: np.dtype, wanted: np.dtype) -> bool:
+    """Whether NumPy casts numbers in a list as it casts an array: of integers it also asks whether they fit."""
+    return given == wanted or given.kind in "biuf" and wanted.kind in "fc"
 
 
 def _as_array(value: Any) -> Any:

@@ -518,9 +518,13 @@ class _Expressions(ast.NodeTransformer):
     def _array(self, node: ast.Call) -> ast.AST | None:
         """`np.array([... for ...])`."""
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="array" | "asarray"), args=[items], keywords=[]):
-                parts = self._rows(items)
-                return None if parts is None else self._made("array_of", [node.func, *parts], node)
+            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="array" | "asarray"), args=[items], keywords=more):
+                parts = self._rows(items) if [k.arg for k in more] in ([], ["dtype"]) else None
+                if parts is None:
+                    return None
+                made = self._made("array_of", [node.func, *parts], node)
+                made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in more]  # type: ignore[attr-defined]  # a call
+                return made
         return None
 
     def _rows(self, node: ast.expr) -> list[ast.expr] | None:

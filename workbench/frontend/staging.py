@@ -16,7 +16,7 @@ import numpy as np
 import optree
 
 from ..errors import TracingError
-from ..ir import REGISTRY
+from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .checks import INDEX_BITS
 from .diagnostics import build
@@ -118,7 +118,7 @@ class Stage:
         failure, before, n_eqns = trace.failure, self.variables.assigned(self.names), len(trace.eqns)
         try:
             prepared = self._prepare(_item(rows))
-            if prepared.is_worth_an_equation(len(rows), max_eqns):
+            if prepared.holds_loops() or prepared.is_worth_an_equation(len(rows), max_eqns):
                 self._emit_range(prepared, rows)
                 return True
         except TracingError:
@@ -518,6 +518,11 @@ class _Prepared:
         carried = (leaf for _, leaves in self.start.values() for leaf in leaves)
         touches = bool(self.region.captured) or any(type(leaf) is Tracer for leaf in carried)
         return touches and n * len(self.region.record.eqns) > max_eqns
+
+    def holds_loops(self) -> bool:
+        """Whether the body holds loops that are equations: with a known index these may be too short to be so again."""
+        eqns = self.region.record.eqns
+        return any(isinstance(value, Jaxpr) for eqn in eqns for value in eqn.params.values())
 
 
 def _order(prepared: _Prepared) -> int:
