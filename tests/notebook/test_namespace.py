@@ -111,3 +111,23 @@ def test_a_cell_that_shows_the_dict_it_made_compiles(shell, x):
     assert ran.error is None and ran.report.status == "compiled"
     assert shell["again"] is shell["table"] is ran.result
     assert shell["table"] == {k: (x**k).sum() for k in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("body", [
+    "v = np.arange(3)", "d = {'k': [np.ones(2) * 2]}", "n = np.arange(3).sum()",
+    "@staticmethod\n    def sm(x=np.ones(2) * 2):\n        return x", "class B:\n        v = np.ones(2) * 3",
+    "v = np.linspace(0, 1, 5)\n    def f(self):\n        return self.v * 2",
+])  # fmt: skip
+def test_what_a_class_holds_is_no_traced_array(shell, x, body):
+    plain: dict = {"np": np}
+    exec(f"class A:\n    {body}\nq = np.ones(3) + 1", plain)
+    for _ in range(2):
+        shell(f"%%jit --no-compare\nclass A:\n    {body}\nq = np.ones(3) + 1")
+        assert shell.error is None
+        for held in (*vars(shell["A"]).values(), *vars(getattr(shell["A"], "B", object)).values()):
+            assert not type(held).__module__.startswith("workbench"), held
+        assert repr(getattr(shell["A"], "v", None)) == repr(getattr(plain["A"], "v", None))
+        assert repr(getattr(shell["A"], "d", None)) == repr(getattr(plain["A"], "d", None))
+        if hasattr(shell["A"], "sm"):
+            np.testing.assert_array_equal(shell["A"].sm(), [2, 2])
+    assert "Fix" not in shell.report.reason

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -461,6 +461,7 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
             return lifter.handed_out(value)
         from .functions import copy_class, is_user_class
 
+        _check_holds_no_tracer(value, set())
         if is_user_class(value):
             lifter.must_be_made_anew(value.__name__)
         if not any(isinstance(v, types.FunctionType) for v in vars(value).values()):
@@ -510,16 +511,45 @@ def _held(lifter: Lifter, value: Any) -> Any:
     return unlift_static(lifter, value)
 
 
+def _check_holds_no_tracer(value: Any, seen: set[int]) -> None:
+    """TracingError if a class, or what it holds, keeps an array of this trace."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    inner: Iterable[Any] = ()
+    if type(value) is Tracer:
+        raise _held_in("class", "among its attributes")
+    if isinstance(value, list | tuple | set | frozenset | deque):
+        inner = value
+    elif isinstance(value, dict):
+        inner = value.values()
+    elif isinstance(value, staticmethod | classmethod):
+        inner = (value.__func__,)
+    elif isinstance(value, types.FunctionType):
+        inner = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *vars(value).values())
+    elif isinstance(value, type) and not _is_imported(value):
+        inner = vars(value).values()
+    for each in list(inner):
+        _check_holds_no_tracer(each, seen)
+
+
+def _held_in(kind: str, where: str) -> TracingError:
+    fix = f"define the {kind} outside the compiled code"
+    if kind == "function":
+        fix += " and pass the array as an argument"
+    return TracingError(
+        f"WB131  A {kind} that is kept holds an array of this trace {where}.\n"
+        f"   Fix  {fix}\n"
+        f"   TracingError WB131: a traced array in a {kind} that is kept",
+        code="WB131",
+        fixes=(fix,),
+    )
+
+
 def unlift_static(lifter: Lifter, value: Any) -> Any:
     """What a value held by a function stands for outside; TracingError for a traced array."""
     if type(value) is Tracer:
-        raise TracingError(
-            "WB131  A function that is kept holds an array of this trace in its closure or defaults.\n"
-            "   Fix  define the function outside the compiled code and pass the array as an argument\n"
-            "   TracingError WB131: a traced array in a function that is kept",
-            code="WB131",
-            fixes=("define the function outside the compiled code and pass the array as an argument",),
-        )
+        raise _held_in("function", "in its closure or defaults")
     if isinstance(value, list | tuple | dict):
         return optree.tree_map(lambda v: unlift_static(lifter, v), value, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
     value = unwrap(value)

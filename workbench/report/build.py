@@ -372,7 +372,7 @@ def fallback_row(reason: Any, spans: SpanMap) -> Fallback:
 def _essence(error: WorkbenchError, filename: str) -> str:
     """What an error says, without what stands in fields of its own: the code, the excerpt and the fixes. Lines of other
     files than `filename` are said to be theirs."""
-    headline = str(error).split("\n\n", 1)[0].removeprefix(error.code).strip()
+    headline = str(error).split("\n\n", 1)[0].split("\n   Fix", 1)[0].removeprefix(error.code).strip()
     if error.span is not None and error.span.filename != filename:
         line = f"Line {error.span.line} "
         headline = headline.replace(line, f"{line}of {source_label(error.span.filename)} ", 1)
