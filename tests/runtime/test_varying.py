@@ -10,7 +10,8 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
-from workbench.runtime.varying import MOST_VALUES
+from workbench.runtime.keys import StaticArguments, call_key, without_sizes
+from workbench.runtime.varying import MOST_SIZES, MOST_VALUES, VaryingSizes
 
 X = np.linspace(0.0, 1.0, 40)
 
@@ -147,3 +148,45 @@ def test_three_arguments():
         assert_same(compiled(X, 2.0, k), scaled(X, 2.0, k))
         assert_same(compiled({"a": X}["a"], y=X, k=k), scaled(X, X, k))
     assert compiled.n_traces <= 3 * (MOST_VALUES + 1)
+
+
+def test_lengths_that_never_come_back_are_numpys_unless_it_takes_longer():
+    sizes = VaryingSizes()
+    for _ in range(MOST_SIZES):
+        assert not sizes.are_better_in_numpy(((5,),))
+        sizes.made_s.append(0.004)
+    assert sizes.are_better_in_numpy(((6,),))  # NumPy has not run yet
+    sizes.numpy_s.append(0.001)
+    assert sizes.are_better_in_numpy(((7,),))
+    assert [sizes.are_better_in_numpy(((6,),)) for _ in range(3)] == [
+        True,
+        True,
+        False,
+    ]  # four calls: a version is worth it
+    sizes.numpy_s.append(0.1)
+    assert not sizes.are_better_in_numpy(((8,),))
+
+
+def test_a_key_without_lengths():
+    def key(*args):
+        return call_key(StaticArguments(), args, {}, keep_python_scalars=False, function="f")[0]
+
+    x = np.ones((3, 4))
+    assert without_sizes(key(x, 2, 1.5))[0] == without_sizes(key(np.ones((7, 5))[:, ::2], 2, 1.5))[0]
+    assert without_sizes(key([x, x.T]))[0] == without_sizes(key([x[1:], x]))[0]
+    for other in (key(x[0], 2, 1.5), key(x, 3, 1.5), key(x.astype(int), 2, 1.5)):
+        assert without_sizes(key(x, 2, 1.5))[0] != without_sizes(other)[0]
+    assert without_sizes(key(x))[1] != without_sizes(key(x[1:]))[1]
+
+
+def test_functions_of_many_lengths_give_what_numpy_gives():
+    def spread(x):
+        x[0] += 1
+        return (x - x.mean()).std(), len(x)
+
+    compiled = wb.jit(spread)
+    for n in [*range(2, 70), *[40] * 30]:
+        mine, its = np.arange(float(n)), np.arange(float(n))
+        assert compiled(mine) == (pytest.approx(spread(its)[0], rel=1e-12), n)
+        assert (mine == its).all()
+    assert not compiled.fallbacks

@@ -31,13 +31,21 @@ from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
 from .executable import Executable, has_written
 from .fast_path import MISS, Native, fast_call, missed
-from .keys import StaticArguments, call_key, is_traced_int, without_constants
+from .keys import StaticArguments, call_key, is_traced_int, without_constants, without_sizes
 from .log import logger
 from .loops import LoopAbortedError
 from .parts.functions import FunctionParts
 from .specialisation import Entry, Fallback, Specialisation
 from .tiers import Pending, compile_later, may_run_in_numpy
-from .varying import MOST_VALUES, NUMPY_RUNS, TimedInNumpy, Varying, too_many_values
+from .varying import (
+    MOST_VALUES,
+    NUMPY_RUNS,
+    TimedInNumpy,
+    Varying,
+    VaryingSizes,
+    too_many_sizes,
+    too_many_values,
+)
 
 MOST_PINNED = 8  # versions of a function for other Python floats
 
@@ -82,6 +90,7 @@ class CompiledFunction:
         self._traced_ints: frozenset[int] = frozenset()  # leaves of the arguments, which take many values
         self._may_trace_ints = True
         self._varying: dict[Any, Varying] = {}
+        self._sizes: dict[Any, VaryingSizes] = {}
         self._fast: Callable[..., Any] = missed  # of the latest call's version
         self._plain = not self.static
         self.device = None if device is None else canonical(device)
@@ -430,6 +439,10 @@ class CompiledFunction:
             entry = self._of_other_values(varying, values)
             if entry is not None:
                 return entry
+        rank_key, shapes = without_sizes(key)
+        sizes = self._sizes.setdefault(rank_key, VaryingSizes())
+        if not self.is_strict and self.place == "cpu" and sizes.are_better_in_numpy(shapes):
+            return Fallback(too_many_sizes(self.name), TimedInNumpy(self.fn, sizes.numpy_s))
         if self._pinned:
             self._pinned.add(key)
             if len(self._pinned) > MOST_PINNED:
@@ -470,6 +483,7 @@ class CompiledFunction:
                     show_graph(entry.compilation)
         varying.values.append(values)
         varying.made_s.append(time.perf_counter() - begin)
+        sizes.made_s.append(time.perf_counter() - begin)
         # The newest last: the fast path looks there first. A stale one may become current again.
         found = self._state.specialisations.get(key, [])
         self._state.specialisations[key] = [*found[-3:], entry]

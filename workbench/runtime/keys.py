@@ -129,6 +129,19 @@ def without_constants(key: Any) -> tuple[Any, tuple[Any, ...]]:
     return (tuple(kinds), *rest), tuple(values)
 
 
+def without_sizes(key: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A dispatch key without the lengths of arrays and what depends on them, and these."""
+    is_plain = len(key) != 3 or isinstance(key[1], tuple | type)
+    items, *rest = (key,) if is_plain else key
+    kinds: list[Any] = []
+    sizes: list[Any] = []
+    for item in items:
+        is_array = type(item) is tuple and len(item) == 3 and isinstance(item[0], np.dtype)
+        kinds.append((item[0], len(item[1])) if is_array else item)
+        sizes.append(item[1:] if is_array else None)
+    return (tuple(kinds), *rest), tuple(sizes)
+
+
 class _Identity:
     """Keys on an object itself where it cannot be hashed, on its equality where it can."""
 

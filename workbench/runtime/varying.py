@@ -1,4 +1,4 @@
-"""Arguments that are constants of a version, and are others at every call: ints, and objects.
+"""Arguments on which a version depends, and which are others at every call: ints, objects, lengths of arrays.
 
 A version is made for each of a few values. Then those ints that differ become inputs of the program, where it can be
 traced so; what differs besides runs in NumPy until its calls take as long as another version takes to make.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from ..errors import TracingError
 from ..frontend.scopes import running_in_numpy
 
 MOST_VALUES = 8
+MOST_SIZES = 24
 MOST_COUNTED = 64
 NUMPY_RUNS = 2
 
@@ -47,6 +49,29 @@ class Varying:
         return True
 
 
+@dataclass(eq=False, slots=True)
+class VaryingSizes:
+    """The calls of a function that differ in nothing but the lengths of arrays. A new length compiles no kernel, but it
+    is traced anew. made_s: what the latest versions took; numpy_s: the latest calls in NumPy; calls: of each length
+    there."""
+
+    made_s: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_SIZES))
+    numpy_s: deque[float] = field(default_factory=lambda: deque(maxlen=NUMPY_RUNS))
+    calls: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+    def are_better_in_numpy(self, sizes: tuple[Any, ...]) -> bool:
+        """Whether, after many lengths, NumPy is done with all calls of this one sooner than a version would be made."""
+        if len(self.made_s) < MOST_SIZES:
+            return False
+        n_calls = self.calls.pop(sizes, 0) + 1
+        if self.numpy_s and n_calls * max(self.numpy_s) >= statistics.median(self.made_s):
+            return False
+        self.calls[sizes] = n_calls
+        if len(self.calls) > MOST_COUNTED:
+            del self.calls[next(iter(self.calls))]
+        return True
+
+
 def _are_ints(column: tuple[Any, ...]) -> bool:
     return all(type(value) is int and value.bit_length() < 64 for value in column)
 
@@ -56,7 +81,7 @@ class TimedInNumpy:
     """The function in NumPy, its times noted."""
 
     fn: Callable[..., Any]
-    times_s: list[float]
+    times_s: list[float] | deque[float]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         begin = time.perf_counter()
@@ -64,6 +89,15 @@ class TimedInNumpy:
             result = self.fn(*args, **kwargs)
         self.times_s.append(time.perf_counter() - begin)
         return result
+
+
+def too_many_sizes(name: str) -> TracingError:
+    return TracingError(
+        f"WB502  {name} is called with arrays of another length each time: NumPy is done before it is traced anew.\n"
+        "   Fix  none is needed: lengths that come back are compiled",
+        code="WB502",
+        fixes=("none is needed: lengths that come back are compiled",),
+    )
 
 
 def too_many_values(name: str) -> TracingError:
