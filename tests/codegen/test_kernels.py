@@ -170,3 +170,22 @@ def test_sums_begin_with_zero(shape, dtype):
         for a, b in ((found.real, expected.real), (found.imag, expected.imag)):
             np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
     assert not compiled.fallbacks
+
+
+LONG_CHAIN = """
+def chain(x, y):
+    total = y.mean()
+    for k in range(480):
+        total = np.abs(total - x[k % 5])
+    return total
+"""
+
+
+def test_a_long_chain_of_numbers_after_a_reduction():
+    """Each number asks for its operands: in their order, or Python would be too deep in calls."""
+    scope = {"np": np}
+    exec(LONG_CHAIN, scope)  # without its source, so that the loop is written out
+    x, y = np.arange(5.0), np.arange(50.0)
+    compiled = wb.jit(scope["chain"])
+    assert compiled(x, y) == scope["chain"](x, y)
+    assert not compiled.fallbacks

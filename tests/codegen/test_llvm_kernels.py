@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -306,3 +307,26 @@ def test_kernels_that_read_columns_use_vectors():
     (name,) = made.kernels
     text = made.get_llvm(name)
     assert "x double>" in text and not any("icmp" in line and ".n1, 1" in line for line in text.splitlines())
+
+
+COMPLEX_ROWS = """
+import numpy as np
+import workbench as wb
+
+@wb.jit
+def levels(ks):
+    found = np.empty((len(ks), 2))
+    for i, k in enumerate(ks):
+        found[i] = np.linalg.eigh(np.array([[0, 1j * k], [-1j * k, 0]]))[0]
+    return found
+
+print(levels(np.arange(3.0))[:, 1].round(9), levels.fallbacks)
+"""
+
+
+def test_llvm_says_nothing_of_loops_over_complex_rows(tmp_path):
+    (tmp_path / "rows.py").write_text(COMPLEX_ROWS)
+    environment = {**os.environ, "WORKBENCH_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, str(tmp_path / "rows.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[0. 1. 2.] []" and "remark" not in done.stderr

@@ -271,7 +271,8 @@ class _Writer:
         arrays = [self.arrays[name] for name in names if name in self.arrays and self.arrays[name].row]
         n_steps = sum(isinstance(node, ast.BinOp) for node in nodes)
         n_reads = sum(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) for node in nodes)
-        if not arrays or 2 * n_steps < n_reads:
+        # Products of complex numbers branch where they overflow: LLVM would say on stderr that it cannot do as told.
+        if not arrays or 2 * n_steps < n_reads or any(name.endswith(("_c64", "_c128")) for name in names):
             return 0
         # What is known of a long row does not fit in the registers.
         n_bytes = WIDE if max(array.row for array in arrays) <= SHORT else NARROW

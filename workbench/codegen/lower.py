@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from ..fusion.access import is_fold, is_index_map, reduced_axes
 from ..fusion.cost import flops, flops_per_element
 from ..fusion.plan import Cluster
-from ..ir import Jaxpr, Literal, Var
+from ..ir import Equation, Jaxpr, Literal, Var
 from .blocks import Block
 from .hazards import affine, count_elements, is_hazard
 from .kernel import Kernel, KernelArg, Reach
@@ -37,6 +37,7 @@ MASKED_FLOPS = 10.0
 LARGEST_COINCIDENCE = 16
 # The shapes of nests that leave partial results to a finishing kernel.
 PARTS = ("parts", "column parts")
+LONG_CHAIN = 100  # equations, each of which takes a few calls within one another
 
 
 def lower_cluster(
@@ -363,6 +364,22 @@ class _Writer:
             for s, shape in zip(self.nest.scratch, shapes, strict=True)
         ]
 
+    def _long_chain(self, outs: Sequence[Var], known: Collection[Var]) -> list[Equation]:
+        """The equations between numbers that `outs` rest on, in order, where they are so many that each asking for its
+        operands would go too deep for Python."""
+        producer = self.nest.values.producer
+        found: set[Equation] = set()
+        pending = list(outs)
+        while pending:
+            eqn = producer.get(var := pending.pop())
+            if eqn is not None and eqn not in found and var not in known:
+                found.add(eqn)
+                pending += [atom for atom in eqn.invars if isinstance(atom, Var)]
+        if len(found) < LONG_CHAIN:
+            return []
+        numbers = self.nest.values.number
+        return sorted((eqn for eqn in found if not eqn.outvars[0].aval.shape), key=lambda eqn: numbers[eqn])
+
     def _finish(self, finished: list[Var]) -> Kernel:
         """The kernel that combines the partial results and computes what follows from the totals."""
         values = Values(self.cluster, self.namer, self.arrays, self.canonical, self.values.counts, False)
@@ -393,6 +410,8 @@ class _Writer:
             block.line(f"{name} = {fold.result(tuple(s.name for s in fold.states))}", (values.number[fold.eqn],))
             values.totals[out] = name
         nest.values, saved = values, nest.values
+        for eqn in self._long_chain(finished, values.totals):
+            values.value(eqn.outvars[0], (), block)
         for out in finished:
             text = nest.result(out, block)
             block.line(f"{nest.target(out, block)} = {text}", (values.number[values.producer[out]],))

@@ -37,7 +37,7 @@ from .variables import Variables, closure_names
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
 MAX_UNROLL_IF_MUST = 64  # iterations of a loop whose body cannot be traced with an unknown index
-MOST_UNROLLED_EQNS = 4096  # of a loop that can only be written out: more would take seconds to compile
+MOST_UNROLLED_EQNS = 2048  # of a loop that can only be written out: more would take seconds to compile
 MAX_UNROLLED_EQNS = 24  # short loops are written out up to here
 _FIRST_STATIC = 8  # iterations of a `while` on plain numbers before it is tried as a loop
 
