@@ -195,3 +195,18 @@ def test_a_loop_over_what_cannot_be_translated_is_compiled_whole():
             assert compiled(message, seed) == fnv(message, seed)
     assert not compiled.fallbacks
     assert str(wb.make_jaxpr(fnv)(message, np.uint32(1))).count("scan") == 0
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 6])
+def test_what_no_iteration_changes_stays_pythons(n):
+    def carried(x, y):
+        first = second = 0.0
+        for k, v in enumerate(x[1:]):
+            first = v + first * k
+        for v, w in zip(x, y, strict=False):
+            second = v * w + second
+        return first, second
+
+    x, y = np.arange(2.0, n + 2), np.arange(float(n))
+    found, expected = wb.jit(carried)(x, y), carried(x, y)
+    assert found == expected and [*map(type, found)] == [*map(type, expected)]

@@ -39,10 +39,7 @@ def rows_of(function: Any, *args: Any) -> Any:
             function = zip
     if function is not zip or current_trace() is None or not all(map(_is_rows, args)):
         return function(*args)
-    found = Rows(args)
-    if not any(type(a) is not range for a in args) or len(found) <= MAX_UNROLL:
-        return zip(*args, strict=False)
-    return found
+    return Rows(args) if any(type(a) is not range for a in args) else zip(*args, strict=False)
 
 
 def _is_rows(value: Any) -> bool:
