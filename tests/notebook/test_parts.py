@@ -273,3 +273,12 @@ def test_an_error_in_a_part_of_numpys_is_shown_as_python_shows_it(shell, x, caps
     while traceback is not None:
         hash(traceback.tb_frame.f_code)
         traceback = traceback.tb_next
+
+
+def test_chained_errors_keep_their_frames(shell):
+    shell("%%jit\ndef load(d):\n    try:\n        return d['k']\n    except KeyError as error:\n"
+          "        raise ValueError('missing') from error")  # fmt: skip
+    shell("%%jit\nload({})")
+    assert isinstance(shell.error, ValueError)
+    inner = shell.error.__cause__.__traceback__
+    assert inner is not None and inner.tb_frame.f_code.co_name == "load"

@@ -553,3 +553,20 @@ def test_tracebacks_have_the_users_frames_only():
         assert set(_frames_of(call)) == {os.path.basename(__file__)}
     with wb.config(full_tracebacks=True):
         assert all("dispatch.py" in _frames_of(call) for call in calls)
+
+
+def test_calls_that_raise_are_not_traced_anew_until_one_returns():
+    scale = {"by": "two"}
+
+    @wb.jit
+    def f(x):
+        return x * 2 + np.multiply(x, 1, out=np.empty(len(x) + (scale["by"] == "two")))
+
+    for _ in range(4):
+        with pytest.raises(ValueError, match="broadcast"):
+            f(np.ones(3))
+    assert f.n_traces <= 1
+    scale["by"] = "one"
+    for _ in range(3):
+        assert f(np.ones(3)).tolist() == [3.0, 3.0, 3.0]
+    assert len(f.compilations) == 1

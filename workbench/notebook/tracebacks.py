@@ -46,9 +46,10 @@ def show_as_users_own(shell: Any, error: BaseException, filename: str) -> None:
         return
     chain = error
     while chain is not None:
-        tb = user_frames(chain.__traceback__, filename)
-        if chain is not error:
-            chain.__traceback__ = tb
+        if chain is not error:  # caught in a function of another cell, it may come through no frame of this one
+            all_frames = chain.__traceback__
+            found = user_frames(all_frames, filename)
+            chain.__traceback__ = found or kept_frames(all_frames, lambda frame: not _is_machinery(frame))
         chain = chain.__cause__ or (None if chain.__suppress_context__ else chain.__context__)
     if isinstance(error, SyntaxError):
         _show_next_syntax_error(shell)

@@ -35,7 +35,7 @@ from .keys import StaticArguments, call_key, is_traced_int, without_constants, w
 from .log import logger
 from .loops import LoopAbortedError
 from .parts.functions import FunctionParts
-from .specialisation import Entry, Fallback, Specialisation
+from .specialisation import Entry, Fallback, Specialisation, UntilItReturns
 from .tiers import Pending, compile_later, may_run_in_numpy
 from .varying import (
     MOST_VALUES,
@@ -48,6 +48,7 @@ from .varying import (
 )
 
 MOST_PINNED = 8  # versions of a function for other Python floats
+MOST_RAISING = 64
 
 
 @dataclass(slots=True)
@@ -91,6 +92,7 @@ class CompiledFunction:
         self._may_trace_ints = True
         self._varying: dict[Any, Varying] = {}
         self._sizes: dict[Any, VaryingSizes] = {}
+        self._raising: set[Any] = set()  # keys of calls that raised when they were traced, and in NumPy
         self._fast: Callable[..., Any] = missed  # of the latest call's version
         self._plain = not self.static
         self.device = None if device is None else canonical(device)
@@ -217,7 +219,7 @@ class CompiledFunction:
         there = "" if self._settled or self.place != "cpu" else device_of(args, kwargs)
         if there:
             return self._call_and_follow(self._on(available(there)), args, kwargs)
-        parts: FunctionParts | TimedInNumpy | None = None
+        parts: FunctionParts | TimedInNumpy | UntilItReturns | None = None
         tried: Specialisation | None = None
         compiling: Pending | None = None
         try:
@@ -260,6 +262,10 @@ class CompiledFunction:
         try:
             with running_in_numpy():
                 result = self.fn(*args, **kwargs)
+        except Exception:
+            if failure is not None and len(self._raising) < MOST_RAISING:
+                self._raising.add(self._key(args, kwargs)[0])
+            raise
         finally:
             if compiling is not None:
                 compiling.task.may_begin.set()
@@ -428,6 +434,9 @@ class CompiledFunction:
 
     def _make(self, key: Any, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Entry | None:
         """A new version; None if the key of such a call is another one from now on."""
+        if key in self._raising:
+            reason = TracingError("WB100  A call like this raised an error when it was traced, and in NumPy.")
+            return Fallback(reason, UntilItReturns(self.fn, self._raising, key))
         begin = time.perf_counter()
         entry: Entry | None
         kind, values = without_constants(key)

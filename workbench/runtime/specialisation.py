@@ -10,6 +10,7 @@ import numpy as np
 
 from ..config import config
 from ..errors import TracingError
+from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced
 from ..fusion import ViewStep
 from .arguments import as_array, is_writeable, overlapping
@@ -105,7 +106,22 @@ class Fallback:
     """A key whose trace failed: the plain function runs, for this reason, or its parts do."""
 
     reason: TracingError
-    parts: FunctionParts | TimedInNumpy | None = None
+    parts: FunctionParts | TimedInNumpy | UntilItReturns | None = None
+
+
+@dataclass(eq=False, slots=True)
+class UntilItReturns:
+    """The function in NumPy, for arguments (by their key) with which a call raised, until one does not."""
+
+    fn: Callable[..., Any]
+    raising: set[Any]
+    key: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with running_in_numpy():
+            result = self.fn(*args, **kwargs)
+        self.raising.discard(self.key)
+        return result
 
 
 Entry = Specialisation | Fallback | Pending
