@@ -42,13 +42,14 @@ _KNOWN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Attribut
 class WrittenOut:
     """A statement with its comprehensions as loops. before: these, and what sets up for them; last: the statement that
     reads what they leave; made: their own variables; made_arrays: lists that only become arrays, by the name of NumPy
-    in that place; python_ms: what Python took so far."""
+    in that place; sequences: which tell how many items there are; python_ms: what Python took so far."""
 
     before: Sequence[ast.stmt]
     last: ast.stmt
     made: frozenset[str]
     loops: dict[int, WholeLoop]
     made_arrays: dict[str, str]
+    sequences: list[CodeType] | None
     refused: bool = False
     python_ms: float = 0.0
     codes: dict[int, CodeType] = field(default_factory=dict)
@@ -63,13 +64,19 @@ class WrittenOut:
         if not loops:
             return None
         made = bound([*before, last]) - bound([node])
-        return cls(before, last, made, loops, _made_arrays(last, made))
+        first = next(stmt for stmt in before if isinstance(stmt, ast.For))
+        return cls(before, last, made, loops, _made_arrays(last, made), _sequences(first.iter))
 
-    def is_worth_it(self, namespace: Mapping[str, Any]) -> bool:
-        if self.python_ms >= WORTH_MS:
-            return True
-        first = next(stmt for stmt in self.before if isinstance(stmt, ast.For))
-        return _length(first.iter, namespace) >= LEAST_ITEMS
+    def is_worth_it(self, namespace: dict[str, Any]) -> bool:
+        """Whether there are many items, or Python has taken long."""
+        if self.python_ms < WORTH_MS and self.sequences is not None:
+            try:
+                if min((len(eval(code, namespace)) for code in self.sequences), default=0) < LEAST_ITEMS:
+                    return False
+            except Exception:  # what is wrong shows when the statement runs
+                return True
+        self.python_ms = WORTH_MS
+        return True
 
     def arrays(self, namespace: Mapping[str, Any]) -> frozenset[str]:
         return frozenset(name for name, module in self.made_arrays.items() if namespace.get(module) is np)
@@ -130,18 +137,16 @@ def _made_arrays(last: ast.stmt, made: frozenset[str]) -> dict[str, str]:
     return found
 
 
-def _length(iterable: ast.expr, namespace: Mapping[str, Any]) -> float:
-    """How many items there are, infinity where only the loop can tell."""
+def _sequences(iterable: ast.expr) -> list[CodeType] | None:
+    """Expressions of which the shortest tells how often a loop runs; None where only the loop can tell."""
     for node in ast.walk(iterable):
         calls_other = isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _LENGTHS)
         if calls_other or not isinstance(node, _KNOWN):
-            return float("inf")
-    try:
-        found = eval(compile(ast.Expression(iterable), "<length>", "eval"), dict(namespace))
-        if isinstance(iterable, ast.Call):
-            assert isinstance(iterable.func, ast.Name)
-            if iterable.func.id in ("enumerate", "zip"):
-                return min(_length(arg, namespace) for arg in iterable.args)
-        return len(found)
-    except Exception:  # what is wrong shows when the statement runs
-        return float("inf")
+            return None
+    match iterable:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[over, *_]):
+            return _sequences(over)
+        case ast.Call(func=ast.Name(id="zip"), args=args):
+            found = [_sequences(arg) for arg in args]
+            return None if None in found else [code for codes in found for code in codes or ()]
+    return [compile(ast.Expression(iterable), "<length>", "eval")]
