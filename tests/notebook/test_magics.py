@@ -630,7 +630,7 @@ def test_functions_of_compiled_cells_are_converted_like_others(shell):
           "x = np.arange(1.0, 400.0)")  # fmt: skip
     for cell in ("%%jit\ny = fill(x)", "%%jit\ny = Filler().run(x)"):
         shell(cell)
-        assert shell.error is None and shell.report.status == "compiled" and shell.report.summary.n_ops < 10
+        assert shell.error is None and shell.report.status in ("compiled", "cached") and shell.report.summary.n_ops < 10
     np.testing.assert_array_equal(shell["y"], 1 / shell["x"] + 1)
 
 

@@ -108,7 +108,7 @@ def test_a_cell_that_waits_says_what_to_do(shell, x, line):
 
 def test_a_cell_that_shows_the_dict_it_made_compiles(shell, x):
     ran = shell("%%jit\ntable = {}\nfor k in (1, 2, 3):\n    table[k] = np.sum(x ** k)\nagain = table\ntable")
-    assert ran.error is None and ran.report.status == "compiled"
+    assert ran.error is None and ran.report.status in ("compiled", "cached")
     assert shell["again"] is shell["table"] is ran.result
     assert shell["table"] == {k: (x**k).sum() for k in (1, 2, 3)}
 
