@@ -11,6 +11,7 @@ import types
 import numpy as np
 import pytest
 
+import workbench as wb
 from workbench.errors import SideEffectError, TracingError, UnsupportedOperationError
 from workbench.frontend.trace import trace
 
@@ -470,3 +471,38 @@ def test_mutated_inputs_that_overlap_are_refused():
     both = trace(lambda a, b: a.__iadd__(b), (base.copy(), base.copy()), {})
     assert both.overlap([base, base[::-1]])
     assert not both.overlap([base.copy(), base])
+
+
+not_liftable = None
+
+
+class Holder:
+    def __init__(self, value):
+        self.n = 1
+        self.value = value
+
+
+def changes_a_dict(x):
+    for k in range(9):
+        last = not_liftable.setdefault("k", k)
+    return last, not_liftable
+
+
+def changes_an_object(x):
+    for k in range(9):
+        not_liftable.n = last = k
+    return last, not_liftable
+
+
+@pytest.mark.parametrize("function, held", [(changes_a_dict, dict), (changes_an_object, Holder)])
+def test_what_cannot_be_lifted_whole_is_refused_every_time(function, held, monkeypatch):
+    """A loop that is tried first must not leave the half of it to the next try."""
+    outside = held(value=np.ma.masked_array([1.0, 2.0], [True, False]))
+    monkeypatch.setitem(globals(), "not_liftable", outside)
+    expected, scope = (0, outside) if held is dict else (8, vars(outside))
+    for _ in range(3):
+        scope["n"] = 1
+        scope.pop("k", None)
+        assert wb.jit(function)(np.ones(3)) == (expected, outside)
+        assert scope.get("k", 0) == 0 and scope["n"] == (1 if held is dict else 8)
+        assert held is not dict or "k" in scope

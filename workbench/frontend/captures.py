@@ -23,6 +23,7 @@ import re
 import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -223,6 +224,17 @@ class Lifter:
             self.originals[id(lifted)] = (lifted, value)
         return lifted
 
+    @contextmanager
+    def whole_or_not(self, value: Any) -> Iterator[None]:
+        """What is known while it is being lifted, and cannot be lifted whole, is refused the next time, too."""
+        try:
+            yield
+        except BaseException:
+            found = self._memo.pop(id(value), None)
+            if found is not None:
+                self.originals.pop(id(found[1]), None)
+            raise
+
     def _scalar(self, value: Any, name: str, read: Read) -> Tracer:
         return from_outside(self.trace, _ScalarInput(value), name, read)
 
@@ -279,9 +291,10 @@ class Lifter:
     def _mapping(self, value: dict, name: str, read: Read) -> Any:
         self.guard(name, lambda: (type(read()), list(read())), (type(value), list(value)), operator.eq)
         lifted: Any = {} if type(value) is dict else copy.copy(value)
-        self._remember(value, lifted, read)
-        for key, item in value.items():
-            dict.__setitem__(lifted, key, self.lift(item, f"{name}[{key!r}]", _item(read, key)))
+        self._remember(value, lifted, read)  # it may hold itself
+        with self.whole_or_not(value):
+            for key, item in value.items():
+                dict.__setitem__(lifted, key, self.lift(item, f"{name}[{key!r}]", _item(read, key)))
         return self._watched(name, lifted)
 
     def read_of(self, lifted: Any) -> Read | None:

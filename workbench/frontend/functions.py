@@ -207,12 +207,13 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
         if _is_of_user(type(cls)):  # it makes objects by code that is not traced, which would run while tracing
             raise unsupported(f"`{name}`, a class with a metaclass", why="a copy of it would be another class")
         return lifter._remember(cls, wrap_library(lifter, cls), read)
-    new = copy_class(
-        cls,
-        bases=tuple(lifter.lift(base, f"{name}.__bases__", lambda: base) for base in cls.__bases__),  # noqa: B023
-        remember=lambda new: lifter._remember(cls, new, read),
-        convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", _class_attribute(cls, key)),
-    )
+    with lifter.whole_or_not(cls):
+        new = copy_class(
+            cls,
+            bases=tuple(lifter.lift(base, f"{name}.__bases__", lambda: base) for base in cls.__bases__),  # noqa: B023
+            remember=lambda new: lifter._remember(cls, new, read),
+            convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", _class_attribute(cls, key)),
+        )
     lifter.watch_attributes(cls.__qualname__, new, class_attributes)
     return new
 
@@ -286,9 +287,10 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     lifter._remember(value, new, read)
     attributes = instance_attributes(value)
     lifter.guard(name, lambda: list(instance_attributes(read())), list(attributes), lambda a, b: a == b)
-    for key, item in attributes.items():
-        lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: getattr(read(), key))
-        object.__setattr__(new, key, lifted)
+    with lifter.whole_or_not(value):
+        for key, item in attributes.items():
+            lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: getattr(read(), key))
+            object.__setattr__(new, key, lifted)
     lifter.watch_attributes(name, new, instance_attributes)
     return new
 
