@@ -380,3 +380,25 @@ def test_a_shape_that_only_one_path_sets_is_left_to_numpy() -> None:
     compiled = wb.jit(program)
     for scale in (0.0, 1.0):
         assert_same(compiled(np.full((2, 3), scale)), program(np.full((2, 3), scale)))
+
+
+@pytest.mark.parametrize("key", [-1, slice(0, 3), [0, 1]])
+@pytest.mark.parametrize(
+    "value", [np.ones(2), np.ones(1), [3.0], [3.0, 4.0], np.ones((1, 1)), np.ones(0), 2.5, np.array(3.0)]
+)
+def test_what_flat_takes(key, value):
+    def program(x, y):
+        x.flat[key] = value
+        y.flat[key] = y[0]
+        return x, y
+
+    def outcome(function):
+        x, y = np.zeros((3, 2)), np.arange(6.0).reshape(3, 2)[::-1]
+        try:
+            function(x, y)
+        except ValueError as error:
+            return str(error), x.tolist(), y.tolist()
+        return x.tolist(), y.tolist()
+
+    compiled = wb.jit(program)
+    assert outcome(compiled) == outcome(compiled) == outcome(program)

@@ -146,6 +146,8 @@ class FlatIterator:
         flattened = core.as_array(bind("copy", reshape_to(self.base, (self.base.size,))))
         value = array(stored(value, self.base.dtype))
         region = indexing.getitem(flattened, key)
+        if value.ndim and not region.ndim:
+            raise ValueError("Error setting single item of array.")
         value = reshape_to(value, (value.size,))
         if value.size != region.size and region.size:  # flat repeats what it is given
             value = joining.resize(value, (region.size,))
