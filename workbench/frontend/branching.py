@@ -252,32 +252,47 @@ def while_(
 ) -> None:  # fmt: skip
     """`while test(): body()`. source: key of the loop as it was written; scope: has what it reads in its closure."""
     variables = Variables(test, body, scope)
+    _step_or_traced(
+        "while", source, variables, names,
+        lambda: _as_step(source, variables, live), _prefers,
+        lambda: _traced_while(test, body, names, live, reads, variables),
+    )  # fmt: skip
+
+
+def _step_or_traced(
+    kind: str, source: str, variables: Variables, names: tuple[str, ...], as_step: Callable[[], Translated | None],
+    prefers: Callable[[Translated], bool], traced: Callable[[], int], *, may_be_plain: bool = True,
+) -> None:  # fmt: skip
+    """Run a loop as one step where that is better or where it cannot be traced, and trace it elsewhere.
+
+    A loop that ran on plain numbers alone will do so again, inside of one that Python runs: it is not translated each
+    time. traced: gives the number of iterations, as far as they are known; may_be_plain: whether all may be.
+    """
     trace = current_trace()
     if trace is None:
-        _traced_while(test, body, names, live, reads, variables)
+        traced()
         return
     n_before, state = len(trace.eqns), variables.assigned(names)
-    # A loop that ran on plain numbers alone will do so again, inside of one that Python runs.
-    was_plain = source in trace.plain_loops
-    step = _as_step(source, variables, live) if not was_plain else None
-    if step is not None and _prefers(step):
-        emit_loop(step, variables, "while")
+    was_plain = may_be_plain and source in trace.plain_loops
+    step = None if was_plain else as_step()
+    if step is not None and prefers(step):
+        emit_loop(step, variables, kind)
         return
     try:
-        _traced_while(test, body, names, live, reads, variables)
+        n_done = traced()
     except TracingError:
-        if len(trace.eqns) != n_before or step is None and not was_plain:
+        if len(trace.eqns) != n_before:
             raise
-        trace.failure = None
         variables.restore(state)
         if was_plain:
             trace.plain_loops.discard(source)
-            while_(test, body, names, live, reads, source, scope)
-            return
-        assert step is not None
-        emit_loop(step, variables, "while")
+            step = as_step()
+        if step is None:
+            raise
+        trace.failure = None
+        emit_loop(step, variables, kind)
         return
-    if len(trace.eqns) == n_before:
+    if n_done > MAX_UNROLL and len(trace.eqns) == n_before:
         trace.plain_loops.add(source)
 
 
@@ -305,7 +320,8 @@ def _prefers(step: Translated) -> bool:
 def _traced_while(
     test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
     variables: Variables,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
+    """Run it; the number of iterations that Python ran."""
     trace = current_trace()
     stage: Stage | None = None
     n, n_eqns = 0, len(trace.eqns) if trace is not None else 0
@@ -313,15 +329,15 @@ def _traced_while(
         value = test()
         if unknown(value):
             _stage(variables, body, names, live, reads).run_while(test)
-            return
+            return n
         if not value:
-            return
+            return n
         n += 1
         if n == _FIRST_STATIC and trace is not None and len(trace.eqns) > n_eqns and stage is None:
             # A loop on plain numbers that computes with arrays: as a loop it compiles in a time that does not grow.
             stage = _stage(variables, body, names, live, reads)
             if stage.attempt(lambda stage=stage: stage.run_while(test)):
-                return
+                return n
         body()
 
 
@@ -348,33 +364,18 @@ def for_(
             return
     else:
         n = _length(iterable)
-    if trace is None:
-        _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
-        return
-    n_before, state = len(trace.eqns), variables.assigned(names)
-    was_plain = n < math.inf and source in trace.plain_loops
     surely = frozenset((*anew, target)) if 1 <= n < math.inf else frozenset()
-    step = _as_step(source, variables, live, surely, iterable) if n > 1 and not was_plain else None
-    # A few operations on arrays are better written out, where they fuse with what stands around them.
-    if step is not None and _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested):
-        emit_loop(step, variables, "for")
-        return
-    try:
-        _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended)
-    except TracingError:
-        if len(trace.eqns) != n_before or step is None and not was_plain:
-            raise
-        trace.failure = None
-        variables.restore(state)
-        if was_plain:
-            trace.plain_loops.discard(source)
-            for_(iterable, body, names, live, anew, reads, source, scope, stop, target, appended)
-            return
-        assert step is not None
-        emit_loop(step, variables, "for")
-        return
-    if len(trace.eqns) == n_before and MAX_UNROLL < n < math.inf:
-        trace.plain_loops.add(source)
+
+    def prefers(step: Translated) -> bool:
+        # A few operations on arrays are better written out, where they fuse with what stands around them.
+        return _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested)
+
+    _step_or_traced(
+        "for", source, variables, names,
+        lambda: _as_step(source, variables, live, surely, iterable) if n > 1 else None, prefers,
+        lambda: _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended),
+        may_be_plain=type(iterable) is not TracedRange,
+    )  # fmt: skip
 
 
 def _length(iterable: Any) -> float:
@@ -388,7 +389,8 @@ def _length(iterable: Any) -> float:
 def _traced_for(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
     reads: tuple[str, ...], variables: Variables, stop: str | None, target: str, appended: tuple[str, ...],
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
+    """Run it; the number of iterations that Python ran."""
     if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
         given, run = iterable, body
         body = lambda i: run(given[i])  # type: ignore[assignment]  # noqa: E731
@@ -397,7 +399,7 @@ def _traced_for(
         rows: Any = None
     elif type(iterable) is TracedRange:
         _stage(variables, body, names, live, reads, stop, target).run_range(iterable)
-        return
+        return 0
     else:
         rows = iterable if type(iterable) is range else None
     if rows is not None and len(rows) > MAX_UNROLL:
@@ -421,9 +423,10 @@ def _traced_for(
                     bool_value(stopped)  # which raises: what comes after a number of items is not a loop of the program
                 elif position < len(rows):
                     _stage(variables, body, names, live, reads, stop, target).run_range(rows[position:])
-                return
+                return position
             if stopped:
-                return
+                return position
+    return position
 
 
 def _stage(

@@ -510,7 +510,7 @@ class _Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         first = node.generators[0]
         if not first.is_async:
-            first.iter = self._made("counted", [first.iter], first.iter)  # type: ignore[assignment]  # an expression
+            first.iter = self._made("counted", [first.iter], first.iter)
         return node
 
     visit_SetComp = visit_DictComp = _counted  # noqa: N815 (ast's names)
@@ -523,7 +523,7 @@ class _Expressions(ast.NodeTransformer):
                 if parts is None:
                     return None
                 made = self._made("array_of", [node.func, *parts], node)
-                made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in more]  # type: ignore[attr-defined]  # a call
+                made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in more]
                 return made
         return None
 
@@ -592,7 +592,7 @@ class _Expressions(ast.NodeTransformer):
         operands = [_delayed(self.visit(operand)) for operand in node.comparators]
         return self._made("compare", [self.visit(node.left), ast.Tuple(symbols, ast.Load()), *operands], node)
 
-    def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.AST:
+    def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.Call:
         return located(ast.Call(_operation(name), operands, []), node)
 
 

@@ -506,7 +506,7 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
 def _held(lifter: Lifter, value: Any) -> Any:
     """What a function holds. A container that this code made may be held elsewhere, too, as one and the same."""
     if isinstance(value, list | dict | set | deque) and id(value) not in lifter.originals:
-        raise unsupported(verb="keeps", what=f"a function that holds a {type(value).__name__} which is made here",
+        raise unsupported(f"a function that holds a {type(value).__name__} which is made here", verb="keeps",
                           fixes=("define the function outside the compiled code",))  # fmt: skip
     return unlift_static(lifter, value)
 

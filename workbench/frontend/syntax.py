@@ -23,7 +23,7 @@ def _copied(value: Any) -> Any:
         return [_copied(item) for item in value]
     if not isinstance(value, ast.AST) or isinstance(value, ast.expr_context | ast.operator | ast.unaryop | ast.cmpop):
         return value
-    new = ast.AST.__new__(type(value))  # type: ignore[call-overload]  # without the checks of a call
+    new = type(value).__new__(type(value))  # without the checks of a call
     fields = value._fields
     for name, held in vars(value).items():
         if name in fields:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,28 +118,30 @@ def is_traced_int(value: Any) -> bool:
 
 def without_constants(key: Any) -> tuple[Any, tuple[Any, ...]]:
     """A dispatch key without the values of ints and objects, and the constants at all positions: None elsewhere."""
-    is_plain = len(key) != 3 or isinstance(key[1], tuple | type)  # without a tree of arguments
-    items, *rest = (key,) if is_plain else key
-    kinds: list[Any] = []
-    values: list[Any] = []
-    for item in items:
+
+    def split(item: Any) -> tuple[Any, Any]:
         varies = type(item) is tuple and len(item) == 2 and (item[0] is int or type(item[1]) is _Identity)
-        kinds.append((item[0],) if varies else item)
-        values.append(item[1] if varies else None)
-    return (tuple(kinds), *rest), tuple(values)
+        return ((item[0],), item[1]) if varies else (item, None)
+
+    return _split(key, split)
 
 
 def without_sizes(key: Any) -> tuple[Any, tuple[Any, ...]]:
     """A dispatch key without the lengths of arrays and what depends on them, and these."""
-    is_plain = len(key) != 3 or isinstance(key[1], tuple | type)
-    items, *rest = (key,) if is_plain else key
-    kinds: list[Any] = []
-    sizes: list[Any] = []
-    for item in items:
+
+    def split(item: Any) -> tuple[Any, Any]:
         is_array = type(item) is tuple and len(item) == 3 and isinstance(item[0], np.dtype)
-        kinds.append((item[0], len(item[1])) if is_array else item)
-        sizes.append(item[1:] if is_array else None)
-    return (tuple(kinds), *rest), tuple(sizes)
+        return ((item[0], len(item[1])), item[1:]) if is_array else (item, None)
+
+    return _split(key, split)
+
+
+def _split(key: Any, split: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, tuple[Any, ...]]:
+    """The key with what `split` keeps of each argument's item, and what it takes away from each."""
+    is_plain = len(key) != 3 or isinstance(key[1], tuple | type)  # without a tree of arguments
+    items, *rest = (key,) if is_plain else key
+    kept, taken = zip(*map(split, items), strict=True) if items else ((), ())
+    return (kept, *rest), taken
 
 
 class _Identity:
