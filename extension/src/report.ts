@@ -183,6 +183,8 @@ export const Summary = record({
   n_ops: num,
   n_library_calls: withDefault(num, 0),
   n_numpy_steps: withDefault(num, 0),
+  n_loops: withDefault(num, 0),
+  n_branches: withDefault(num, 0),
   n_boundaries: withDefault(num, 0),
   time_ms: maybe(num),
   numpy_ms: maybe(num),

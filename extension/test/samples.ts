@@ -286,6 +286,8 @@ export function photoReport(): CompileReport {
       n_ops: 28,
       n_library_calls: 1,
       n_numpy_steps: 0,
+      n_loops: 0,
+      n_branches: 0,
       n_boundaries: 3,
       time_ms: 1.93,
       numpy_ms: 12.4,

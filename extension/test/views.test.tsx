@@ -87,6 +87,17 @@ test('the strip says what happened in words', () => {
   state.dispose();
 });
 
+test('the strip counts loops, and gives the first line of a reason', () => {
+  const report = photoReport();
+  const summary = { ...report.summary, n_loops: 2, n_branches: 1 };
+  const model = new ReportModel({ ...report, summary, reason: 'Line 2 depends on data.\nfrom u' });
+  const state = new ReportState(model);
+  const words = renderToString(<Report state={state} />).replaceAll(/<[^>]*>/g, ' ');
+  assert.ok(words.includes('3 kernels + 2 loops + 1 branch + 1 library call ← 28 ops'));
+  assert.ok(words.includes('Line 2 depends on data.') && !words.includes('from u'));
+  state.dispose();
+});
+
 test('every one of 2,000 equations is drawn', () => {
   const report = photoReport();
   const [first] = report.stages;

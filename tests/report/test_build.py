@@ -258,3 +258,19 @@ def test_programs_are_printed_once_for_all_runs(compilation):
     assert [s.text for s in third.stages] == [s.text for s in first.stages]
     assert any(row.spans for row in first.stages[-1].equations)
     assert not any(row.spans for row in third.stages[-1].equations)
+
+
+def recurrence(x):
+    largest = max(row.sum() for row in x)
+    state = np.zeros(len(x))
+    for i in range(1, len(x)):
+        state[i] = 0.5 * state[i - 1] + x[i, 0] if x[i, 0] > state[i - 1] else x[i, 1]
+    return state / largest
+
+
+def test_loops_are_counted_and_checks_are_no_library_calls():
+    report = wb.explain(recurrence)(np.ones((50, 3)))
+    kinds = [node.kind for node in report.graph.nodes]
+    assert kinds.count("check") >= 1 and kinds.count("library") == report.summary.n_library_calls
+    assert report.summary.n_loops == kinds.count("loop") >= 1
+    assert f"{report.summary.n_loops} loop" in str(report)

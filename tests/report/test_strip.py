@@ -102,3 +102,10 @@ def test_every_status_has_its_face():
 @pytest.mark.parametrize("report", [edge_detection(), softmax(), partly(), fallback()], ids=lambda r: r.status)
 def test_lines_are_broken_between_facts(report):
     assert all(words.columns(line) <= WIDTH for line in text_of(report).splitlines())
+
+
+def test_steps_of_every_kind_are_counted():
+    report = edge_detection()
+    summary = report.summary
+    summary.n_kernels, summary.n_loops, summary.n_branches, summary.n_library_calls = 1, 1, 2, 0
+    assert " 1 kernel + 1 loop + 2 branches ← 28 ops " in text_of(report)

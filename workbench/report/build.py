@@ -267,7 +267,9 @@ def _summary(report: CompileReport, compilation: Any) -> Summary:
     runs, numpy_runs = report.timings.runs_ms, report.timings.numpy_ms
     time_ms = statistics.median(runs) if runs else None
     numpy_ms = statistics.median(numpy_runs) if numpy_runs else None
-    boundaries = [edge for edge in report.graph.edges if edge.refused and "library" not in _kinds_of(report, edge)]
+    boundaries = [
+        edge for edge in report.graph.edges if edge.refused and not _kinds_of(report, edge) & {"library", "check"}
+    ]
     # A cell that is found compiled in this session pays nothing; kernels from the disk took time to load.
     reused = compilation.status == "cached" and not all(info.cached for info in compilation.kernel_infos.values())
     compile_ms = 0.0 if reused else sum(time_ms for _, time_ms in compilation.phases)
@@ -277,6 +279,8 @@ def _summary(report: CompileReport, compilation: Any) -> Summary:
         n_ops=n_operations(traced),
         n_library_calls=kinds.count("library"),
         n_numpy_steps=kinds.count("numpy"),
+        n_loops=kinds.count("loop"),
+        n_branches=kinds.count("branch"),
         n_boundaries=len(boundaries),
         time_ms=time_ms,
         bytes_saved=bytes_saved(traced, compilation.plan, compilation.kernels),

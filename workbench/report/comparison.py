@@ -99,6 +99,8 @@ def _measures(before: CompileReport, after: CompileReport) -> list[Measure]:
         Measure("memory traffic", traffic(before), traffic(after), "bytes"),
         Measure("compilation", a.compile_ms or None, b.compile_ms or None, "ms"),
         Measure("kernels", a.n_kernels, b.n_kernels, "count"),
+        Measure("loops", a.n_loops, b.n_loops, "count"),
+        Measure("branches", a.n_branches, b.n_branches, "count"),
         Measure("library calls", a.n_library_calls, b.n_library_calls, "count"),
         Measure("NumPy steps", a.n_numpy_steps, b.n_numpy_steps, "count"),
         Measure("boundaries", a.n_boundaries, b.n_boundaries, "count"),

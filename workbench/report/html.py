@@ -70,7 +70,7 @@ class _Page:
         self.model = ReportModel(report)
         kernels = [node.id for node in report.graph.nodes if node.kind == "kernel"]
         self.classes = {name: f"tag t{i % 4}" for i, name in enumerate(kernels)}
-        self.classes |= {n.id: "tag tl" for n in report.graph.nodes if n.kind == "library"}
+        self.classes |= {n.id: "tag tl" for n in report.graph.nodes if n.kind in ("library", "check")}
         self.classes |= {n.id: "tag tn" for n in report.graph.nodes if n.kind == "numpy"}
 
     def html(self) -> str:

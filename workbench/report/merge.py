@@ -271,6 +271,8 @@ class _Merge:
             n_ops=total(lambda s: s.n_ops),
             n_library_calls=total(lambda s: s.n_library_calls),
             n_numpy_steps=total(lambda s: s.n_numpy_steps) + len(self.statements),
+            n_loops=total(lambda s: s.n_loops),
+            n_branches=total(lambda s: s.n_branches),
             n_boundaries=total(lambda s: s.n_boundaries),
             time_ms=self.elapsed_ms,
             bytes_saved=total(lambda s: s.bytes_saved),

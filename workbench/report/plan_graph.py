@@ -149,8 +149,10 @@ def _step_node(step: Step, ids: Mapping[Equation, str], kernels: Mapping[str, Ke
                 step.id, "loop", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn), reason=reason
             )
         case LibraryStep() if step.eqn.primitive.name in CHECKS:
-            title, reason = f"check of {_title(step.eqn)}", "where it fails, NumPy runs the call again, and raises"
-            return StepNode(step.id, "library", title, equations, [], outputs, scope=_scope(step.eqn), reason=reason)
+            line = step.eqn.params.get("line")
+            title = f"check of {_title(step.eqn) if line is None else f'line {line}'}"
+            reason = "where it fails, NumPy runs the call again, and raises"
+            return StepNode(step.id, "check", title, equations, [], outputs, scope=_scope(step.eqn), reason=reason)
         case LibraryStep():
             return StepNode(step.id, "library", _title(step.eqn), equations, [], outputs, scope=_scope(step.eqn))
         case NumpyStep():

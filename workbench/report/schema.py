@@ -102,8 +102,8 @@ class Stage:
 
 @dataclass(slots=True)
 class StepNode:
-    """A node of the cluster graph: kind is kernel, library, numpy, branch, loop, input or output. x, y (centre), w, h:
-    pixels. spans: the source of what runs without equations."""
+    """A node of the cluster graph: kind is kernel, library, numpy, branch, loop, check, input or output. x, y (centre),
+    w, h: pixels. spans: the source of what runs without equations."""
 
     id: str
     kind: str
@@ -332,6 +332,8 @@ class Summary:
     n_ops: int
     n_library_calls: int = 0
     n_numpy_steps: int = 0
+    n_loops: int = 0
+    n_branches: int = 0
     n_boundaries: int = 0
     time_ms: float | None = None
     numpy_ms: float | None = None

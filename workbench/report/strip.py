@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import words
-from .schema import CompileReport
+from .schema import CompileReport, Summary
 
 WIDTH = 100
 # status -> icon, words. The icons differ in shape, so that nothing depends on colour.
@@ -83,17 +83,20 @@ def _facts(report: CompileReport) -> list[str]:
 def operations(report: CompileReport) -> str:
     """`2 kernels + 1 library call ← 9 ops`."""
     summary = report.summary
-    parts = [
-        words.count(n, noun)
-        for n, noun in (
-            (summary.n_kernels, "kernel"),
-            (summary.n_library_calls, "library call"),
-            (summary.n_numpy_steps, "NumPy step"),
-        )
-        if n
-    ]
-    ops = words.count(summary.n_ops, "op")
+    ops, parts = words.count(summary.n_ops, "op"), steps(summary)
     return f"{' + '.join(parts)} ← {ops}" if parts else ops
+
+
+def steps(summary: Summary) -> list[str]:
+    """How many steps of each kind there are."""
+    counts = (
+        (summary.n_kernels, "kernel", "kernels"),
+        (summary.n_loops, "loop", "loops"),
+        (summary.n_branches, "branch", "branches"),
+        (summary.n_library_calls, "library call", "library calls"),
+        (summary.n_numpy_steps, "NumPy step", "NumPy steps"),
+    )
+    return [words.count(n, one, many) for n, one, many in counts if n]
 
 
 def _more(report: CompileReport) -> list[str]:

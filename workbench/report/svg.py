@@ -17,7 +17,7 @@ from .metrics import fit, text_width, wrap
 from .model import ReportModel
 from .polyline import arrow_head, middle, rounded_path
 from .schema import CompileReport, GraphEdge, StepNode
-from .strip import pays_off, strip_of
+from .strip import pays_off, steps, strip_of
 
 MAX_BYTES = 60_000
 MIN_WIDTH = 640.0
@@ -155,9 +155,9 @@ class _Card:
             versus = f", NumPy {words.time(summary.numpy_ms)}" if summary.numpy_ms is not None and compiled else ""
             yield words.time(summary.time_ms), (f"median of {n}{versus}" if n > 1 else f"a run{versus}")
         if summary.n_ops:
-            others = summary.n_library_calls + summary.n_numpy_steps
-            more = f"and {words.count(others, 'call')} " if others else ""
-            yield words.count(summary.n_kernels, "kernel"), f"{more}for {words.count(summary.n_ops, 'op')}"
+            first, *others = steps(summary) or [words.count(0, "kernel")]
+            more = f"and {others[0] if len(others) == 1 else 'other steps'} " if others else ""
+            yield first, f"{more}for {words.count(summary.n_ops, 'op')}"
         if summary.bytes_saved:
             yield words.size(summary.bytes_saved), "less memory traffic"
         if report.verification is not None:

@@ -149,8 +149,8 @@ def _graph(model: ReportModel) -> Iterator[str]:
             continue
         share = f", {words.percent(model.shares[node.id])} of the time" if node.id in model.shares else ""
         scope = f", scope {node.scope}" if node.scope else ""
-        kind = {"numpy": "NumPy", "library": "library call"}.get(node.kind, node.kind)
-        yield f"  {node.id}  {kind} {node.title}: {words.count(len(node.equations), 'op')}{share}{scope}"
+        kind = {"numpy": "NumPy ", "library": "library call ", "check": ""}.get(node.kind, f"{node.kind} ")
+        yield f"  {node.id}  {kind}{node.title}: {words.count(len(node.equations), 'op')}{share}{scope}"
         if node.reason:
             yield f"        {node.reason}"
         for edge in graph.edges:

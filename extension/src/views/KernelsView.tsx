@@ -13,6 +13,7 @@ import { Button, Empty, Meter, StepTag, Values } from './parts';
 const HEAD_LINES = 12;
 const OTHER_STEPS: Readonly<Record<string, string>> = {
   library: 'library call, never fused',
+  check: 'check, never fused',
   numpy: 'runs in NumPy',
   branch: 'branch: one of its programs runs',
   loop: 'loop: its program runs again and again'

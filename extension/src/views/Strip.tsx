@@ -77,7 +77,7 @@ export function Strip({ state }: { state: ReportState }): JSX.Element {
         </div>
         {report.reason !== '' && (
           <div class="wb-strip-reason">
-            <Prose text={report.reason} />
+            <Prose text={report.reason.replace(/\n.*/s, '')} />
           </div>
         )}
       </div>
@@ -104,6 +104,8 @@ export function Strip({ state }: { state: ReportState }): JSX.Element {
 function opsInWords({ summary }: CompileReport): string {
   const parts = [
     summary.n_kernels > 0 ? format.count(summary.n_kernels, 'kernel') : '',
+    summary.n_loops > 0 ? format.count(summary.n_loops, 'loop') : '',
+    summary.n_branches > 0 ? format.count(summary.n_branches, 'branch', 'branches') : '',
     summary.n_library_calls > 0 ? format.count(summary.n_library_calls, 'library call') : '',
     summary.n_numpy_steps > 0 ? format.count(summary.n_numpy_steps, 'NumPy step') : ''
   ].filter(part => part !== '');

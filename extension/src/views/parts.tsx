@@ -98,6 +98,7 @@ function stepHint(state: ReportState, step: string): string {
   const kinds: Record<string, string> = {
     kernel: 'a compiled kernel',
     library: 'a library call',
+    check: 'a check: where it fails, NumPy runs the call again, and raises',
     numpy: 'runs in NumPy',
     branch: 'a branch: one of its programs runs',
     loop: 'a loop: its program runs again and again'
