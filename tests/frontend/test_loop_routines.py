@@ -162,6 +162,18 @@ def sorted_rows(a):
     return order, middle, where
 
 
+@case(np.array([[1, 2, 5], [-1, 1, 2]] * 3), np.array([[0.1, 0.2, 0.3], [0.1, 0.1, 0.5]] * 3, np.float32), np.int8(1))
+def places_of_numbers_of_other_dtypes(x, y, n):
+    found = np.zeros((6, 5), dtype=np.int64)
+    for i in range(6):
+        found[i, 0] = np.searchsorted(x[i], 1.5)
+        found[i, 1] = np.searchsorted(y[i], 0.1, side="right")
+        found[i, 2] = np.searchsorted(y[i], 0.1)
+        found[i, 3] = np.searchsorted(x[i], n)
+        found[i, 4] = np.searchsorted(y[i], x[i, 0])
+    return found
+
+
 @case(RNG.integers(0, 6, (5, 12)), RNG.random(12))
 def counts_of_rows(x, w):
     table = np.zeros((5, 6), dtype=np.int64)

@@ -110,14 +110,14 @@ class Routines(Rearranging):
         where = "left" if side is None else side.type.value if isinstance(side.type, Static) else None
         if where not in ("left", "right") or kind.dtype.kind == "b":
             raise UntranslatableError("searchsorted()")
-        text = self._held(a)
+        if not isinstance(v.type, Number | Array):
+            raise UntranslatableError("searchsorted() of several values")
+        common = np.promote_types(kind.dtype, v.type.dtype)  # a number of Python's, too, counts with its own dtype
+        text = self._held(a, None if common == kind.dtype else common)
         name = text if text.isidentifier() else self.early(text)
 
         def place(x: Sequence[Value]) -> Value:
-            number = x[0].type
-            if not isinstance(number, Number) or (number.dtype != kind.dtype and not number.weak):
-                raise UntranslatableError("searchsorted() of another dtype")
-            return Value(f"np.int64(place_of({name}, {cast(x[0], kind.dtype)}, {where == 'right'}))", Number(I64))
+            return Value(f"np.int64(place_of({name}, {cast(x[0], common)}, {where == 'right'}))", Number(I64))
 
         return self.pointwise(place, v)
 
