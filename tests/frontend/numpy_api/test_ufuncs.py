@@ -136,3 +136,13 @@ def test_matmul_keywords():
     check(lambda a, b: np.vecdot(a, a, axis=1), a, b)
     check(lambda a, b: np.matmul(a, a), a, b)
     check(lambda a, b: np.matmul(a, 2), a, b)
+
+
+@pytest.mark.parametrize("exponent", [-2, np.int64(-2), np.int8(-1)], ids=repr)
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (2,)], ids=str)
+def test_negative_powers_of_integers_raise_where_there_are_any(exponent, shape):
+    def scaled(x):
+        x **= exponent
+        return np.power(x, exponent)
+
+    check(scaled, np.ones(shape, np.int64))

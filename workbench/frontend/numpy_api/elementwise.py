@@ -142,8 +142,6 @@ def divmod_rule(x: Any, y: Any, *, out: tuple[np.dtype, ...]) -> tuple[Any, Any]
 
 @rule(np.power)
 def power_rule(x: Any, y: Any, *, out: tuple[np.dtype, ...]) -> Any:
-    if not is_tracer(y) and out[0].kind in "iu" and y < 0:
-        raise ValueError("Integers to negative integer powers are not allowed.")
     if is_tracer(y) and out[0].kind == "i":
         result = numpy_call("power", x, y)  # which raises where an exponent is negative
         return laid_out_like(result, *(operand for operand in (x, y) if is_tracer(operand)))

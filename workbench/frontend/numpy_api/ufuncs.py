@@ -189,9 +189,11 @@ def static_power(ufunc: np.ufunc, operands: list[Any], out_dtype: np.dtype) -> t
     if out_dtype.kind in "iu":
         if exponent < 0 and out_dtype.kind == "u":
             return None  # the cast raises, as NumPy's does
-        if exponent < 0 and not (is_tracer(operands[0]) and operands[0].size == 0):
+        if exponent < 0 and is_tracer(operands[0]) and operands[0].size == 0:
+            return "integer_pow", {"y": 1}  # of no element
+        if exponent < 0:
             raise ValueError("Integers to negative integer powers are not allowed.")
-        return ("integer_pow", {"y": abs(exponent)}) if isinstance(exponent, int) and exponent < 2**31 else None
+        return ("integer_pow", {"y": exponent}) if isinstance(exponent, int) and exponent < 2**31 else None
     if out_dtype.kind == "c" and exponent in (-1, 0.5, 2):
         return None
     if exponent == 0.5 and ndim_of(operands[0]):
