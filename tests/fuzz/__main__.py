@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import collections
 import os
+import re
 import sys
 import tempfile
 import time
@@ -79,7 +80,7 @@ def main() -> None:
                 break
             continue
         for reason in case.compiled.fallbacks:
-            reasons[str(reason).split("TracingError")[0][-150:].strip()[:90]] += 1
+            reasons[_in_short(reason)] += 1
         if time.perf_counter() - begin > options.seconds:
             break
     done = seed - options.seed + 1
@@ -87,6 +88,12 @@ def main() -> None:
           f"{(time.perf_counter() - begin) / done:.2f} s each")  # fmt: skip
     for reason, n in reasons.most_common(12):
         print(f"  {n:4d}  {reason}")
+
+
+def _in_short(reason: Exception) -> str:
+    """The code of a reason and the last line of its text, which says the same of many programs."""
+    last = str(reason).strip().splitlines()[-1].strip()
+    return re.sub(r"^(\w+) (WB\d+) at [^:]*:\d+: ", r"\2 ", last)[:110]
 
 
 def search_nested(options: argparse.Namespace) -> None:

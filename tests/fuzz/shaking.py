@@ -72,6 +72,8 @@ class Shaken(np.ndarray):
         if method == "at":
             getattr(ufunc, method)(*before, **kwargs)
             return None
+        if ufunc in (np.multiply, np.square) and not Shaken.separately:  # fused only where elements are side by side
+            before = [x.copy(order="K") if _is_complex(x) and np.ndim(x) else x for x in before]
         result = getattr(ufunc, method)(*before, **kwargs)
         if method == "__call__" and ufunc in (np.power, np.float_power):
             result = _conditioned(ufunc, result, before, kwargs)
