@@ -165,6 +165,8 @@ class Lifter:
         self.guards: list[Guard] = []
         self.overlays: dict[int, Overlay] = {}
         self.cells: dict[int, tuple[types.CellType, types.CellType, Any]] = {}  # original, ours, its first content
+        self.cell_reads: dict[int, Read] = {}  # of cells that are others at another call
+        self.is_by_content = False
         self.unfilled: set[int] = set()
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}
@@ -190,7 +192,8 @@ class Lifter:
         kind = type(value)
         if kind is Tracer or isinstance(kind, type) and issubclass(kind, _Lifted):
             return value
-        if self.trace_floats and kind in (float, complex) or self.trace_floats and isinstance(value, np.inexact):
+        traces_floats = self.trace_floats or self.is_by_content and not self.trace.keep_python_scalars
+        if traces_floats and (kind in (float, complex) or isinstance(value, np.inexact)):
             return self._scalar(value, name, read)
         if name in self.trace_integers and (kind is int and value.bit_length() < 64 or isinstance(value, np.integer)):
             return self._scalar(value, name, read)
@@ -223,6 +226,16 @@ class Lifter:
         if lifted is not value:
             self.originals[id(lifted)] = (lifted, value)
         return lifted
+
+    @contextmanager
+    def by_content(self, given: bool = True) -> Iterator[None]:
+        """What is lifted now stands for another object at each call: a function is known by its code and by what it
+        holds, and floats are inputs."""
+        before, self.is_by_content = self.is_by_content, given
+        try:
+            yield
+        finally:
+            self.is_by_content = before
 
     @contextmanager
     def whole_or_not(self, value: Any) -> Iterator[None]:

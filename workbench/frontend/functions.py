@@ -12,6 +12,7 @@ import dis
 import enum
 import functools
 import inspect
+import operator
 import sys
 import types
 from collections.abc import Callable
@@ -65,8 +66,14 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     from .proxies import wrap_library
 
     if isinstance(value, types.FunctionType):
+        is_users = is_user_code(value.__code__)
+        if is_users and lifter.is_by_content:
+            lifter.guard(name, lambda: read().__code__, value.__code__)
+            lifter.guard(name, lambda: read().__globals__, value.__globals__)
+            lifter.guard(name, lambda: _parts_of(read()), _parts_of(value), operator.eq)
+            return rebuild_function(lifter, value, name, read, by_content=True)
         lifter.guard(name, read, value)
-        if is_user_code(value.__code__):
+        if is_users:
             return rebuild_function(lifter, value, name, read)
         return lifter._remember(value, wrap_library(lifter, value), read)
     if isinstance(value, types.MethodType):
@@ -113,11 +120,24 @@ def _is_numpy_callable(value: Any) -> bool:
     return callable(value) and type(value).__module__.startswith("numpy") and type(value).__name__.endswith("er")
 
 
-def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Read) -> types.FunctionType:
-    """`fn` over the overlay of its globals, with lifted defaults and closure."""
+def _parts_of(fn: types.FunctionType) -> tuple[Any, ...]:
+    """How much a function holds."""
+    from .captures import held_in
+
+    are_set = [held_in(cell, NOT_CALLABLE) is not NOT_CALLABLE for cell in fn.__closure__ or ()]
+    return len(fn.__defaults__ or ()), tuple(fn.__kwdefaults__ or ()), tuple(fn.__dict__), are_set
+
+
+def rebuild_function(
+    lifter: Lifter, fn: types.FunctionType, name: str, read: Read, *, by_content: bool = False
+) -> types.FunctionType:
+    """`fn` over the overlay of its globals, with lifted defaults and closure. by_content: `read` may give another one,
+    of the same code."""
     originals = fn.__closure__ or ()
+    present: Callable[[], types.FunctionType] = read if by_content else lambda: fn
+    reads = [(lambda i=i: present().__closure__[i]) if by_content else None for i in range(len(originals))]  # type: ignore[index]
     # The cells are made first and filled later: a function may be in its own closure.
-    cells = tuple([_new_cell(lifter, cell) for cell in originals])
+    cells = tuple([_new_cell(lifter, cell, read_cell) for cell, read_cell in zip(originals, reads, strict=True)])
     code = rebuild_code(fn.__code__, convert=lifter.trace.converts)
     overlay = lifter.overlay(fn.__globals__)
     new = types.FunctionType(code, overlay, fn.__name__, None, cells or None)
@@ -126,50 +146,57 @@ def rebuild_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Re
     new.__doc__ = fn.__doc__
     lifter._remember(fn, new, read)
     overlay.place(class_body_names(code))  # among them may be `fn` itself
-    for variable, original, cell in zip(fn.__code__.co_freevars, originals, cells, strict=True):
-        _fill_cell(lifter, original, cell, f"{variable}")
+    for variable, original, cell, read_cell in zip(fn.__code__.co_freevars, originals, cells, reads, strict=True):
+        _fill_cell(lifter, original, cell, variable, read_cell)
     if fn.__defaults__:
         new.__defaults__ = tuple(
-            lifter.lift(value, f"{fn.__name__}.__defaults__[{i}]", _default(fn, i))
+            lifter.lift(value, f"{fn.__name__}.__defaults__[{i}]", _default(present, i))
             for i, value in enumerate(fn.__defaults__)
         )
     if fn.__kwdefaults__:
         new.__kwdefaults__ = {
-            key: lifter.lift(value, f"{fn.__name__}.__kwdefaults__[{key!r}]", _kwdefault(fn, key))
+            key: lifter.lift(value, f"{fn.__name__}.__kwdefaults__[{key!r}]", _kwdefault(present, key))
             for key, value in fn.__kwdefaults__.items()
         }
     if fn.__dict__:
         attributes = {k: v for k, v in fn.__dict__.items() if k != "__wrapped__"}
         new.__dict__.update(
-            {k: lifter.lift(v, f"{fn.__name__}.{k}", _attribute(fn, k)) for k, v in attributes.items()}
+            {k: lifter.lift(v, f"{fn.__name__}.{k}", _attribute(present, k)) for k, v in attributes.items()}
         )  # fmt: skip
     lifter.watch_attributes(fn.__name__, new, lambda fn: dict(fn.__dict__))
     return new
 
 
-def _default(fn: types.FunctionType, i: int) -> Read:
-    return lambda: fn.__defaults__[i]  # type: ignore[index]
+def _default(fn: Callable[[], Any], i: int) -> Read:
+    return lambda: fn().__defaults__[i]
 
 
-def _kwdefault(fn: types.FunctionType, key: str) -> Read:
-    return lambda: fn.__kwdefaults__[key]  # type: ignore[index]
+def _kwdefault(fn: Callable[[], Any], key: str) -> Read:
+    return lambda: fn().__kwdefaults__[key]
 
 
-def _attribute(owner: Any, name: str) -> Read:
-    return lambda: getattr(owner, name)
+def _attribute(owner: Callable[[], Any], name: str) -> Read:
+    return lambda: getattr(owner(), name)
 
 
-def _new_cell(lifter: Lifter, original: types.CellType) -> types.CellType:
+def _new_cell(lifter: Lifter, original: types.CellType, read: Read | None) -> types.CellType:
+    """Our cell in its place. read: gives the one of another call, if that may be another one."""
     from .captures import _MISSING
 
     found = lifter.cells.get(id(original))
     if found is None:
         found = lifter.cells[id(original)] = (original, types.CellType(), _MISSING)
         lifter.unfilled.add(id(original))
+        if read is not None:
+            lifter.cell_reads[id(original)] = read
+    elif read is not None or id(original) in lifter.cell_reads:  # functions that share a variable
+        first = lifter.cell_reads.get(id(original), lambda: original)
+        second = read or (lambda: original)
+        lifter.guard("a variable of functions", lambda: first() is second(), True)
     return found[1]
 
 
-def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, name: str) -> None:
+def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, name: str, read: Read | None) -> None:
     from .captures import _MISSING, content_of, held_in
 
     if id(original) not in lifter.unfilled:
@@ -177,7 +204,8 @@ def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, n
     lifter.unfilled.discard(id(original))
     value = held_in(original, _MISSING)
     if value is not _MISSING:
-        cell.cell_contents = lifted = lifter.lift(value, name, content_of(original))
+        content = content_of(original) if read is None else lambda: read().cell_contents
+        cell.cell_contents = lifted = lifter.lift(value, name, content)
         lifter.cells[id(original)] = (original, cell, lifted)
 
 
@@ -207,7 +235,7 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
         if _is_of_user(type(cls)):  # it makes objects by code that is not traced, which would run while tracing
             raise unsupported(f"`{name}`, a class with a metaclass", why="a copy of it would be another class")
         return lifter._remember(cls, wrap_library(lifter, cls), read)
-    with lifter.whole_or_not(cls):
+    with lifter.whole_or_not(cls), lifter.by_content(False):
         new = copy_class(
             cls,
             bases=tuple(lifter.lift(base, f"{name}.__bases__", lambda: base) for base in cls.__bases__),  # noqa: B023

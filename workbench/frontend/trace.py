@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from ..ir.allocation import without_collection
 from ..primitives.raising import may_raise
-from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, _Lifted, check_array
+from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, Read, _Lifted, check_array
 from .checks import test_conditions
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
@@ -86,7 +88,7 @@ def trace(
     static_argnums: int | Collection[int] = (), static_argnames: str | Collection[str] = (),
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
     converts: bool | None = None, on_gpu: bool = False, falls_back: bool = False,
-    traced_ints: Collection[int] = (),
+    traced_ints: Collection[int] = (), given: Mapping[int, Read] = MappingProxyType({}),
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -101,6 +103,8 @@ def trace(
     falls_back : the code can run in parts instead: an error of the user's own after lines that may raise is a
         TracingError, since the program may not come there.
     traced_ints : positions among the leaves of the arguments where Python's ints are inputs, as floats are.
+    given : what reads the objects at some positions among these leaves at each call: the program is for all of their
+        kind, with what they hold then.
     converts : whether Python's control flow over traced values becomes branches and loops; by default, unless strict.
 
     Raises
@@ -126,8 +130,9 @@ def trace(
             for position, (leaf, hint) in enumerate(zip(leaves, hints, strict=True))
         ]
         inner: list[Any] = []
-        for leaf, hint, traced in zip(leaves, hints, is_traced, strict=True):
-            inner.append(_argument(record, leaf, hint) if traced else _static(lifter, leaf, hint))
+        for k, (leaf, hint, traced) in enumerate(zip(leaves, hints, is_traced, strict=True)):
+            inner.append(_argument(record, leaf, hint) if traced else _static(lifter, leaf, hint, given.get(k)))
+        _tell_apart(lifter, [(leaves[k], read) for k, read in given.items()])
         (dyn_args, dyn_kwargs) = optree.tree_unflatten(tree, inner)
         positional = iter(dyn_args)
         call_args = tuple(
@@ -310,10 +315,26 @@ def _argument(record: Trace, leaf: Any, hint: str) -> Tracer:
     return input_tracer(record, var, leaf)
 
 
-def _static(lifter: Lifter, value: Any, name: str) -> Any:
+def _static(lifter: Lifter, value: Any, name: str, read: Read | None = None) -> Any:
+    """read: gives what stands in its place at another call."""
     if isinstance(value, CONSTANT_TYPES):  # part of the key under which the program is found
         return value
-    return lifter.lift(value, name, lambda: value)
+    if read is None:
+        return lifter.lift(value, name, lambda: value)
+    with lifter.by_content():
+        return lifter.lift(value, name, read)
+
+
+def _tell_apart(lifter: Lifter, given: Sequence[tuple[Any, Read]]) -> None:
+    """Objects that are not the same one now are not to be at another call."""
+    for i, (value, read) in enumerate(given):
+        for other, read_other in given[:i]:
+            if other is not value:
+                lifter.guard("arguments", partial(_are_apart, read, read_other), True)
+
+
+def _are_apart(read: Read, other: Read) -> bool:
+    return read() is not other()
 
 
 def _check_containers(dynamic: Any, inner: Sequence[Any], tree: Any) -> None:

@@ -11,8 +11,9 @@ import functools
 import inspect
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import optree
 
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
+from ..frontend.captures import Read
 from ..frontend.device_arrays import is_device_result
 from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.positions import user_traceback
@@ -31,7 +33,8 @@ from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
 from .executable import Executable, has_written
 from .fast_path import MISS, Native, fast_call, missed
-from .keys import StaticArguments, call_key, is_traced_int, without_constants, without_sizes
+from .given import Given
+from .keys import StaticArguments, call_key, is_traced_int, objects_of, without_constants, without_sizes
 from .log import logger
 from .loops import LoopAbortedError
 from .parts.functions import FunctionParts
@@ -49,6 +52,7 @@ from .varying import (
 
 MOST_PINNED = 8  # versions of a function for other Python floats
 MOST_RAISING = 64
+NO_READS: Mapping[int, Read] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -90,6 +94,8 @@ class CompiledFunction:
         self._state = _State()
         self._traced_ints: frozenset[int] = frozenset()  # leaves of the arguments, which take many values
         self._may_trace_ints = True
+        self._by_kind: frozenset[int] = frozenset()  # leaves that are objects, others at every call
+        self._given = Given()
         self._varying: dict[Any, Varying] = {}
         self._sizes: dict[Any, VaryingSizes] = {}
         self._raising: set[Any] = set()  # keys of calls that raised when they were traced, and in NumPy
@@ -201,7 +207,7 @@ class CompiledFunction:
                 native = Native(executable.native_plan, functools.partial(self._replace_fast, entry))
             call = fast_call(
                 args, kwargs, executable.run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere,
-                native=native,
+                native=native, given=self._given, by_kind=self._by_kind,
             )  # fmt: skip
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):
@@ -375,8 +381,10 @@ class CompiledFunction:
 
     # ---- specialisations ----
 
-    def trace(self, args: tuple, kwargs: dict[str, Any], *, falls_back: bool = False) -> Traced:
-        """The program of this function for these arguments. falls_back: as for `frontend.trace.trace`."""
+    def trace(
+        self, args: tuple, kwargs: dict[str, Any], *, falls_back: bool = False, given: Mapping[int, Read] = NO_READS
+    ) -> Traced:
+        """The program of this function for these arguments. falls_back, given: as for `frontend.trace.trace`."""
         self.n_traces += 1
         if self.place.startswith("cuda"):
             args, kwargs = optree.tree_map(stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
@@ -384,6 +392,7 @@ class CompiledFunction:
             self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
             on_gpu=self.place.startswith("cuda"), falls_back=falls_back, traced_ints=self._traced_ints,
+            given=given,
         )  # fmt: skip
 
     @property
@@ -441,6 +450,10 @@ class CompiledFunction:
         entry: Entry | None
         kind, values = without_constants(key)
         varying = self._varying.setdefault(kind, Varying())
+        if objects := varying.objects(values):
+            self._by_kind |= objects
+            self._fast = missed
+            return None
         if not self.is_strict and len(varying.values) >= MOST_VALUES:
             if self._may_trace_ints and not self._traced_ints and (ints := varying.ints()):
                 self._trace_ints(ints)
@@ -458,7 +471,7 @@ class CompiledFunction:
                 self._pin(False)
                 return None
         try:
-            traced = self.trace(args, kwargs, falls_back=not self.is_strict)
+            traced = self.trace(args, kwargs, falls_back=not self.is_strict, given=self._reads(key))
         except TracingError as error:
             if self.is_strict:
                 raise
@@ -524,10 +537,19 @@ class CompiledFunction:
             self._pinned.clear()
 
     def _key(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
-        return call_key(
+        given: list[Any] = []
+        found = call_key(
             self.static, args, kwargs, keep_python_scalars=self.keep_python_scalars, function=self.name,
-            traced_ints=self._traced_ints,
+            traced_ints=self._traced_ints, by_kind=self._by_kind, given=given,
         )  # fmt: skip
+        if self._by_kind:
+            self._given.objects = given
+        return found
+
+    def _reads(self, key: Any) -> dict[int, Read]:
+        """What reads the objects of later calls with this key, by their positions."""
+        positions = objects_of(key)
+        return {position: self._given.read(k) for k, position in enumerate(positions)}
 
     def source(self) -> Source:
         """The function's text and where it stands."""

@@ -34,6 +34,7 @@ from ..frontend.recording import open_traces
 from ..frontend.views import Transpose
 from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
+from .given import Given, kind_of
 from .native.calls import ABSENT, Form, Look, native_call
 from .native.kernels import fits_function
 from .native.machine_code import is_possible
@@ -138,10 +139,17 @@ class _OtherKindError(Exception):
 
 
 class _Reader:
-    """Writes the tests of the arguments. inputs: of the program, in order, with the expressions that read them."""
+    """Writes the tests of the arguments. inputs: of the program, in order, with the expressions that read them; hold:
+    tells the guards which objects are given; by_kind: the leaves that these are."""
 
-    def __init__(self, scope: dict[str, Any], *, floats_are_traced: bool):
+    def __init__(
+        self, scope: dict[str, Any], hold: Callable[[int, Any], bool], by_kind: Collection[int], *,
+        floats_are_traced: bool,
+    ):  # fmt: skip
         self.scope = scope
+        self.hold = hold
+        self.by_kind = by_kind
+        self.n_held = 0
         self.floats_are_traced = floats_are_traced
         self.tests: list[str] = []
         self.inputs: list[tuple[Any, str]] = []
@@ -170,6 +178,10 @@ class _Reader:
             self.tests.append(f"type({text}) is {types} and {text} == {value}")
         elif isinstance(value, np.ndarray | np.generic | float | complex) or device_aval(value) is not None:
             raise _OtherKindError
+        elif len(self.leaves) - 1 in self.by_kind and kind_of(value) is not None:
+            test = f"type({text}) is {self._bind('kind', kind)} and {self._bind('hold', self.hold)}"
+            self.tests.append(f"{test}({self.n_held}, {text})")
+            self.n_held += 1
         else:  # an object, whose attributes are guarded
             self.tests.append(f"{text} is {self._bind('object', value)}")
 
@@ -189,31 +201,35 @@ def fast_call(
     writes: Sequence[tuple[int, int]] = (),
     *,
     floats_are_traced: bool,
+    given: Given | None = None,
+    by_kind: Collection[int] = (),
     elsewhere: Collection[str] = (),
     native: Native | None = None,
 ) -> Callable[..., Any] | None:
     """`call(*args, **kwargs)`: the result of `run` for arguments like these, or MISS for others and inside a trace.
 
     guards: what else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the
-    result that is written there; elsewhere: what must be empty; native: how to do without Python after some calls. None
-    where the arguments are of other kinds than arrays, floats and static values, and tuples, lists and dicts of them,
-    or where arrays in another order than C's are about and some are written.
+    result that is written there; given, by_kind: objects that may be others of their kind; elsewhere: what must be
+    empty; native: how to do without Python after some calls. None where the arguments are of other kinds than arrays,
+    floats and static values, and tuples, lists and dicts of them, or where arrays in another order than C's are about
+    and some are written.
     """
     if not is_possible():
         return None
     scope: dict[str, Any] = {"asarray": np.asarray, "copyto": np.copyto, "run": run, "MISS": MISS, **result.scope}
     scope["open"], scope["elsewhere"] = open_traces(), elsewhere
-    reader = _Reader(scope, floats_are_traced=floats_are_traced)
+    given = given or Given()
+    reader = _Reader(scope, given.hold, by_kind, floats_are_traced=floats_are_traced)
     try:
         for i, arg in enumerate(args):
             reader.read(arg, f"a{i}")
         for name in sorted(kwargs):
             reader.read(kwargs[name], f"named.get({name!r}, MISS)")
         for i, capture in enumerate(captures):
-            array = _value(capture.read)
-            if type(array) is not np.ndarray or not array.flags.num & ALIGNED:
+            value = _value(capture.read)
+            if type(value) is not float and (type(value) is not np.ndarray or not value.flags.num & ALIGNED):
                 return None
-            reader.inputs.append((array, _read_text(f"capture{i}", capture.read, scope)))
+            reader.inputs.append((value, _read_text(f"capture{i}", capture.read, scope)))
     except (_OtherKindError, TypeError):  # keys that cannot be sorted, too
         return None
     if not _same(reader.leaves, optree.tree_leaves((args, dict(kwargs)), none_is_leaf=True)):  # type: ignore[arg-type]

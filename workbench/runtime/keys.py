@@ -14,6 +14,7 @@ from ..errors import NonHashableStaticArgumentError
 from ..frontend.device_arrays import device_aval
 from ..ir import supported_dtype
 from .arguments import STATIC_TYPES, array_key
+from .given import Contents, Identity, contents_of, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,13 @@ class StaticArguments:
 
 def call_key(
     static: StaticArguments, args: tuple, kwargs: dict[str, Any], *, keep_python_scalars: bool, function: str,
-    traced_ints: Collection[int] = (),
+    traced_ints: Collection[int] = (), by_kind: Collection[int] = (), given: list[Any] | None = None,
 ) -> tuple[Any, list[Any]]:  # fmt: skip
-    """The dispatch key of a call of `function`, and its traced leaves in order. traced_ints: the leaves that are traced
-    if they are ints."""
+    """The dispatch key of a call of `function`, and its traced leaves in order.
+
+    traced_ints: the leaves that are traced if they are ints; by_kind: those that are known by their kinds, if they are
+    objects; given: takes these.
+    """
     constants = static.values(args, kwargs, function)
     dynamic_args = tuple(a for i, a in enumerate(args) if i not in static.numbers)
     dynamic_kwargs = {k: kwargs[k] for k in sorted(kwargs) if k not in static.names}
@@ -104,8 +108,11 @@ def call_key(
         elif kind in STATIC_TYPES or kind in (float, complex):
             # 0.0 == -0.0 and 1 == True, but they compute different things.
             key.append((kind, repr(leaf)) if kind in (float, complex) else (kind, leaf))
+        elif position in by_kind and given is not None and (known := kind_of(leaf)) is not None:
+            key.append(contents_of(known, leaf, floats_are_traced=not keep_python_scalars))
+            given.append(leaf)
         else:
-            key.append((kind, _Identity(leaf)))
+            key.append((kind, Identity(leaf)))
     simple = not kwargs and not constants and all(leaf is arg for leaf, arg in zip(leaves, args, strict=False))
     if simple and len(leaves) == len(args):
         return tuple(key), traced
@@ -120,10 +127,18 @@ def without_constants(key: Any) -> tuple[Any, tuple[Any, ...]]:
     """A dispatch key without the values of ints and objects, and the constants at all positions: None elsewhere."""
 
     def split(item: Any) -> tuple[Any, Any]:
-        varies = type(item) is tuple and len(item) == 2 and (item[0] is int or type(item[1]) is _Identity)
+        if type(item) is Contents:
+            return (Contents, item.kind), item
+        varies = type(item) is tuple and len(item) == 2 and (item[0] is int or type(item[1]) is Identity)
         return ((item[0],), item[1]) if varies else (item, None)
 
     return _split(key, split)
+
+
+def objects_of(key: Any) -> tuple[int, ...]:
+    """The positions of what a dispatch key knows by its kind."""
+    _, taken = _split(key, lambda item: (item, type(item) is Contents))
+    return tuple(k for k, is_object in enumerate(taken) if is_object)
 
 
 def without_sizes(key: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -138,30 +153,7 @@ def without_sizes(key: Any) -> tuple[Any, tuple[Any, ...]]:
 
 def _split(key: Any, split: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, tuple[Any, ...]]:
     """The key with what `split` keeps of each argument's item, and what it takes away from each."""
-    is_plain = len(key) != 3 or isinstance(key[1], tuple | type)  # without a tree of arguments
+    is_plain = len(key) != 3 or not isinstance(key[1], optree.PyTreeSpec)  # without a tree of arguments
     items, *rest = (key,) if is_plain else key
     kept, taken = zip(*map(split, items), strict=True) if items else ((), ())
     return (kept, *rest), taken
-
-
-class _Identity:
-    """Keys on an object itself where it cannot be hashed, on its equality where it can."""
-
-    __slots__ = ("hash", "value")
-
-    def __init__(self, value: Any):
-        self.value = value
-        try:
-            self.hash = hash(value)
-        except TypeError:
-            self.hash = id(value)
-
-    def __hash__(self) -> int:
-        return self.hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Identity):
-            return False
-        if self.value is other.value:
-            return True
-        return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import TracingError
 from ..frontend.scopes import running_in_numpy
+from .given import Identity, kind_of
 
 MOST_VALUES = 8
 MOST_SIZES = 24
@@ -37,6 +38,16 @@ class Varying:
         """The positions of the constants, where these are ints that differ."""
         columns = list(zip(*self.values, strict=True))
         return frozenset(k for k, column in enumerate(columns) if len(set(column)) > 1 and _are_ints(column))
+
+    def objects(self, values: tuple[Any, ...]) -> frozenset[int]:
+        """The positions of constants that are objects, where there has been another one of the same kind."""
+        found = set()
+        for k, value in enumerate(values):
+            if type(value) is Identity and (kind := kind_of(value.value)) is not None:
+                others = [seen[k] for seen in self.values if seen[k] != value]
+                if any(type(other) is Identity and kind_of(other.value) == kind for other in others):
+                    found.add(k)
+        return frozenset(found)
 
     def is_better_in_numpy(self, values: tuple[Any, ...]) -> bool:
         """Whether NumPy is done with all calls of these values so far before another version would be made."""
