@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import functools
 import io
 import itertools
 import re
@@ -36,6 +37,15 @@ class Body:
 
     x: Any
     n: int = 2
+
+
+def line(slope: Any, offset: Any) -> Callable[[Any], Any]:
+    """A function that holds what it computes with."""
+
+    def value(q, by=2.0):
+        return q * slope + by * offset
+
+    return value
 
 
 class Tagged(np.ndarray):
@@ -87,6 +97,10 @@ KINDS: dict[str, Callable[[tuple[int, ...], np.random.Generator], Any]] = {
     "dict of arrays": lambda shape, rng: {"u": _numbers(shape, np.dtype(float), rng), "v": 3},
     "pair": lambda shape, rng: Pair(_numbers(shape, np.dtype(float), rng), 1.5),
     "body": lambda shape, rng: Body(_numbers(shape, np.dtype(float), rng)),
+    "body of parts": lambda shape, rng: Body([_numbers(shape, np.dtype(float), rng), 1.5], int(rng.integers(0, 3))),
+    "body in a body": lambda shape, rng: Body(Body(_numbers(shape[-1:], np.dtype(float), rng)), 3),
+    "line": lambda shape, rng: line(_numbers(shape[-1:], np.dtype(float), rng), float(rng.integers(-3, 4))),
+    "partial": lambda shape, rng: functools.partial(line(1.5, 2), by=float(rng.integers(-3, 4))),
     "list of numbers": lambda shape, rng: [int(v) for v in rng.integers(-4, 5, shape[0])],
     "rows of numbers": lambda shape, rng: rng.integers(-4, 5, (shape[0], 2)).tolist(),
     "text": lambda shape, rng: "abc"[: int(rng.integers(0, 4))],
@@ -121,6 +135,10 @@ CONTAINERS = (
     "{o}.x += {s}", "{o}.x[0] = {s}", "{o}.n += 1", "{o}.x = {e}", "{t} = {o}.x * {o}.n", "{t} = Body({e}, {i})", "{t} = dataclasses.replace({o}, n=3)",
     "{t} = Pair({e}, {s})", "{t} = Pair({e}, {s})._replace(second=2)", "{t} = {t2} = [{e}]", "{t} = isinstance({a}, np.ndarray)", "{t} = type({a}) is np.ndarray",
     "{t} = {a}.dtype", "{t} = {a}.flags.writeable", "{t} = {a} is {b}", "{t} = np.may_share_memory({a}, {b})", "{t} = {a}.strides",
+)  # fmt: skip
+CALLS = (
+    "{t} = {f}({a})", "{t} = {f}({s})", "{w}[0] = {f}({s}).max()", "{t} = [{f}(x) for x in ({a}, {s})]", "{t} = {f}({f}({s}))",
+    "{t} = {f}({a}).sum() if {c} else {f}({s})", "{t} = {o}.x", "{t} = {f}", "{t} = {o}", "{t} = {o}.n * {s}",
 )  # fmt: skip
 GLOBALS = (
     "{t} = G + {s}", "G[0] = {s}", "{t} = G.sum() + N", "G[...] = G * 2", "{t} = table['k'] + {s}", "table['k'] = {s}", "table['k'] += 1",
@@ -158,6 +176,7 @@ class Uncommon(Nested):
         *ERRORS,
         *CONTAINERS,
         *GLOBALS,
+        *CALLS,
         *ODD,
         *ODD,
     )
@@ -227,6 +246,7 @@ class Uncommon(Nested):
             "l": lambda: self._pick(values, lambda v: isinstance(v, list)),
             "d": lambda: self._pick(values, lambda v: isinstance(v, dict)),
             "o": lambda: self._pick(values, lambda v: isinstance(v, Body)),
+            "f": lambda: self._pick(values, callable),
         }
 
 

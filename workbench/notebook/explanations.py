@@ -22,8 +22,9 @@ Run the cell again to use them, or wait for them with `%%jit --wait`.""",
 own; ints that differ then become inputs of the program, where it does not need to know them (sizes, say). Objects and
 functions that are new at each call share a version with others of their kind, which reads their arrays and floats from
 the one that is given; it is for their ints, strings and shapes. What differs besides runs in NumPy, where that takes
-less time than making another version. Pass what changes as np.int64(...) or in an array. Arrays of a new length at each call are traced anew, though no
-kernel is compiled; after many lengths NumPy runs those that do not come back, if it is done sooner.""",
+less time than making another version. Pass what changes as np.int64(...) or in an array. Arrays of a new length at each
+call are traced anew, though no kernel is compiled; after many lengths NumPy runs those that do not come back, if it is
+done sooner.""",
     "WB600": "There is no device of that name: there are numpy, cpu, cuda, cuda:1 ... and cuda-sim.",
     "WB601": """CUDA needs two more packages: numba-cuda, which compiles, and CuPy, which has the arrays.
   pip install "jit-workbench[cuda]"
