@@ -262,6 +262,31 @@ def test_numbers_that_sizes_depend_on():
         assert_same(compiled(Filter(k % 3 + 0.5)), sampled(Filter(k % 3 + 0.5)))
 
 
+def numbered(k: int) -> types.SimpleNamespace:
+    return types.SimpleNamespace(id=k, other=np.int32(k), is_odd=k % 2 == 1, more=(k, [k]))
+
+
+def test_ints_that_objects_hold_become_inputs():
+    def used(s, f, x):
+        y = f(x) * s.id + s.more[1][0] if s.is_odd else x - s.more[0]
+        return y * s.other, s.id + 1, s.id * s.more[0]
+
+    compiled = wb.jit(used)
+    for k in (*range(30), 2**40, -(2**62), 2**70):
+        numbers, f = numbered(k % 2**31), line(-3, k)
+        assert_same(compiled(numbers, f, X), used(numbers, f, X))
+    assert compiled.n_traces < 24
+
+
+def test_ints_that_objects_hold_and_sizes_depend_on():
+    def used(s):
+        return np.zeros(s.id % 5) + s.id
+
+    compiled = wb.jit(used)
+    for k in range(40):
+        assert_same(compiled(numbered(k)), used(numbered(k)))
+
+
 def test_attributes_that_are_set():
     def advanced(f, x):
         f.gain = f.gain + x.sum()

@@ -154,13 +154,18 @@ class Lifter:
     """Gives the traced code its view of values from outside, each at most once.
 
     trace_floats: read floats as inputs instead of constants (cells, whose parameters change from run to run);
-    trace_integers: names whose integers are inputs, too.
+    trace_integers: names whose integers are inputs, too; trace_held_ints: so are those of objects that are others at
+    every call.
     """
 
-    def __init__(self, trace: Trace, *, trace_floats: bool = False, trace_integers: Collection[str] = ()):
+    def __init__(
+        self, trace: Trace, *, trace_floats: bool = False, trace_integers: Collection[str] = (),
+        trace_held_ints: bool = False,
+    ):  # fmt: skip
         self.trace = trace
         self.trace_floats = trace_floats
         self.trace_integers = trace_integers
+        self.trace_held_ints = trace_held_ints
         self.parent: Lifter | None = None
         self.guards: list[Guard] = []
         self.overlays: dict[int, Overlay] = {}
@@ -195,7 +200,8 @@ class Lifter:
         traces_floats = self.trace_floats or self.is_by_content and not self.trace.keep_python_scalars
         if traces_floats and (kind in (float, complex) or isinstance(value, np.inexact)):
             return self._scalar(value, name, read)
-        if name in self.trace_integers and (kind is int and value.bit_length() < 64 or isinstance(value, np.integer)):
+        traces_ints = name in self.trace_integers or self.is_by_content and self.trace_held_ints
+        if traces_ints and (kind is int and value.bit_length() < 64 or isinstance(value, np.integer)):
             return self._scalar(value, name, read)
         if isinstance(value, np.void):  # a record may be written to, and may be part of an array
             check_array(value, name)

@@ -89,6 +89,7 @@ def trace(
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
     converts: bool | None = None, on_gpu: bool = False, falls_back: bool = False,
     traced_ints: Collection[int] = (), given: Mapping[int, Read] = MappingProxyType({}),
+    traced_held_ints: bool = False,
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -104,7 +105,7 @@ def trace(
         TracingError, since the program may not come there.
     traced_ints : positions among the leaves of the arguments where Python's ints are inputs, as floats are.
     given : what reads the objects at some positions among these leaves at each call: the program is for all of their
-        kind, with what they hold then.
+        kind, with what they hold then. traced_held_ints: their ints are inputs, as their floats are.
     converts : whether Python's control flow over traced values becomes branches and loops; by default, unless strict.
 
     Raises
@@ -118,7 +119,7 @@ def trace(
     numbers = {n + len(args) if n < 0 else n for n in numbers}
     parameters = _parameter_names(fn, len(args))
     record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu)
-    lifter = record.lifter = Lifter(record)
+    lifter = record.lifter = Lifter(record, trace_held_ints=traced_held_ints)
     with recording(record):
         _enter(record)
         record.entry = record.parent.entry if record.parent is not None else sys._getframe()

@@ -93,9 +93,10 @@ class CompiledFunction:
         self._may_pin = not keep_python_scalars
         self._state = _State()
         self._traced_ints: frozenset[int] = frozenset()  # leaves of the arguments, which take many values
-        self._may_trace_ints = True
+        self._may_trace_ints = self._may_trace_held_ints = True
         self._by_kind: frozenset[int] = frozenset()  # leaves that are objects, others at every call
         self._given = Given()
+        self._traced_held_ints = False  # whether ints that these hold are inputs
         self._varying: dict[Any, Varying] = {}
         self._sizes: dict[Any, VaryingSizes] = {}
         self._raising: set[Any] = set()  # keys of calls that raised when they were traced, and in NumPy
@@ -392,7 +393,7 @@ class CompiledFunction:
             self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
             on_gpu=self.place.startswith("cuda"), falls_back=falls_back, traced_ints=self._traced_ints,
-            given=given,
+            given=given, traced_held_ints=bool(given) and self._traced_held_ints,
         )  # fmt: skip
 
     @property
@@ -458,6 +459,9 @@ class CompiledFunction:
             if self._may_trace_ints and not self._traced_ints and (ints := varying.ints()):
                 self._trace_ints(ints)
                 return None
+            if self._may_trace_held_ints and self._by_kind and not self._traced_held_ints:
+                self._trace_held_ints(True)
+                return None
             entry = self._of_other_values(varying, values)
             if entry is not None:
                 return entry
@@ -478,6 +482,10 @@ class CompiledFunction:
             if self._traced_ints and self._may_trace_ints:
                 self._may_trace_ints = False
                 self._trace_ints(frozenset())
+                return None
+            if self._traced_held_ints and self._may_trace_held_ints:
+                self._may_trace_held_ints = False
+                self._trace_held_ints(False)
                 return None
             if error.of_numbers and self._may_pin:
                 # `np.zeros(int(length / step))`: the floats that sizes are computed from are known, as ints are.
@@ -528,6 +536,11 @@ class CompiledFunction:
         self._traced_ints = positions
         self._fast = missed
 
+    def _trace_held_ints(self, traced: bool) -> None:
+        """From now on, ints that the objects among the arguments hold are inputs of the program, or constants again."""
+        self._traced_held_ints = traced
+        self._fast = missed
+
     def _pin(self, pinned: bool) -> None:
         """Take Python floats for constants from now on, or never again: they take too many values."""
         self._may_pin = False
@@ -540,7 +553,8 @@ class CompiledFunction:
         given: list[Any] = []
         found = call_key(
             self.static, args, kwargs, keep_python_scalars=self.keep_python_scalars, function=self.name,
-            traced_ints=self._traced_ints, by_kind=self._by_kind, given=given,
+            traced_ints=self._traced_ints, by_kind=self._by_kind,
+            traced_held_ints=self._traced_held_ints, given=given,
         )  # fmt: skip
         if self._by_kind:
             self._given.objects = given

@@ -83,13 +83,14 @@ def kind_of(value: Any) -> Hashable | None:
     return kind if kind is types.SimpleNamespace or is_user_class(kind) else None
 
 
-def contents_of(kind: Hashable, value: Any, *, floats_are_traced: bool) -> Contents:
-    return _contents(kind, value, floats_are_traced, DEPTH)
+def contents_of(kind: Hashable, value: Any, traced: frozenset[type]) -> Contents:
+    """traced: the types of numbers that are inputs."""
+    return _contents((kind, int in traced), value, traced, DEPTH)
 
 
-def _contents(kind: Hashable, value: Any, floats_are_traced: bool, depth: int) -> Contents:
+def _contents(kind: Hashable, value: Any, traced: frozenset[type], depth: int) -> Contents:
     def part(item: Any) -> Any:
-        return _part(item, floats_are_traced, depth - 1)
+        return _part(item, traced, depth - 1)
 
     held: Sequence[Any]
     if isinstance(value, types.FunctionType):
@@ -106,22 +107,24 @@ def _contents(kind: Hashable, value: Any, floats_are_traced: bool, depth: int) -
     return Contents(kind, tuple(map(part, held)))
 
 
-def _part(value: Any, floats_are_traced: bool, depth: int) -> Any:
-    kind = type(value)
+def _part(value: Any, traced: frozenset[type], depth: int) -> Any:
+    kind: Any = type(value)
     if isinstance(value, np.ndarray):
         return array_key(value)
-    if kind in (float, complex) or isinstance(value, np.inexact):
-        return kind if floats_are_traced else (kind, repr(value))
+    if kind in traced or issubclass(kind, np.inexact) and float in traced:
+        return kind
+    if kind in (float, complex):
+        return (kind, repr(value))
     if kind in STATIC_TYPES:
         return (kind, value)
     if depth and kind in (list, tuple, dict):
-        items = value.items() if kind is dict else value
+        items = list(value.items()) if kind is dict else value
         if len(items) > MOST_PARTS:
             return (kind, len(items))
-        return (kind, *(_part(item, floats_are_traced, depth - 1) for item in items))
+        return (kind, *(_part(item, traced, depth - 1) for item in items))
     known = kind_of(value)
     if known is not None:
-        return _contents(known, value, floats_are_traced, depth) if depth else known
+        return _contents(known, value, traced, depth) if depth else known
     return kind if kind in (list, tuple, dict) else Identity(value)
 
 

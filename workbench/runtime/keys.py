@@ -73,12 +73,13 @@ class StaticArguments:
 
 def call_key(
     static: StaticArguments, args: tuple, kwargs: dict[str, Any], *, keep_python_scalars: bool, function: str,
-    traced_ints: Collection[int] = (), by_kind: Collection[int] = (), given: list[Any] | None = None,
+    traced_ints: Collection[int] = (), by_kind: Collection[int] = (), traced_held_ints: bool = False,
+    given: list[Any] | None = None,
 ) -> tuple[Any, list[Any]]:  # fmt: skip
     """The dispatch key of a call of `function`, and its traced leaves in order.
 
     traced_ints: the leaves that are traced if they are ints; by_kind: those that are known by their kinds, if they are
-    objects; given: takes these.
+    objects; traced_held_ints: the ints in these are traced; given: takes them.
     """
     constants = static.values(args, kwargs, function)
     dynamic_args = tuple(a for i, a in enumerate(args) if i not in static.numbers)
@@ -109,7 +110,8 @@ def call_key(
             # 0.0 == -0.0 and 1 == True, but they compute different things.
             key.append((kind, repr(leaf)) if kind in (float, complex) else (kind, leaf))
         elif position in by_kind and given is not None and (known := kind_of(leaf)) is not None:
-            key.append(contents_of(known, leaf, floats_are_traced=not keep_python_scalars))
+            floats = () if keep_python_scalars else (float, complex)
+            key.append(contents_of(known, leaf, frozenset((*floats, int) if traced_held_ints else floats)))
             given.append(leaf)
         else:
             key.append((kind, Identity(leaf)))
