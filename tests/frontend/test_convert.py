@@ -475,3 +475,24 @@ def test_names_that_the_test_of_a_while_binds(program: Callable, start: list) ->
     assert not compiled.fallbacks
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+# fmt: off
+PAIR = (lambda x: x * 2 if x.sum() > 3 else -x), (lambda x: float(x[0]) if x[1] > 1 else 0.5)
+TWINS = (lambda x: 1.0 if x[0] > 1 else 2.0), (lambda x: 1.0 if x[0] > 1 else 2.0)
+def made(k): return lambda x: (lambda y: y + k if y[0] > k else y - k)(x) if x[0] < 2 else x  # noqa: E704
+# fmt: on
+
+
+@pytest.mark.parametrize("function", [*PAIR, made(1.5)])
+def test_functions_that_stand_in_one_line_are_told_apart(function):
+    compiled = wb.jit(function)
+    for x in (np.array([1.0, 0.5]), np.array([1.8, 1.5]), np.array([5.0, -1.0])):
+        found, expected = compiled(x), function(x)
+        assert type(found) is type(expected) and np.array_equal(found, expected)
+    assert not compiled.fallbacks
+
+
+def test_functions_that_nothing_tells_apart():
+    for function in TWINS:
+        assert wb.jit(lambda x, f=function: f(x))(np.array([3.0])) == 1.0

@@ -151,9 +151,28 @@ def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[
             codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
         for key, group in codes.items():
             matching, known = nodes.get(key, []), found.setdefault(key, [])
-            if len(group) == len(matching) == 1 and all(group[0] != code for code, _ in known):
-                known.append((group[0], matching[0]))
+            for code in group:
+                node = matching[0] if len(group) == len(matching) == 1 else _node_of(code, matching)
+                if node is not None and all(code != other for other, _ in known):
+                    known.append((code, node))
     return found
+
+
+def _node_of(code: CodeType, nodes: list[ast.AST]) -> ast.AST | None:
+    """Among functions that begin in one line, the innermost one around all that the code does."""
+    positions = [place for place in code.co_positions() if None not in place and place[3] != place[2]]
+    if not positions:
+        return None
+    first = min((line, column) for line, _, column, _ in positions)
+    last = max((line, column) for _, line, _, column in positions)
+    around = [n for n in nodes if _begin(n) <= first and last <= (n.end_lineno, n.end_col_offset)]  # type: ignore[attr-defined, operator]
+    return max(around, key=_begin, default=None)
+
+
+def _begin(node: ast.AST) -> tuple[int, int]:
+    """Where the body of a function begins."""
+    body = node.body if isinstance(node, ast.Lambda) else node.body[0]  # type: ignore[attr-defined]
+    return body.lineno, body.col_offset
 
 
 def _worth_it(node: ast.AST) -> bool:
