@@ -7,16 +7,11 @@ AutoGraph: Imperative-style Coding with Graph-based Performance, 2019.)
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
-import linecache
-import operator
-import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce
 from itertools import count
 from types import CodeType
 from typing import Any
@@ -26,24 +21,20 @@ import numpy as np
 from . import branching
 from .jumps import Jumps, NotConvertibleError, located
 from .liveness import Names, bound, captured, live_at_head, live_before, live_before_block, read, walk_scope
-from .positions import python_source
-from .syntax import copied
+from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 # These look at their caller's frame, which conversion changes.
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
-FUTURE_FLAGS = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _UFUNC_METHODS = ("reduce", "accumulate")
 _FOLDS = frozenset(("sum", "min", "max", "any", "all"))
 _COLLECTIONS = frozenset(("list", "tuple", "sorted", "set", "frozenset"))
 _NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
 _SCALAR_TYPES = frozenset(name for name, t in vars(np).items() if isinstance(t, type) and issubclass(t, np.generic))
-_MAX_FILES = 500
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _loop_numbers = count()
 _CO_NESTED = 0x10
 
-_modules: dict[str, tuple[list[str], dict[tuple[str, int], list[tuple[CodeType, ast.AST]]]]] = {}
 _plain: dict[int, tuple[CodeType, CodeType]] = {}  # converted code -> it, the user's
 
 
@@ -89,90 +80,14 @@ def plain_code(code: CodeType) -> CodeType:
 
 def _remember(new: CodeType, code: CodeType) -> None:
     originals: dict[tuple, CodeType | None] = {}
-    for each in _nested(code):
+    for each in nested_code(code):
         key = (each.co_name, each.co_firstlineno, each.co_freevars, each.co_varnames[: each.co_argcount])
         originals[key] = None if key in originals else each
-    for each in _nested(new):
+    for each in nested_code(new):
         key = (each.co_name, each.co_firstlineno, each.co_freevars, each.co_varnames[: each.co_argcount])
         original = originals.get(key)
         if original is not None:
             _plain[id(each)] = (each, original)
-
-
-def _nested(code: CodeType) -> list[CodeType]:
-    found = [code]
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            found += _nested(const)
-    return found
-
-
-# ---- from code to its syntax ----
-
-
-def syntax_of(code: CodeType) -> ast.AST | None:
-    """The syntax of `code`, if its file still says what was compiled."""
-    lines = linecache.getlines(code.co_filename)
-    if not lines or code.co_name.startswith("<") and code.co_name != "<lambda>":
-        return None
-    entry = _modules.get(code.co_filename)
-    if entry is None or entry[0] is not lines and entry[0] != lines:
-        if len(_modules) > _MAX_FILES:
-            _modules.clear()
-        entry = _modules[code.co_filename] = (lines, _functions(python_source(lines), code))
-    candidates = [node for found, node in entry[1].get((code.co_name, code.co_firstlineno), ()) if found == code]
-    return candidates[0] if len(candidates) == 1 else None
-
-
-def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[CodeType, ast.AST]]]:
-    """Every function in a file: its code and its syntax, by name and first line."""
-    flags = like.co_flags & FUTURE_FLAGS
-    try:
-        tree = ast.parse(source)
-        modules = [compile(tree, like.co_filename, "exec", flags, dont_inherit=True)]
-        if not os.path.exists(like.co_filename):
-            # Statement by statement, as notebooks compile cells: calls through a name that is imported elsewhere are
-            # other instructions than those through one that the same text imports.
-            parts = [ast.Module([stmt], []) for stmt in tree.body]
-            modules += [compile(part, like.co_filename, "exec", flags, dont_inherit=True) for part in parts]
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-    nodes: dict[tuple[str, int], list[ast.AST]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            nodes.setdefault((node.name, first), []).append(node)
-        elif isinstance(node, ast.Lambda):
-            nodes.setdefault(("<lambda>", node.lineno), []).append(node)
-    found: dict[tuple[str, int], list[tuple[CodeType, ast.AST]]] = {}
-    for module in modules:
-        codes: dict[tuple[str, int], list[CodeType]] = {}
-        for code in _nested(module):
-            codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
-        for key, group in codes.items():
-            matching, known = nodes.get(key, []), found.setdefault(key, [])
-            for code in group:
-                node = matching[0] if len(group) == len(matching) == 1 else _node_of(code, matching)
-                if node is not None and all(code != other for other, _ in known):
-                    known.append((code, node))
-    return found
-
-
-def _node_of(code: CodeType, nodes: list[ast.AST]) -> ast.AST | None:
-    """Among functions that begin in one line, the innermost one around all that the code does."""
-    positions = [place for place in code.co_positions() if None not in place and place[3] != place[2]]
-    if not positions:
-        return None
-    first = min((line, column) for line, _, column, _ in positions)
-    last = max((line, column) for _, line, _, column in positions)
-    around = [n for n in nodes if _begin(n) <= first and last <= (n.end_lineno, n.end_col_offset)]  # type: ignore[attr-defined, operator]
-    return max(around, key=_begin, default=None)
-
-
-def _begin(node: ast.AST) -> tuple[int, int]:
-    """Where the body of a function begins."""
-    body = node.body if isinstance(node, ast.Lambda) else node.body[0]  # type: ignore[attr-defined]
-    return body.lineno, body.col_offset
 
 
 def _worth_it(node: ast.AST) -> bool:

@@ -536,7 +536,8 @@ class Calls(Lists):
     # ---- the user's functions ----
 
     def user_function(self, function: Any, node: ast.Call) -> Value:
-        from ..convert import plain_code, syntax_of
+        from ..convert import plain_code
+        from ..syntax import syntax_of
         from .functions import translate_function
 
         if isinstance(function, MethodType):

@@ -23,10 +23,10 @@ from types import CodeType, FunctionType, MethodType, TracebackType
 from typing import Any
 
 from ...frontend.captures import DOT
-from ...frontend.convert import FUTURE_FLAGS, recompiled, syntax_of
+from ...frontend.convert import recompiled
 from ...frontend.liveness import read
 from ...frontend.positions import is_user_code, kept_frames, user_traceback
-from ...frontend.syntax import copied
+from ...frontend.syntax import FUTURE_FLAGS, copied, syntax_of
 from ..compilation import Source
 from .driven_loops import WARM_UP_RUNS, Piece, Repeated, Tally, attribute_stores, numbers_of
 from .frames import Frame

@@ -17,8 +17,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...errors import TracingError
-from ...frontend.convert import syntax_of
 from ...frontend.scopes import running_in_numpy
+from ...frontend.syntax import syntax_of
 from ..compilation import Source
 from .driven_functions import (
     PlainOptions,
