@@ -68,6 +68,13 @@ def summed(values, x):
     return x * sum(values)
 
 
+def looped(f, x):
+    total = 0.0
+    for i in range(len(x)):
+        total = total * 0.5 + f(x[i]) if x[i] > 0 else total + f(0.25)
+    return total
+
+
 def line(a, b):
     def f(x):
         return a * x + b
@@ -106,6 +113,8 @@ CASES: dict[str, tuple[Callable, Callable[[float], tuple]]] = {
     "lambda": (integrated, lambda k: (lambda x: np.exp(-x) * x, X * k)),
     "closure": (integrated, lambda k: (line(k, -k), X)),
     "defaults": (integrated, lambda k: (with_default(k), X)),
+    "defaults in a loop": (looped, lambda k: (with_default(k), X)),
+    "closure in a loop": (looped, lambda k: (line(k, -k), X)),
     "closure of a closure": (integrated, lambda k: (nested(k), X)),
     "partial": (integrated, lambda k: (partial(lambda c, x: c * x * x, k), X)),
     "bound method": (applied, lambda k: (Filter(k).respond, X)),
@@ -275,7 +284,7 @@ def test_ints_that_objects_hold_become_inputs():
     for k in (*range(30), 2**40, -(2**62), 2**70):
         numbers, f = numbered(k % 2**31), line(-3, k)
         assert_same(compiled(numbers, f, X), used(numbers, f, X))
-    assert compiled.n_traces < 24
+    assert compiled.n_traces < 16
 
 
 def test_ints_that_objects_hold_and_sizes_depend_on():

@@ -41,6 +41,7 @@ from .parts.functions import FunctionParts
 from .specialisation import Entry, Fallback, Specialisation, UntilItReturns
 from .tiers import Pending, compile_later, may_run_in_numpy
 from .varying import (
+    MOST_HELD,
     MOST_VALUES,
     NUMPY_RUNS,
     TimedInNumpy,
@@ -455,12 +456,13 @@ class CompiledFunction:
             self._by_kind |= objects
             self._fast = missed
             return None
+        if self._may_trace_held_ints and not self._traced_held_ints and len(varying.values) >= MOST_HELD:
+            if objects_of(key) and not self.is_strict:
+                self._trace_held_ints(True)
+                return None
         if not self.is_strict and len(varying.values) >= MOST_VALUES:
             if self._may_trace_ints and not self._traced_ints and (ints := varying.ints()):
                 self._trace_ints(ints)
-                return None
-            if self._may_trace_held_ints and self._by_kind and not self._traced_held_ints:
-                self._trace_held_ints(True)
                 return None
             entry = self._of_other_values(varying, values)
             if entry is not None:

@@ -18,6 +18,7 @@ from ..frontend.scopes import running_in_numpy
 from .given import Identity, kind_of
 
 MOST_VALUES = 8
+MOST_HELD = 3  # of ints that objects hold: functions that hold one are made for many
 MOST_SIZES = 24
 MOST_COUNTED = 64
 NUMPY_RUNS = 2

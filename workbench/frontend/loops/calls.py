@@ -15,6 +15,7 @@ import numpy as np
 
 from ..captures import CONSTANT_TYPES
 from ..proxies import unwrap
+from ..tracer import Tracer
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .lists import Lists
@@ -557,7 +558,7 @@ class Calls(Lists):
         values: dict[str, Value] = {}
         for name, value in given.arguments.items():
             if not isinstance(value, Value):
-                if not isinstance(value, CONSTANT_TYPES):
+                if type(value) is Tracer or not isinstance(value, CONSTANT_TYPES):
                     raise UntranslatableError(f"the default of {name}")
                 value = literal(value) if isinstance(value, bool | int | float | complex) else Value("", Static(value))
             if isinstance(value.type, Growing):
