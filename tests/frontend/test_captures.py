@@ -238,6 +238,13 @@ def test_import_inside_the_function_is_traced(call):
     np.testing.assert_array_equal(call(f, X), X + 1)
 
 
+def test_import_by_its_function(call):
+    def f(x):
+        return __import__("numpy").cumsum(x) * __import__("math").sqrt(2) + __import__("os.path").path.sep.count("/")
+
+    np.testing.assert_array_equal(call(f, X), f(X))
+
+
 def test_math_takes_traced_scalars(call):
     def f(x, r):
         return x * math.sqrt(r) + math.pi + math.sqrt(4.0)

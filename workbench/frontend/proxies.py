@@ -539,9 +539,8 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
                 names[name] = _RefusedBuiltin(names[name], name, action)
 
     def import_module(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        plain = dict.get(globals, "__builtins__") and {
-            key: globals[key] for key in ("__name__", "__package__", "__spec__") if key in globals
-        }  # fmt: skip
+        known = {} if globals is None else globals
+        plain = {key: known[key] for key in ("__name__", "__package__", "__spec__") if key in known}
         module = importlib.__import__(name, plain, None, fromlist, level)
         if fromlist and "*" in fromlist:
             return module
