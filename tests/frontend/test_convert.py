@@ -477,6 +477,24 @@ def test_names_that_the_test_of_a_while_binds(program: Callable, start: list) ->
         np.testing.assert_array_equal(a, b)
 
 
+def test_two_functions_of_one_name_are_told_apart() -> None:
+    def program(x):
+        if x.sum() > 0:
+
+            def f(v):
+                return v * 2  # noqa: E704
+        else:
+
+            def f(v):
+                return v * 3  # noqa: E704
+
+        return f(x)  # fmt: skip
+
+    compiled = wb.jit(program)
+    np.testing.assert_array_equal(compiled(X), program(X))
+    assert "`f` is another function on each path" in str(compiled.fallbacks[0])
+
+
 # fmt: off
 PAIR = (lambda x: x * 2 if x.sum() > 3 else -x), (lambda x: float(x[0]) if x[1] > 1 else 0.5)
 TWINS = (lambda x: 1.0 if x[0] > 1 else 2.0), (lambda x: 1.0 if x[0] > 1 else 2.0)

@@ -60,6 +60,12 @@ def not_traceable(error: Exception) -> TracingError:
 
 def disagree(name: str, found: str, other: str) -> TracingError:
     what = f"`{name}`" if name else "the value"
+    if found == other:  # two functions, say
+        kind = found.removeprefix("a ").removeprefix("an ")
+        return build(
+            UnstableLoopError, f"{{line}}: {what} is another {kind} on each path.", f"{what} is not one {kind}",
+            code="WB181", fixes=("choose among numbers or arrays, and let the same code compute with them",),
+        )  # fmt: skip
     return build(  # in the body of a loop, the first iteration may settle it
         UnstableLoopError, f"{{line}}: {what} is {found} on one path and {other} on another.",
         f"{what} has no one type", code="WB181",
