@@ -68,6 +68,7 @@ def test_checks_of_numbers_come_before_what_is_written():
     assert_same(b, np.ones(3))
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion")
 @pytest.mark.parametrize(
     "text",
     ["~t", "-t", "+t", "abs(t)", "t + t", "t - t", "t * t", "t ** t", "t << t", "~t & 1", "(-1 - t) & ~t", "True - t"],

@@ -62,7 +62,7 @@ class Scope(Arrays):
         self.given = given
         self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
-        self.extras: dict[str, tuple[Any, Array]] = {}  # arrays outside that callers hand on
+        self.extras: dict[str, tuple[Any, Array | Number]] = {}  # what is outside and callers hand on
         self.statics: frozenset[str] = frozenset()  # parameters of a function that are no numbers or arrays
         self.path: tuple[Any, ...] = ()  # of a function: the names by which it is found, beginning outside the loop
 
@@ -110,24 +110,27 @@ class Scope(Arrays):
         return Value("", Static(found))
 
     def handed(self, name: str, found: Any) -> Value:
-        """An array outside that a function of the user's reads: its callers hand it on, as one parameter more."""
-        if not isinstance(found, Tracer | np.ndarray) or not found.shape or found.dtype.char not in SUPPORTED:
+        """An array or traced number outside that a function of the user's reads: its callers hand it on, as one
+        parameter more."""
+        is_array = isinstance(found, Tracer | np.ndarray) and bool(found.shape)
+        is_number = type(found) is Tracer and found.scalar
+        if not (is_array or is_number) or found.dtype.char not in SUPPORTED:
             raise UntranslatableError(f"`{name}`, of a function that the loop calls")
         key = self.module.name_of_global(name, found)
         self.module.paths[key] = (*self.path, name)
-        kind = Array(found.dtype, found.shape, frozenset((key,)))
-        self.extras[key] = (found, kind)
         if isinstance(found, Tracer):
             self.module.buffers[key] = id(found.buffer)
+        return self._handed(key, found)
+
+    def _handed(self, key: str, found: Any) -> Value:
+        is_array = bool(found.shape)
+        kind = Array(found.dtype, found.shape, frozenset((key,))) if is_array else Number(found.dtype, found.weak_type)
+        self.extras[key] = (found, kind)
         return Value(local(key), kind)
 
     def hand_on(self, key: str, found: Any) -> Value:
-        """An array outside that a function called here reads."""
-        if self.parameter is not None:
-            return self.parameter(key, found)
-        kind = Array(found.dtype, found.shape, frozenset((key,)))
-        self.extras[key] = (found, kind)
-        return Value(local(key), kind)
+        """An array or traced number outside that a function called here reads."""
+        return self._handed(key, found) if self.parameter is None else self.parameter(key, found)
 
     def static(self, node: ast.expr) -> Any:
         """What a name or attribute is, if it exists while translating; `UntranslatableError` otherwise."""

@@ -45,7 +45,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Function:
-    """A translated function. extras: the arrays outside that it reads, by parameter."""
+    """A translated function. extras: what it reads outside, by parameter."""
 
     name: str
     text: str

@@ -6,7 +6,9 @@ All become `dot_general`, one call of BLAS, except where a product of elements a
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -290,7 +292,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         raise ValueError("At least one array has zero dimension")
     a = move_axis(a, normalize_axis_index(axisa, a.ndim, msg_prefix="axisa"), a.ndim - 1)
     b = move_axis(b, normalize_axis_index(axisb, b.ndim, msg_prefix="axisb"), b.ndim - 1)
-    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+    sizes = (2, 3) if _crosses_plane_vectors() else (3,)
+    if a.shape[-1] not in sizes or b.shape[-1] not in sizes:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
             f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
@@ -318,6 +321,18 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     axisc = normalize_axis_index(axisc, len(shape) + 1, msg_prefix="axisc")
     rows = [reshape_to(row, (*shape[:axisc], 1, *shape[axisc:])) for row in rows]
     return bind("concatenate", *rows, dimension=axisc)
+
+
+@cache
+def _crosses_plane_vectors() -> bool:
+    """Whether NumPy does: until 2.4."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            np.cross([1, 2], [3, 4])
+        except ValueError:
+            return False
+    return True
 
 
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,18 @@ def where(condition: Any, x: Any = NOVALUE, y: Any = NOVALUE, /) -> Any:
     mask = truth(operand(condition))
     x, y = operand(x), operand(y)
     dtype = check_dtype(result_type(x, y), "where")
-    return as_array(array(select_between(mask, cast_wrapping(x, dtype), cast_wrapping(y, dtype))))
+    convert = cast_wrapping if _where_wraps() else cast
+    return as_array(array(select_between(mask, convert(x, dtype), convert(y, dtype))))
+
+
+@cache
+def _where_wraps() -> bool:
+    """Whether Python's ints are taken modulo the size of the other elements: since NumPy 2.5 they must fit."""
+    try:
+        np.where(True, 300, np.int8(0))
+    except OverflowError:
+        return False
+    return True
 
 
 def select_between(mask: Any, x: Any, y: Any) -> Any:
