@@ -125,6 +125,7 @@ CONSTANT_TYPES = (
     datetime.time, fractions.Fraction, decimal.Decimal, enum.Enum, type(np.index_exp),
 )  # fmt: skip
 _MISSING = object()
+ABSENT = object()
 
 
 class Attributes:
@@ -469,6 +470,14 @@ class Overlay(dict):
         finally:
             lifter._through_parent = saved
         return value
+
+    def peek(self, name: str) -> tuple[Any] | None:
+        """The constant of a name outside, or ABSENT; None where only reading it tells."""
+        known = dict.__contains__(self, name) or name in self._seen or name in self._absent or name in self.removed
+        if known or name in self.hidden or type(self.source) is not dict or name in self.lifter.trace_integers:
+            return None
+        value = self.source.get(name, ABSENT)
+        return (value,) if value is ABSENT or type(value) in (int, bool, str, type(None)) else None
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.removed.discard(name)

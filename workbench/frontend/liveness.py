@@ -102,12 +102,32 @@ def live_before(stmt: ast.stmt, after: Names) -> Names:
         case ast.While():
             return live_at_head(stmt, after)
         case ast.For(iter=iterable):
-            return read(iterable) | live_at_head(stmt, after)
+            head = live_at_head(stmt, after)
+            if _surely_begins(stmt):
+                head = live_before_block(stmt.body, head) - _targets(stmt.target)
+            return read(iterable) | head
         case ast.With(items=items, body=body):
             return read(*items) | live_before_block(body, after)
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return (after - {name}) | read(stmt)
     return after | read(stmt)
+
+
+def _surely_begins(loop: ast.For) -> bool:
+    """Whether there is an iteration, which runs to its end."""
+    match loop.iter:
+        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
+            bounds = [a.value for a in args if isinstance(a, ast.Constant) and type(a.value) is int]
+            try:
+                has_items = len(bounds) == len(args) and len(range(*bounds)) > 0
+            except (TypeError, ValueError, OverflowError):
+                return False
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            has_items = any(not isinstance(item, ast.Starred) for item in items)
+        case _:
+            return False
+    leaves = (ast.Break, ast.Continue, ast.Return)
+    return has_items and not any(isinstance(node, leaves) for node in walk_scope(loop.body))
 
 
 def live_before_block(stmts: Iterable[ast.stmt], after: Names) -> Names:

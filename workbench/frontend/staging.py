@@ -204,7 +204,7 @@ class Stage:
     def _prepare(self, item: Tracer | None, items: tuple[int, int] = (1, 0)) -> _Prepared:
         """Trace the body until what it carries has the same types before and after. items: how many iterations are one
         of the equation, and the step between them."""
-        start = {name: _flat(self.variables.get(name)) for name in self.carried}
+        start = {name: _flat(self.variables.glimpse(name)) for name in self.carried}
         before = self.variables.assigned(self.names)
         changed: dict[tuple[str, int], Tracer] = {}  # the leaves that the loop carries, with their values at first
         forget: frozenset[int] = frozenset()
@@ -351,6 +351,7 @@ class Stage:
 
     def _results(self, prepared: _Prepared) -> list[Tracer]:
         """What the body gives for each carried leaf."""
+        self.variables.rely_on_glimpses()
         region = prepared.region
         results = []
         for key in prepared.keys:

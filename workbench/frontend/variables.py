@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import CellType, FunctionType
 from typing import Any
 
-from .captures import HiddenNameError, Overlay
+from .captures import ABSENT, HiddenNameError, Overlay
 from .merging import UNDEFINED
 from .tracer import require_trace
 from .watching import Watched, assigned_globals
@@ -22,6 +22,7 @@ class Variables:
             self.cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         self.space: Any = functions[0].__globals__
         self.extra: dict[str, Any] = {}  # what is no variable of the user's
+        self.glimpsed: set[str] = set()
 
     def get(self, name: str) -> Any:
         if name in self.extra:
@@ -31,6 +32,23 @@ class Variables:
             return self.space[name] if cell is None else cell.cell_contents
         except (KeyError, ValueError, HiddenNameError):
             return UNDEFINED
+
+    def glimpse(self, name: str) -> Any:
+        """What `get` gives, for an attempt: the program does not depend on it until `rely_on_glimpses`.
+
+        The variables of a cell's loops are those of other cells, too: what these left there is looked at in vain when
+        an attempt fails.
+        """
+        space = self.space
+        is_outside = name not in self.extra and name not in self.cells and isinstance(space, Overlay)
+        if is_outside and (found := space.peek(name)) is not None:
+            self.glimpsed.add(name)
+            return UNDEFINED if found[0] is ABSENT else found[0]
+        return self.get(name)
+
+    def rely_on_glimpses(self) -> None:
+        while self.glimpsed:
+            self.get(self.glimpsed.pop())
 
     def set(self, name: str, value: Any) -> None:
         if name in self.extra:

@@ -21,7 +21,14 @@ from ..errors import BackendError, RoutineRaisedError, TracingError, WorkbenchEr
 from ..frontend.diagnostics import raised_in_a_trace, set_label
 from ..frontend.liveness import bound, live_before_block
 from ..frontend.scopes import running_in_numpy
-from ..report import CompileReport, build_report, compare_with_numpy, compiling_report, numpy_report
+from ..report import (
+    CompileReport,
+    build_report,
+    compare_with_numpy,
+    compiling_report,
+    definitions_report,
+    numpy_report,
+)
 from ..report.merge import parts_report
 from ..report.schema import Verification
 from ..runtime import cells as runtime_cells
@@ -133,6 +140,9 @@ def _check_out(out: Sequence[str] | None, tree: ast.Module) -> None:
         raise UsageError(f"--out names {', '.join(missing)}, which this cell does not assign")
 
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+
 @dataclass(slots=True)
 class _Job:
     """The parts of one `run_cell`, so that its ways through need not pass them around."""
@@ -147,6 +157,9 @@ class _Job:
     code: tuple[Any, Any]
 
     def compile_and_run(self) -> CellRun:
+        if all(isinstance(stmt, _DEFINITIONS) for stmt in self.tree.body):
+            value, time_ms = self._in_numpy(undoes=False)
+            return CellRun(value, definitions_report(Source(self.label, self.source, self.filename), time_ms))
         before = dict(self.namespace)
         failure: Exception
         how = {"label": self.label, "filename": self.filename, "options": self.options, "flags": self.flags}
@@ -168,7 +181,7 @@ class _Job:
             if not isinstance(error, BackendError) or has_written(error):
                 raise
             failure = error
-        except (MemoryError, RecursionError):
+        except MemoryError:
             raise
         except Exception as error:
             if has_written(error):

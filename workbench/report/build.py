@@ -115,6 +115,19 @@ def numpy_report(source: Any, error: BaseException, numpy_ms: Sequence[float] = 
     )
 
 
+def definitions_report(source: Any, time_ms: float) -> CompileReport:
+    """The report of a cell that defines functions and classes: these are compiled where they are called."""
+    return CompileReport(
+        status="empty",
+        cell=Cell(source.label, source.text, source.filename),
+        summary=Summary(n_kernels=0, n_ops=0, time_ms=time_ms),
+        machine=describe_machine("cpu"),
+        timings=Timings(runs_ms=[time_ms]),
+        id=f"r{next(_numbers)}",
+        created=_now(),
+    )
+
+
 def compiling_report(source: Any, jaxpr: Jaxpr, numpy_ms: float) -> CompileReport:
     """The report of a cell that ran in NumPy, in `numpy_ms`, because its kernels are still being compiled."""
     return CompileReport(

@@ -124,6 +124,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     """Record the equation, and set the variables."""
     from ..merging import name_mixed
 
+    variables.rely_on_glimpses()
+
     outs = require_trace().operation(op, lambda: emit(REGISTRY["loop"], *found.inputs, program=found.program), (), {})
     for target, result in zip(found.written, outs, strict=False):
         write(target, result)
@@ -271,7 +273,7 @@ class _Builder:
         self.module = Module(self._changes)
         given: dict[str, Type] = {}
         for name in sorted(names & first):
-            value = variables.get(name)
+            value = variables.glimpse(name)
             if not _is_undefined(value):
                 given[name] = self._parameter(name, value).type
         self.unset = [n for n in carried if n not in given]

@@ -63,11 +63,22 @@ def _kind(value: Any, seen: set[int]) -> Any:
         return kind, value
     if isinstance(value, types.FunctionType):
         return kind, _function_kind(value, seen)
+    if isinstance(value, type) and value.__module__ == "__main__":
+        return _class_kind(value, seen)
     if isinstance(value, types.ModuleType | type):
         return kind, id(value)
     if isinstance(value, list | tuple | dict | set):
         return kind, len(value)
     return (kind,)
+
+
+def _class_kind(cls: type, seen: set[int]) -> tuple:
+    """A cell that defines a class makes another one at each run."""
+    if id(cls) in seen:
+        return (type, cls.__qualname__)
+    seen.add(id(cls))
+    parts = ((k, _kind(v, seen)) for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__"))
+    return (type, cls.__qualname__, tuple(_kind(base, seen) for base in cls.__bases__), *parts)
 
 
 def _function_kind(fn: types.FunctionType, seen: set[int]) -> tuple:
@@ -86,7 +97,7 @@ def _function_kind(fn: types.FunctionType, seen: set[int]) -> tuple:
 
 
 class _Same:
-    """Equal to itself over the very same code: equal codes may stand in different files."""
+    """Equal over equal code of the same file, as a cell has that ran again."""
 
     __slots__ = ("code",)
 
@@ -94,7 +105,10 @@ class _Same:
         self.code = code
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.code is other.code
+        if not isinstance(other, _Same):
+            return False
+        mine, theirs = self.code, other.code
+        return mine is theirs or mine.co_filename == theirs.co_filename and mine == theirs
 
     def __hash__(self) -> int:
-        return id(self.code)
+        return hash((self.code.co_filename, self.code.co_qualname))
