@@ -477,6 +477,20 @@ def test_names_that_the_test_of_a_while_binds(program: Callable, start: list) ->
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("returned", ["True", "(x, True, i)", "{'ok': True, 'i': i}", "(i, 2.5, True)"])
+def test_constants_that_an_early_return_gives_are_pythons(returned: str) -> None:
+    last = returned.replace("True", "False")
+    source = (
+        "def program(x):\n    for i in range(50):\n        if x.sum() < 1:\n"
+        f"            return {returned}\n        x = x * 0.5\n    return {last}\n"
+    )
+    program = define(source, "program", f"<early return {returned}>")
+    for x in (np.full(20, 0.3), np.full(20, 1e30)):
+        found, expected = wb.jit(program)(x), program(x)
+        leaves = zip(optree.tree_leaves(found), optree.tree_leaves(expected), strict=True)
+        assert all(type(a) is type(b) and np.array_equal(a, b) for a, b in leaves)
+
+
 def test_two_functions_of_one_name_are_told_apart() -> None:
     def program(x):
         if x.sum() > 0:

@@ -14,6 +14,7 @@ from workbench.notebook.cells import run_cell
 from workbench.report import CompileReport
 from workbench.report.compact import compact
 from workbench.report.model import ReportModel
+from workbench.runtime.parts.known import kinds_of
 from workbench.runtime.parts.statements import can_be_split, statements_of
 
 MIXED = """%%jit
@@ -282,3 +283,90 @@ def test_chained_errors_keep_their_frames(shell):
     assert isinstance(shell.error, ValueError)
     inner = shell.error.__cause__.__traceback__
     assert inner is not None and inner.tb_frame.f_code.co_name == "load"
+
+
+def test_warnings_that_a_statement_collects(shell, x):
+    cell = """%%jit
+y = x * 2
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    z = np.log(y - y) / np.zeros(3)[0]
+n = [w.category.__name__ for w in caught]
+"""
+    shell("import warnings")
+    for _ in range(3):
+        shell(cell)
+        assert shell.error is None and shell["n"][0] == "RuntimeWarning" and shell["z"][0, 0] == -np.inf
+
+
+RECURSION = {
+    "itself": ("@wb.jit\ndef fact(n): return 1 if n <= 1 else n * fact(n - 1)\nresult = fact(np.int64(6))\n", 720),
+    "one another": (
+        "@wb.jit\ndef even(n): return True if n == 0 else odd(n - 1)\n"
+        "@wb.jit\ndef odd(n): return False if n == 0 else even(n - 1)\nresult = even(np.int64(4))\n", True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECURSION)
+def test_recursion_of_compiled_functions_that_numbers_end(shell, name):
+    text, expected = RECURSION[name]
+    shell("import workbench as wb")
+    for _ in range(2):
+        shell("%%jit\n" + text)
+        assert shell.error is None and shell["result"] == expected
+        assert "WB903" not in shell.text
+    assert shell.report.fallbacks[0].code == "WB185"
+
+
+def test_cells_of_definitions_are_pythons(shell, x):
+    cell = "%%jit\nimport math\ndef halved(v):\n    return v / 2\nclass Scale:\n    table = np.ones(2)\n"
+    shell(cell)
+    first = shell["halved"]
+    assert shell.report.status == "empty" and shell["math"].pi > 3 and type(shell["Scale"].table) is np.ndarray
+    shell("%%jit\ny = halved(x) + Scale.table.sum()\n")
+    np.testing.assert_array_equal(shell["y"], x / 2 + 2)
+    assert shell.report.kernels
+    shell(cell)
+    assert shell["halved"] is not first
+
+
+def test_variables_that_other_cells_loop_over_are_no_inputs(shell):
+    cell = """%%jit
+n = 3
+found = [np.zeros(3)]
+for step in range(25):
+    new = found[-1].copy()
+    for i in range(n):
+        new[i] = new[i - 1] * 0.5 + i
+    found.append(new)
+"""
+    statuses = []
+    for k in range(3):
+        shell(cell)
+        statuses.append(shell.report.status)
+        shell(f"i = {k + 5}")
+    assert statuses[0] in ("compiled", "cached") and statuses[1:] == ["cached", "cached"]
+
+
+def test_a_class_that_a_cell_defines_anew_is_known_again(shell):
+    cell = """%%jit
+class Line:
+    def __init__(self, k):
+        self.k = k
+    def __call__(self, x):
+        return x * self.k
+    def twice(self):
+        return Line(self.k * 2)
+line = Line(2.0)
+y = line.twice()(np.arange(3.0))
+"""
+    before = []
+    for _ in range(3):
+        shell(cell)
+        np.testing.assert_array_equal(shell["y"], [0.0, 4.0, 8.0])
+        before.append(kinds_of(["Line"], {"Line": shell["Line"]}))
+    assert before[0] == before[1] == before[2]
+    shell(cell.replace("x * self.k", "x - self.k"))
+    assert kinds_of(["Line"], {"Line": shell["Line"]}) != before[0]
+    np.testing.assert_array_equal(shell["y"], [-4.0, -3.0, -2.0])

@@ -203,8 +203,8 @@ def zero_like(leaf: Any) -> Any:
     if not is_number(leaf):
         return leaf
     aval = leaf.aval if type(leaf) is Tracer else aval_of(leaf)
-    if aval.weak_type:
-        return {"f": 0.0, "c": 0j}.get(aval.dtype.kind, 0)
+    if aval.weak_type or isinstance(leaf, bool):  # of Python; also what stands for one is one
+        return {"f": 0.0, "c": 0j, "b": False}.get(aval.dtype.kind, 0)
     zero = lift(aval.dtype.type(0))
     if aval.shape:
         zero = emit(REGISTRY["broadcast_in_dim"], zero, shape=aval.shape, broadcast_dimensions=())

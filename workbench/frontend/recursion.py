@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from types import FrameType
 
+from ..errors import TracingError
 from .positions import is_user_code
 
 MAX_EQUATIONS = 2048
@@ -29,6 +30,18 @@ class Recursion:
             self._began = n_eqns, n_steps
             return False
         return n_eqns - self._began[0] > MAX_EQUATIONS - self.INTERVAL or n_steps - self._began[1] > MAX_STEPS
+
+
+def too_deep_recursion() -> TracingError:
+    """WB185: a trace that only Python's limit ended, since the numbers decide where the recursion ends."""
+    fix = "none is needed; np.where, or a loop, in place of the recursion compiles"
+    return TracingError(
+        "WB185  The code calls a function within itself, and only the numbers decide how often: no trace of it ends.\n"
+        f"   Fix  {fix}\n"
+        "   TracingError WB185: recursion that the numbers end",
+        code="WB185",
+        fixes=(fix,),
+    )
 
 
 def _outermost_of_recursion(frame: FrameType | None) -> FrameType | None:

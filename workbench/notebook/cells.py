@@ -20,6 +20,7 @@ from ..config import config
 from ..errors import BackendError, RoutineRaisedError, TracingError, WorkbenchError
 from ..frontend.diagnostics import raised_in_a_trace, set_label
 from ..frontend.liveness import bound, live_before_block
+from ..frontend.recursion import too_deep_recursion
 from ..frontend.scopes import running_in_numpy
 from ..report import (
     CompileReport,
@@ -282,7 +283,9 @@ class _Job:
                     del self.namespace[name]
 
     def _numpy_report(self, reason: Exception, time_ms: float) -> CompileReport:
-        if not isinstance(reason, TracingError):
+        if isinstance(reason, RecursionError):
+            reason = too_deep_recursion()
+        elif not isinstance(reason, TracingError):
             reason = raised_in_a_trace(reason) or reason
         report = numpy_report(Source(self.label, self.source, self.filename), reason, [time_ms])
         if not isinstance(reason, TracingError):

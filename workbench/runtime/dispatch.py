@@ -25,6 +25,7 @@ from ..frontend.captures import Read
 from ..frontend.device_arrays import is_device_result
 from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.positions import user_traceback
+from ..frontend.recursion import too_deep_recursion
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, trace
 from ..frontend.tracer import current_trace
@@ -277,7 +278,9 @@ class CompiledFunction:
         finally:
             if compiling is not None:
                 compiling.task.may_begin.set()
-        if failure is not None:
+        if isinstance(failure, RecursionError):
+            self._fall_back(too_deep_recursion(), args, kwargs)
+        elif failure is not None:
             self._blame(failure, args, kwargs)
         if tried is not None and tried.trial is not None:
             tried.trial.record_numpy(time.perf_counter() - begin)

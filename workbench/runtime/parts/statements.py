@@ -37,7 +37,7 @@ from ..executable import has_written
 from .comprehensions import WrittenOut
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
-from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, Operations, with_operations
+from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, Operations, is_holder, with_operations
 from .whole_loops import WholeLoop
 
 MANY_NUMBERS = 128  # of a list that a part reads
@@ -326,7 +326,7 @@ class PartedRun:
         if isinstance(reason, TracingError) and reason.code == "WB501":
             return False
         node = self.statements[begin].nodes[0]
-        if isinstance(node, HOLDERS):
+        if is_holder(node):
             return False
         if begin not in self.known.written_out:
             self.known.written_out[begin] = WrittenOut.of(node, self.namespace)
@@ -377,7 +377,7 @@ class PartedRun:
         """Run statements that cannot be compiled. Returns what of them is Python's alone, and what ran compiled."""
         statements = self.statements[begin:end]
         node = statements[0].nodes[0]
-        if len(statements) == len(statements[0].nodes) == 1 and isinstance(node, HOLDERS):
+        if len(statements) == len(statements[0].nodes) == 1 and is_holder(node):
             held = self.known.held.get(begin)
             if held is None:
                 held = self.known.held[begin] = DrivenStatement.of(node, self)

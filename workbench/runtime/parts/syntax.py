@@ -96,13 +96,24 @@ class Splitter:
                     node = copy.copy(node)
                     node.test = _name(TESTED, ast.Load(), node.test)
             end_piece()
-            if isinstance(node, HOLDERS) and not _marks_operations(node):
+            if is_holder(node) and not _marks_operations(node):
                 result.append(self.held(node, loop))
             else:
                 self.left.append(node)
                 result.append(node)
         end_piece()
         return result
+
+
+def is_holder(node: ast.AST) -> bool:
+    """Whether statements inside of one may run compiled: not where warnings are collected, which compiled ones lack."""
+    if not isinstance(node, ast.With):
+        return isinstance(node, HOLDERS)
+    calls = (item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call))
+    return not any(
+        ast.unparse(call.func).endswith("catch_warnings") and any(k.arg == "record" for k in call.keywords)
+        for call in calls
+    )
 
 
 def must_stay(node: ast.stmt) -> bool:
