@@ -155,7 +155,7 @@ def without_sizes(key: Any) -> tuple[Any, tuple[Any, ...]]:
 
 def _split(key: Any, split: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, tuple[Any, ...]]:
     """The key with what `split` keeps of each argument's item, and what it takes away from each."""
-    is_plain = len(key) != 3 or not isinstance(key[1], optree.PyTreeSpec)  # without a tree of arguments
+    is_plain = len(key) != 3 or isinstance(key[1], tuple | type | Contents)  # without a tree of arguments
     items, *rest = (key,) if is_plain else key
     kept, taken = zip(*map(split, items), strict=True) if items else ((), ())
     return (kept, *rest), taken
