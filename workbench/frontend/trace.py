@@ -8,10 +8,10 @@ arrays is recorded.
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -133,7 +133,9 @@ def trace(
         inner: list[Any] = []
         for k, (leaf, hint, traced) in enumerate(zip(leaves, hints, is_traced, strict=True)):
             inner.append(_argument(record, leaf, hint) if traced else _static(lifter, leaf, hint, given.get(k)))
-        _tell_apart(lifter, [(leaves[k], read) for k, read in given.items()])
+        if len(given) > 1:  # objects that are not the same one now are not to be at another call
+            lifter.guard("arguments", lambda: _first_places([read() for read in given.values()]),
+                         _first_places([leaves[k] for k in given]), operator.eq)  # fmt: skip
         (dyn_args, dyn_kwargs) = optree.tree_unflatten(tree, inner)
         positional = iter(dyn_args)
         call_args = tuple(
@@ -326,16 +328,10 @@ def _static(lifter: Lifter, value: Any, name: str, read: Read | None = None) -> 
         return lifter.lift(value, name, read)
 
 
-def _tell_apart(lifter: Lifter, given: Sequence[tuple[Any, Read]]) -> None:
-    """Objects that are not the same one now are not to be at another call."""
-    for i, (value, read) in enumerate(given):
-        for other, read_other in given[:i]:
-            if other is not value:
-                lifter.guard("arguments", partial(_are_apart, read, read_other), True)
-
-
-def _are_apart(read: Read, other: Read) -> bool:
-    return read() is not other()
+def _first_places(objects: Sequence[Any]) -> list[int]:
+    """For each object the place where it stands first."""
+    places: dict[int, int] = {}
+    return [places.setdefault(id(each), k) for k, each in enumerate(objects)]
 
 
 def _check_containers(dynamic: Any, inner: Sequence[Any], tree: Any) -> None:
