@@ -491,6 +491,104 @@ def test_constants_that_an_early_return_gives_are_pythons(returned: str) -> None
         assert all(type(a) is type(b) and np.array_equal(a, b) for a, b in leaves)
 
 
+def counted_escapes(z, n):
+    escaped = np.zeros(z.shape, np.int32)
+    for i in range(n):
+        z = z**2 + 0.3
+        escaped[abs(z) > 2] = i
+        if escaped.all():
+            return escaped, i
+    return escaped, n
+
+
+def smoothed(u, tolerance):
+    for i in range(1000):
+        old = u.copy()
+        u[1:-1] = 0.5 * (u[2:] + u[:-2])
+        if np.abs(u - old).max() < tolerance:
+            return {"u": u, "i": i, "ok": True}
+    return {"u": u, "i": i, "ok": False}
+
+
+def filled_until_true(u, n):
+    k = 0
+    while True:
+        u[k] = k
+        k += 1
+        if k >= len(u) or u[k] > n:
+            return u, k
+
+
+def found_in_a_nest(u, v):
+    for i in range(len(u)):
+        for j in range(len(v)):
+            u[i] += v[j]
+            if u[i] > 3:
+                return [u, i, j]
+    return [u, -1, -1]
+
+
+def halved_or_doubled(u, n):
+    for i in range(6):
+        u = u * 0.5
+        if u.sum() < n:
+            return u, i
+    else:
+        return u * 2, n
+
+
+def rebound_by_a_closure(u, n):
+    def renew():
+        nonlocal u
+        u = u * 2
+        return n
+
+    for _ in range(5):
+        u[0] += 1
+        if u[0] > 3:
+            return u, renew()
+    return u, 0.5
+
+
+def one_of_two(u, n):
+    for i in range(5):
+        u[0] += 1
+        if u[0] > n:
+            return u, i
+        if u[1] > 3:
+            return i, u
+    return u, 0
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        counted_escapes,
+        smoothed,
+        filled_until_true,
+        found_in_a_nest,
+        halved_or_doubled,
+        rebound_by_a_closure,
+        one_of_two,
+    ],
+)
+@pytest.mark.parametrize("last", [1, 3, 8])
+def test_arrays_that_an_early_return_gives_back(program: Callable, last: int) -> None:
+    second = np.full(3, 0.4) if program is found_in_a_nest else 1e-3 if program is smoothed else last
+    start = np.linspace(0.0, 1.5, 50)
+    compiled = wb.jit(program)
+    for scale in (1.0, 0.01, 3.0):
+        mine, its = start * scale, start * scale
+        found, expected = compiled(mine, second), program(its, second)
+        np.testing.assert_allclose(mine, its, rtol=1e-12)
+        for a, b in zip(optree.tree_leaves(found), optree.tree_leaves(expected), strict=True):
+            assert type(a) is type(b)
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+            assert not isinstance(b, np.ndarray) or (a is mine) == (b is its)
+    if program not in (rebound_by_a_closure, one_of_two):
+        assert not compiled.fallbacks
+
+
 def test_two_functions_of_one_name_are_told_apart() -> None:
     def program(x):
         if x.sum() > 0:

@@ -327,7 +327,9 @@ class Nested:
                 errors = rng.choice(("IndexError", "ValueError", "Exception", "(TypeError, ZeroDivisionError)"))
                 return ["try:", *block(), f"except {errors}:", *block()]
             case "exit":
-                done = rng.choice(("break", "continue", "return " + self._pick(values, _is_array)))
+                array = self._pick(values, _is_array)
+                returns = (array, f"{array}, {self._filled('{s}', values, 1)}", f"{array}, 2.5, True")
+                done = rng.choice(("break", "continue", "return " + rng.choice(returns)))
                 return [f"if {self._filled('{c}', values, 1)}:", f"    {done}"]
         return self._filled(rng.choice(self.statements), values, 2).split("\n")
 

@@ -179,10 +179,11 @@ class _Function:
         self.outer = {name for n in declared if isinstance(n, ast.Nonlocal) for name in n.names}
         if self.is_module and any(isinstance(n, ast.Delete) for n in own):
             raise NotConvertibleError("a cell that deletes names")
-        jumps = Jumps()
+        shared = captured(body) | self.globals | self.outer
+        jumps = Jumps((bound(body) | _parameters(node)) - shared if isinstance(node, ast.FunctionDef) else frozenset())
         lowered = jumps.function([_Nested().visit(stmt) for stmt in body])
         self.stop_of, self.tails, self.source_of = jumps.stop_of, jumps.tails, jumps.source_of
-        self.always = captured(body) | self.globals | self.outer | frozenset(jumps.flags)
+        self.always = shared | frozenset(jumps.flags)
         everything = bound(lowered)
         self.seen_elsewhere = self.always  # read at any time, by whom the loops here do not know
         if self.is_module:
@@ -191,9 +192,7 @@ class _Function:
         if self.is_module:
             return ast.copy_location(ast.fix_missing_locations(ast.Module(new, [])), node)
         assert isinstance(node, ast.FunctionDef)
-        a = node.args
-        parameters = [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))]
-        variables = sorted(everything - set(parameters) - self.globals - self.outer)
+        variables = sorted(everything - _parameters(node) - self.globals - self.outer)
         head: list[ast.stmt] = [n for n in lowered[:1] if _is_docstring(n)]
         new = new[len(head) :]
         if variables:  # bodies that moved into functions of their own still bind the variables of this one
@@ -203,7 +202,7 @@ class _Function:
         # Declarations come first: what they name must not be mentioned before.
         declarations = [n for n in new if isinstance(n, ast.Global | ast.Nonlocal)]
         new = [*head, *declarations, *(n for n in new if n not in declarations)]
-        return ast.copy_location(ast.FunctionDef(node.name, _bare(a), new, [], None, None), node)
+        return ast.copy_location(ast.FunctionDef(node.name, _bare(node.args), new, [], None, None), node)
 
     def _check(self, body: list) -> None:
         for n in walk_scope(body):
@@ -344,6 +343,11 @@ def _iterable(node: ast.expr) -> ast.expr:
             new = ast.Call(_operation("rows_of"), [node.func, *map(_iterable, node.args)], [])
             return located(new, node)
     return _Expressions().visit(node)
+
+
+def _parameters(node: ast.FunctionDef) -> Names:
+    a = node.args
+    return frozenset(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))))
 
 
 def _bare(args: ast.arguments) -> ast.arguments:

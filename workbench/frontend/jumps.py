@@ -6,7 +6,8 @@
                                           else: A
 
 What follows a branch that jumps moves into the other one. A `return` inside a loop also keeps its value for after the
-loop; elsewhere it ends up at the end of its branch. `NotConvertibleError` where that would not be faithful.
+loop, but for the names in it that the loop never rebinds: an array that the loop writes into stays one array that way.
+Elsewhere a `return` ends up at the end of its branch. `NotConvertibleError` where that would not be faithful.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from .liveness import Names, bound, live_at_head, walk_scope
 from .syntax import copied
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -40,9 +42,11 @@ class LoopSource:
 
 
 class Jumps:
-    """Rewrites one function (or the statements of a module, which never return)."""
+    """Rewrites one function (or the statements of a module, which never return). own: the names that no other scope
+    rebinds."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: Names = frozenset()) -> None:
+        self.own = own
         self.numbers = count(1)
         self.flags: list[str] = []  # the names that were made up
         self.copied = 0
@@ -136,6 +140,9 @@ class Jumps:
         if isinstance(stmt, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(stmt.test)):
             stmt = _with_test_inside(stmt)
         state = _Loop()
+        shared = _SharedResult.of(stmt, self.own)
+        if shared is not None:
+            stmt = shared.without(stmt)
         body = self._block(stmt.body, state)
         before: list[ast.stmt] = []
         after: list[ast.stmt] = []
@@ -147,12 +154,17 @@ class Jumps:
                 test = located(ast.BoolOp(ast.And(), [located(going, test), test]), test)
         if state.keeps is not None:
             before.append(assign(state.keeps[0], ast.Constant(False), stmt))
-            kept = ast.Return(ast.Name(state.keeps[1], ast.Load()))
-            after.append(located(ast.If(ast.Name(state.keeps[0], ast.Load()), [kept], []), stmt))
+            value: ast.expr = ast.Name(state.keeps[1], ast.Load())
+            kept = ast.Return(value if shared is None else shared.around(value))
+            if is_endless(stmt):
+                after.append(located(kept, stmt))
+            else:
+                after.append(located(ast.If(ast.Name(state.keeps[0], ast.Load()), [kept], []), stmt))
         if stmt.orelse:
-            if state.stop is None:
+            if not breaks(stmt.body):
                 after = [*after, *stmt.orelse]
             else:
+                assert state.stop is not None
                 going = ast.UnaryOp(ast.Not(), ast.Name(state.stop, ast.Load()))
                 after.append(located(ast.If(going, stmt.orelse, []), stmt, deep=False))
         if test is not None:
@@ -173,6 +185,101 @@ def _with_test_inside(loop: ast.While) -> ast.While:
         raise NotConvertibleError("`else` of a loop whose test binds names")
     leave = located(ast.If(ast.UnaryOp(ast.Not(), loop.test), [ast.Break()], []), loop.test)
     return located(ast.While(ast.Constant(True), [leave, *loop.body], []), loop, deep=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedResult:
+    """What all returns in a loop have in common: a display with the same names, which last from one iteration to the
+    next, in the same places, or nothing but such a name. other: the places of the elements that differ."""
+
+    display: ast.Name | ast.Tuple | ast.List | ast.Dict
+    other: tuple[int, ...]
+
+    @classmethod
+    def of(cls, loop: ast.For | ast.While, own: Names) -> _SharedResult | None:
+        values = [node.value for node in walk_scope(loop.body) if isinstance(node, ast.Return)]
+        forms = {_form(value) for value in values}
+        if len(forms) != 1 or None in forms:
+            return None
+        first = values[0]
+        assert isinstance(first, ast.Name | ast.Tuple | ast.List | ast.Dict)
+        lasting = own & (live_at_head(loop, frozenset()) | (own - bound([loop])))
+        names = [[_lasting_name(x, lasting) for x in _elements(value)] for value in values if value]
+        other = tuple(k for k, column in enumerate(zip(*names, strict=True)) if len({*column}) > 1 or column[0] is None)
+        return None if len(other) == len(names[0]) else cls(first, other)
+
+    def without(self, loop: ast.For | ast.While) -> ast.For | ast.While:
+        """The loop with returns of what differs: nothing, one value or a tuple."""
+        return _Reduced(self).visit(copied(loop))
+
+    def reduced(self, value: ast.expr) -> ast.expr:
+        elements = _elements(value)
+        if not self.other:
+            return ast.copy_location(ast.Constant(None), value)
+        if len(self.other) == 1:
+            return elements[self.other[0]]
+        return ast.copy_location(ast.Tuple([elements[k] for k in self.other], ast.Load()), value)
+
+    def around(self, value: ast.expr) -> ast.expr:
+        """What is returned, where `value` is that of a reduced return."""
+        if isinstance(self.display, ast.Name):
+            return copied(self.display)
+        display = copied(self.display)
+        elements = _elements(display)
+        for position, k in enumerate(self.other):
+            place = ast.Constant(position)
+            elements[k] = value if len(self.other) == 1 else ast.Subscript(value, place, ast.Load())
+        return display
+
+
+class _Reduced(ast.NodeTransformer):
+    """The returns of a loop, in its body alone (`else` is not in it), without what they share."""
+
+    def __init__(self, shared: _SharedResult) -> None:
+        self.shared = shared
+        self.inside = False
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
+        return node
+
+    visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]  # noqa: N815
+
+    def _loop(self, node: Any) -> Any:
+        if self.inside:
+            return self.generic_visit(node)
+        self.inside = True
+        node.body = [self.visit(stmt) for stmt in node.body]
+        return node
+
+    visit_For = visit_While = _loop  # noqa: N815 (ast's names)
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:  # noqa: N802 (ast's name)
+        assert node.value is not None
+        return ast.copy_location(ast.Return(self.shared.reduced(node.value)), node)
+
+
+def _form(value: ast.expr | None) -> tuple | None:
+    """What displays that differ in their elements alone have in common. None of what is no display."""
+    match value:
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return None if any(isinstance(x, ast.Starred) for x in elements) else (type(value), len(elements))
+        case ast.Dict(keys=keys):
+            names = [key.value for key in keys if isinstance(key, ast.Constant) and type(key.value) is str]
+            return (ast.Dict, *names) if len(names) == len(keys) else None
+        case ast.Name():
+            return (ast.Name,)
+    return None
+
+
+def _elements(value: ast.expr) -> list[ast.expr]:
+    """The elements of a display (the list itself), or the expression."""
+    if isinstance(value, ast.Dict):
+        return value.values
+    return value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+
+
+def _lasting_name(node: ast.expr, lasting: Names) -> str | None:
+    return node.id if isinstance(node, ast.Name) and node.id in lasting else None
 
 
 class _Loop:
@@ -209,11 +316,8 @@ def jumps(stmts: Iterable[ast.stmt], in_loop: bool) -> bool:
             case ast.While() | ast.For():
                 if jumps(stmt.body, False) or jumps(stmt.orelse, in_loop):
                     return True
-            case _:
-                blocks = [getattr(stmt, f, []) for f in ("body", "orelse", "finalbody")]
-                blocks += [part.body for f in ("handlers", "cases") for part in getattr(stmt, f, [])]
-                if any(jumps(block, in_loop) for block in blocks if isinstance(block, list)):
-                    return True
+            case _ if jumps(_inner(stmt), in_loop):
+                return True
     return False
 
 
@@ -222,9 +326,42 @@ def ends(block: list[ast.stmt]) -> bool:
     if not block:
         return False
     last = block[-1]
-    if isinstance(last, ast.Return | ast.Break | ast.Continue | ast.Raise):
+    if isinstance(last, ast.Return | ast.Break | ast.Continue | ast.Raise) or is_endless(last):
         return True
     return isinstance(last, ast.If) and ends(last.body) and ends(last.orelse)
+
+
+def is_endless(stmt: ast.stmt) -> bool:
+    """Whether nothing but a `return` or an error leaves the loop."""
+    return (
+        isinstance(stmt, ast.While)
+        and isinstance(stmt.test, ast.Constant)
+        and bool(stmt.test.value)
+        and not breaks(stmt.body)
+    )
+
+
+def breaks(stmts: Iterable[ast.stmt]) -> bool:
+    """Whether a `break` of the loop around is among the statements."""
+    for stmt in stmts:
+        match stmt:
+            case ast.Break():
+                return True
+            case ast.While() | ast.For():
+                if breaks(stmt.orelse):
+                    return True
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                continue
+            case _ if breaks(_inner(stmt)):
+                return True
+    return False
+
+
+def _inner(stmt: ast.stmt) -> list[ast.stmt]:
+    """The statements of all blocks of one that is neither a loop nor a scope."""
+    blocks = [getattr(stmt, f, []) for f in ("body", "orelse", "finalbody")]
+    blocks += [part.body for f in ("handlers", "cases") for part in getattr(stmt, f, [])]
+    return [inner for block in blocks for inner in block]
 
 
 def returns(block: list[ast.stmt], tails: set[ast.stmt]) -> bool:

@@ -3,7 +3,7 @@
 What may go is narrow, since NumPy's answers are kept bit for bit, with NaN, infinities and the sign of zero:
 `x + 0.0` stays (it turns -0.0 into 0.0) and `x - 0.0` goes; `x * 0.0` stays. Rules that move data are in
 `simplify_movement` and `merge_updates`, rules on dtypes in `simplify_casts`, those on the values of integers in
-`simplify_ranges`.
+`simplify_ranges`, and branches in `simplify_branches`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..ir.checker import same_type
 from .fold_constants import fold, is_pointwise
 from .merge_updates import merge_updates
 from .rewrite import Rewriter, in_inner_programs, rewrite
+from .simplify_branches import chosen_scalars
 from .simplify_casts import CAST_RULES
 from .simplify_movement import MOVEMENT_RULES, as_scalar
 from .simplify_ranges import RANGE_RULES
@@ -37,6 +38,8 @@ def simplify(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def _simplify_equation(rw: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:
+    if eqn.primitive.name == "cond":
+        return chosen_scalars(rw, eqn)
     if eqn.primitive.multiple_results:
         return None
     (var,) = eqn.outvars
