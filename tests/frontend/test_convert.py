@@ -294,7 +294,7 @@ def test_lists_in_traced_loops_are_refused_and_left_alone() -> None:
         steps = []
         while x.sum() < 100:
             x = x * 1.5
-            steps.append(1)
+            steps.insert(0, 1)
         return x, len(steps)
 
     with pytest.raises(TracingError, match="WB182"):

@@ -125,6 +125,10 @@ LONG_LOOPS = (
     "{t} = np.zeros(4)\nfor {k} in range(40):\n    if {t}[{k} % 4] > {s}:\n        break\n    {t}[{k} % 3] += 1",
     "{t} = np.array(True)\nfor {k} in range(40):\n    if {t}:\n        {w} += 1\n    {t}[...] = {c}",
     "{t} = np.ones(({i}) % 5 + 2, int)\nwhile {t}.sum() < 50:\n    {w}[0] += {t}[-1]\n    {t}[1:] += {t}[:-1]",
+    "{t} = []\n{t2} = {s} + 0.0\nfor k in range(80):\n    if {t2} > 50 or {t2} < -50 or {t2} != {t2}:\n        break\n"
+    "    {t2} = {t2} * 1.5 + 1\n    {t}.append({t2})\n{t} = np.array({t})",
+    "{t} = [{s}]\n{t2} = {a} + 0.0\nfor k in range(70):\n    {t2} = {t2} * 0.5\n    {t}.append({t2}.sum())\n"
+    "    if abs({t}[-1]) < 0.5 or {t}[-1] != {t}[-1]:\n        break\n{t} = np.array({t})",
 )  # fmt: skip
 LOOPS = (
     "for {k} in range({i} % 7):", "for {k} in range(3):", "for {k} in range(len({a})):", "for {k} in range(1, {i} % 7):",

@@ -101,6 +101,14 @@ br i1 %.inside, label %.on, label %left
 .on:"""),
     # word: what must be true for the program to go on
     "holds": (1, "%.fine = icmp ne i64 *1, 0\nbr i1 %.fine, label %.on, label %left\n.on:"),
+    # word, number: the same; where it is not, the place to go on from is -number
+    "checks": (2, f"""\
+%.fine = icmp ne i64 *1, 0
+%.minus = sub i64 0, $2
+%.note = select i1 %.fine, i64 0, i64 %.minus
+store i64 %.note, ptr %words.{PLACE}
+br i1 %.fine, label %.on, label %left
+.on:"""),
     # target, address of one byte, or of an integer of four or eight
     "read1": (2, "%.v = load i8, ptr &2\n%.w = zext i8 %.v to i64\nstore i64 %.w, ptr @1"),
     "read4": (2, "%.v = load i32, ptr &2\n%.w = sext i32 %.v to i64\nstore i64 %.w, ptr @1"),

@@ -7,6 +7,7 @@ variables are read: `Variables` does both.
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import operator
@@ -21,8 +22,10 @@ from ..ir import REGISTRY
 from .builtin_calls import folded, number
 from .checks import end_unless
 from .comprehensions import array_of, counted, folded_items, listed
+from .counted_lists import lists_alone
 from .diagnostics import bool_value
 from .jumps import LoopSource
+from .loops.list_names import appended_names
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
 from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_results, mixed_types, promoted
@@ -255,23 +258,26 @@ def while_(
     _step_or_traced(
         "while", source, variables, names,
         lambda: _as_step(source, variables, live), _prefers,
-        lambda: _traced_while(test, body, names, live, reads, variables),
+        lambda grown: _traced_while(test, body, names, live, reads, variables, grown),
     )  # fmt: skip
 
 
 def _step_or_traced(
     kind: str, source: str, variables: Variables, names: tuple[str, ...], as_step: Callable[[], Translated | None],
-    prefers: Callable[[Translated], bool], traced: Callable[[], int], *, may_be_plain: bool = True,
+    prefers: Callable[[Translated], bool], traced: Callable[[frozenset[str]], int], *, may_be_plain: bool = True,
 ) -> None:  # fmt: skip
     """Run a loop as one step where that is better or where it cannot be traced, and trace it elsewhere.
 
     A loop that ran on plain numbers alone will do so again, inside of one that Python runs: it is not translated each
-    time. traced: gives the number of iterations, as far as they are known; may_be_plain: whether all may be.
+    time. traced: traces it, given the names of lists that may grow as often as data decide, and gives the number of
+    iterations, as far as that is known; may_be_plain: whether all may be on plain numbers.
     """
     trace = current_trace()
     if trace is None:
-        traced()
+        traced(frozenset())
         return
+    # A list of which data decide how long it is can be the result of an equation, but not of a step.
+    may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(_appended_to(source), variables.get)
     n_before, state = len(trace.eqns), variables.assigned(names)
     was_plain = may_be_plain and source in trace.plain_loops
     step = None if was_plain else as_step()
@@ -279,7 +285,7 @@ def _step_or_traced(
         emit_loop(step, variables, kind)
         return
     try:
-        n_done = traced()
+        n_done = traced(frozenset() if step is not None or was_plain else may_grow)
     except TracingError:
         if len(trace.eqns) != n_before:
             raise
@@ -294,6 +300,11 @@ def _step_or_traced(
         return
     if n_done > MAX_UNROLL and len(trace.eqns) == n_before:
         trace.plain_loops.add(source)
+
+
+@functools.lru_cache(4096)
+def _appended_to(source: str) -> frozenset[str]:
+    return appended_names(SOURCES[source].node)
 
 
 def _as_step(
@@ -319,7 +330,7 @@ def _prefers(step: Translated) -> bool:
 
 def _traced_while(
     test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
-    variables: Variables,
+    variables: Variables, grown: frozenset[str],
 ) -> int:  # fmt: skip
     """Run it; the number of iterations that Python ran."""
     trace = current_trace()
@@ -328,7 +339,7 @@ def _traced_while(
     while True:
         value = test()
         if unknown(value):
-            _stage(variables, body, names, live, reads).run_while(test)
+            _stage(variables, body, names, live, reads, grown=grown).run_while(test)
             return n
         if not value:
             return n
@@ -373,7 +384,7 @@ def for_(
     _step_or_traced(
         "for", source, variables, names,
         lambda: _as_step(source, variables, live, surely, iterable) if n > 1 else None, prefers,
-        lambda: _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended),
+        lambda grown: _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended, grown),
         may_be_plain=type(iterable) is not TracedRange,
     )  # fmt: skip
 
@@ -389,6 +400,7 @@ def _length(iterable: Any) -> float:
 def _traced_for(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
     reads: tuple[str, ...], variables: Variables, stop: str | None, target: str, appended: tuple[str, ...],
+    grown: frozenset[str],
 ) -> int:  # fmt: skip
     """Run it; the number of iterations that Python ran."""
     if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
@@ -398,7 +410,7 @@ def _traced_for(
     if current_trace() is None:
         rows: Any = None
     elif type(iterable) is TracedRange:
-        _stage(variables, body, names, live, reads, stop, target).run_range(iterable)
+        _stage(variables, body, names, live, reads, stop, target, grown=grown).run_range(iterable)
         return 0
     else:
         rows = iterable if type(iterable) is range else None
@@ -408,7 +420,7 @@ def _traced_for(
         last = frozenset(anew).intersection(live) if stop is None else frozenset()
         n = len(rows) - 1 if last else len(rows)
         carried = [name for name in live if name not in last]
-        stage = _stage(variables, body, names, carried, reads, stop, target, appended)
+        stage = _stage(variables, body, names, carried, reads, stop, target, appended, grown)
         with variables.hidden(last):
             done = stage.run_or_unroll(rows[:n], MAX_UNROLLED_EQNS, MAX_UNROLL_IF_MUST)
         iterable = rows = rows[n if done is None else done :]
@@ -422,7 +434,8 @@ def _traced_for(
                 if rows is None:
                     bool_value(stopped)  # which raises: what comes after a number of items is not a loop of the program
                 elif position < len(rows):
-                    _stage(variables, body, names, live, reads, stop, target).run_range(rows[position:])
+                    stage = _stage(variables, body, names, live, reads, stop, target, grown=grown)
+                    stage.run_range(rows[position:])
                 return position
             if stopped:
                 return position
@@ -431,12 +444,13 @@ def _traced_for(
 
 def _stage(
     variables: Variables, body: FunctionType, names: Sequence[str], live: Sequence[str], reads: Sequence[str],
-    stop: str | None = None, target: str = "", appended: Sequence[str] = (),
+    stop: str | None = None, target: str = "", appended: Sequence[str] = (), grown: frozenset[str] = frozenset(),
 ) -> Stage:  # fmt: skip
     carried = [name for name in names if name in live or name == stop]
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     lists = _lists(variables, reads, appended) if stop is None else {}
-    return Stage(variables, body, names, carried, lambda: variables.watched(reads, names), cells, stop, target, lists)
+    watch = lambda: variables.watched(reads, names)  # noqa: E731
+    return Stage(variables, body, names, carried, watch, cells, stop, target, lists, grown)
 
 
 def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) -> dict[str, list]:

@@ -18,11 +18,12 @@ from .recording import Trace, current_trace
 from .tracer import INT_BITS, Tracer, apply_ufunc, emit, known_value, method, require_trace
 
 
-def end_unless(test: Tracer) -> None:
-    """Have the call end here unless `test`, one number, is true."""
+def end_unless(test: Tracer, place: tuple[str, int] | None = None) -> None:
+    """Have the call end here unless `test`, one number, is true. place: file and line, if not those that run."""
     trace = require_trace()
-    spans = current_spans(2, trace.entry)
-    place = (spans[0].filename, spans[0].line) if spans else ("", 0)
+    if place is None:
+        spans = current_spans(2, trace.entry)
+        place = (spans[0].filename, spans[0].line) if spans else ("", 0)
     if test.dtype.kind != "b":
         test = test != 0  # type: ignore[assignment]  # a traced bool
     trace.operation("assert", lambda: emit(REGISTRY["check"], test, filename=place[0], line=place[1]), (), {})

@@ -540,9 +540,10 @@ Which path is taken is only known when the kernel runs; types and shapes are fix
   while x.sum() < 9: x = np.append(x, 1)   ->  an array as long as it may get, and a count of what is in it
 A number may also be Python's on one path and NumPy's on another, which promote differently beside float32 or int8:
   s = 0.5 if x[0] > 1 else x[0]            ->  s = np.float64(0.5) if x[0] > 1 else x[0]""",
-    "WB182": """A list, dict, set or object changes inside a branch or loop on traced values.
-The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy.
-  while err > tol: errors.append(err)      ->  errors[k] = err, an array made before the loop""",
+    "WB182": """A dict, set or object changes inside a branch or loop on traced values, or a list that others know, too.
+The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy. A list that a
+loop appends numbers, arrays of one shape, or tuples of them to compiles, if nothing else holds it.
+  while err > tol: seen['err'] = err       ->  last = err, a variable of its own""",
     "WB183": """The body of a loop on traced values raises, whatever the numbers are; or a line, after one that may.
 Whether the program comes there at all is only known when the kernel runs. Such code runs in NumPy. A `raise` in a
 branch, and an `assert`, compile: they are checked when the call runs (WB351).

@@ -21,6 +21,7 @@ from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Lifter
+from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
 from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
@@ -35,10 +36,11 @@ class OutLeaf:
     """One leaf of the result.
 
     outvar: the program's result that holds it, None for a static `value`; kind: "array", "scalar" (of NumPy), "python"
-    (a Python number), "outside" (an object from outside, which `value` reads when it is returned) or "repeat" (a
-    container that is elsewhere in the result, too); same_as: an earlier leaf that is the same object; base_input,
-    base_outvar: it is the view `views` of that input (after write-back), or of that result; code, options: a branch or
-    loop chose what it is, and the program's result `code` tells which of `options`.
+    (a Python number), "outside" (an object from outside, which `value` reads when it is returned), "repeat" (a
+    container that is elsewhere in the result, too) or "counted" (a list, of which `value` tells the form, and the
+    program's result `count` how many items of `outvar` it has); same_as: an earlier leaf that is the same object;
+    base_input, base_outvar: it is the view `views` of that input (after write-back), or of that result; code, options:
+    a branch or loop chose what it is, and the program's result `code` tells which of `options`.
     """
 
     outvar: int | None = None
@@ -50,6 +52,7 @@ class OutLeaf:
     views: tuple[ViewOp | Picked, ...] = ()
     code: int | None = None
     options: tuple[OutLeaf, ...] = ()
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,14 @@ class Outputs:
     """How results become what the caller sees.
 
     tree, leaves: the structure; writes: (input, result) pairs, inputs that take a result's values in place; repeats:
-    whether a container is in several places.
+    whether a container is in several places; n_inner: how many of the last leaves are in lists that are leaves.
     """
 
     tree: Any
     leaves: tuple[OutLeaf, ...]
     writes: tuple[tuple[int, int], ...]
     repeats: bool = False
+    n_inner: int = 0
 
     def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> Any:
         """Write back what was mutated and make the return value. inputs: of the program, captures included."""
@@ -120,6 +124,11 @@ class Outputs:
         values: list[Any] = []
         for leaf in leaves:
             values.append(_leaf_value(leaf, results, inputs, values))
+        for k, leaf in enumerate(leaves):
+            if leaf.count is not None:
+                values[k] = leaf.value.value(results, results[leaf.count], values)
+        if self.n_inner:
+            del values[-self.n_inner :]
         result = optree.tree_unflatten(self.tree, values)
         return with_repeats(result) if self.repeats else result
 
@@ -143,6 +152,8 @@ def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Mappin
 def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], earlier: Sequence[Any]) -> Any:
     if leaf.outvar is None:
         return leaf.value() if leaf.kind == "outside" else leaf.value
+    if leaf.kind == "counted":  # made when all others are
+        return None
     if leaf.kind == "array":
         if leaf.same_as is not None:
             return earlier[leaf.same_as]
@@ -210,6 +221,8 @@ def collect_outputs(
         plain = optree.tree_map(unwrap, result, is_leaf=whole, none_is_leaf=True)
         leaves, tree = optree.tree_flatten(plain, is_leaf=whole, none_is_leaf=True)
     collector = _Collector()
+    n_leaves = len(leaves)
+    leaves += [item for leaf in leaves for item in _counted_list(leaf).before]
     _check_known(leaves)
     made: dict[int, Any] = {}  # one array of known numbers in several places is one result
     values = []
@@ -218,11 +231,17 @@ def collect_outputs(
         if value is None:
             value = made[id(leaf)] = _output_value(trace, lifter, leaf)
         values.append(value)
+    n_listed = n_leaves
     input_index = {id(b): i for i, b in enumerate(inputs) if b is not None}
     out: list[OutLeaf] = []
     for value in values:
         if type(value) is Tracer:
             out.append(OutLeaf(collector.add(value.current)))
+        elif isinstance(value, CountedList | CountedArray):
+            found = _counted_list(value)
+            before = tuple(range(n_listed, n_listed + len(found.before)))
+            n_listed += len(before)
+            out.append(_counted_leaf(value, before, collector))
         else:
             out.append(_constant_leaf(value))
     _Places(trace, collector, values, out, input_index).fill()
@@ -230,7 +249,27 @@ def collect_outputs(
     for i, buffer in enumerate(inputs):
         if buffer is not None and buffer.version and buffer.value is not buffer.var_in:
             writes.append((i, collector.add(buffer.value)))
-    return Outputs(tree, tuple(out), tuple(writes), repeats), tuple(collector.atoms)
+    return Outputs(tree, tuple(out), tuple(writes), repeats, len(leaves) - n_leaves), tuple(collector.atoms)
+
+
+def _counted_list(leaf: Any) -> CountedList:
+    """The list that a leaf is, or is an array of; an empty one for others."""
+    if type(leaf) is CountedArray:
+        return leaf.items
+    return leaf if type(leaf) is CountedList else _NO_LIST
+
+
+_NO_LIST = CountedList("", (), None)
+
+
+def _counted_leaf(value: CountedList | CountedArray, before: tuple[int, ...], collector: _Collector) -> OutLeaf:
+    found = _counted_list(value)
+    if found.items is None:
+        raise found.error()
+    results = tuple(collector.add(lift(array).current) for array in found.arrays)
+    in_array = isinstance(value, CountedArray)
+    form = CountedForm(found.items, results, found.first, before, in_array, value.dtype if in_array else None)
+    return OutLeaf(results[0], value=form, kind="counted", count=collector.add(lift(found.count).current))
 
 
 def _constant_leaf(value: Any) -> OutLeaf:
@@ -417,6 +456,8 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
 
         check_not_mixed(value)
         return lift(value)
+    if isinstance(value, CountedList | CountedArray):
+        return value
     if issubclass(type(value), Deferred):
         raise value.error()
     if isinstance(value, np.ndarray):

@@ -76,6 +76,7 @@ class Trace:
         self._n_computed = 0  # numbers, for conditions that a trace has decided
         self._n_steps = 0  # loops that have been translated, here and in the regions inside
         self.plain_loops: set[str] = set()  # loops, by their sources, that ran without an equation
+        self.n_writes = 0  # to arrays
         self._looks_at = Recursion.INTERVAL  # equations: when to see whether they are too many
         self._recursion = Recursion()
         self._dear: set[Var] = set()  # conditions that it will not

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .counted_lists import CountedList
 from .diagnostics import unsupported
 
 
@@ -25,12 +26,15 @@ def each_once(result: Any, is_whole: Callable[[Any], bool]) -> tuple[Any, bool]:
     seen: dict[int, tuple[Any, ...]] = {}
 
     def visit(value: Any, path: tuple[Any, ...]) -> Any:
-        if not isinstance(value, list | dict | tuple | deque) or is_whole(value):
+        counted = type(value) is CountedList
+        if not counted and not isinstance(value, list | dict | tuple | deque) or is_whole(value):
             return value
         if not isinstance(value, tuple):
             if id(value) in seen:
                 return Repeat(seen[id(value)])
             seen[id(value)] = path
+        if counted:
+            return value
         items = list(value.items() if isinstance(value, dict) else enumerate(value))
         new = [visit(item, (*path, key)) for key, item in items]
         changed = {key: now for (key, item), now in zip(items, new, strict=True) if now is not item}

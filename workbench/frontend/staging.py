@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import optree
@@ -19,6 +19,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .checks import INDEX_BITS
+from .counted_lists import with_counted_lists
 from .diagnostics import build
 from .growing import Growth
 from .merging import (
@@ -39,6 +40,7 @@ from .operators import weaken
 from .regions import emit_scan, emit_while
 from .tracer import INT_BITS, Tracer, emit, from_atom, lay_out, lift, require_trace
 
+T = TypeVar("T")
 MAX_ATTEMPTS = 8  # traces of one body, until the types of what it carries settle
 MAX_SWAP_ORDER = 4  # iterations after which arrays that a loop exchanges must be in their places again
 
@@ -81,13 +83,13 @@ class Stage:
 
     body, names, carried: its function, the variables that it binds, those that live on; watch: gives what must not
     change; stop: the variable that ends the loop; target: the loop's own variable; lists: those that the body only
-    appends to.
+    appends to; grown: the names of those that may become `CountedList`s.
     """
 
     def __init__(
         self, variables: Any, body: Callable[..., Any], names: Sequence[str], carried: Sequence[str],
         watch: Callable[[], Any], cells: frozenset[int], stop: str | None, target: str,
-        lists: Mapping[str, list] | None = None,
+        lists: Mapping[str, list] | None = None, grown: frozenset[str] = frozenset(),
     ):  # fmt: skip
         self.variables = variables
         self.body = body
@@ -99,6 +101,10 @@ class Stage:
         self.stop = stop
         self.target = target
         self.lists = lists or {}
+        self.grown = grown
+
+    def _with_counted_lists(self, run: Callable[[], T]) -> T:
+        return with_counted_lists(run, self.grown, self.variables, self.names)
 
     def attempt(self, run: Callable[[], None]) -> bool:
         """Whether `run` succeeded; otherwise everything is as before."""
@@ -130,6 +136,11 @@ class Stage:
 
     def run_or_unroll(self, rows: range, max_eqns: int, max_must: int) -> int | None:
         """Make an equation of the loop: None if that is done, else the iteration from which on Python is to run it."""
+        if len(rows) <= max_must:
+            return self._run_or_unroll(rows, max_eqns, max_must)
+        return self._with_counted_lists(lambda: self._run_or_unroll(rows, max_eqns, max_must))
+
+    def _run_or_unroll(self, rows: range, max_eqns: int, max_must: int) -> int | None:
         trace = require_trace()
         failure, before = trace.failure, self.variables.assigned(self.names)
         try:
@@ -177,6 +188,9 @@ class Stage:
         return None
 
     def run_range(self, rows: range | TracedRange) -> None:
+        self._with_counted_lists(lambda: self._run_range(rows))
+
+    def _run_range(self, rows: range | TracedRange) -> None:
         try:
             prepared = self._prepare(_item(rows))
         except SwappedError as swapped:
@@ -473,6 +487,9 @@ class Stage:
 
     def run_while(self, test: Callable[[], Any]) -> None:
         """`while test(): body()` as an equation."""
+        self._with_counted_lists(lambda: self._run_while(test))
+
+    def _run_while(self, test: Callable[[], Any]) -> None:
         prepared = self._prepare(None)
         results = self._results(prepared)
         init = [prepared.first[key] for key in prepared.keys]

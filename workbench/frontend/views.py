@@ -332,6 +332,7 @@ def write(target: Tracer, value: Tracer) -> None:
         written.append((node, atom))
     buffer.value = atom
     buffer.version += 1
+    trace.n_writes += 1
     for node, atom in written:
         node._atom, node._version = atom, buffer.version
 

@@ -206,7 +206,9 @@ def write_backs(traced: Any, jaxpr: Jaxpr) -> dict[str, Any]:
     while pending:
         leaf = pending.pop()
         read.update(k for view in leaf.views if type(view) is Picked for k in view.indices)
-        if leaf.code is not None:
+        if leaf.count is not None:
+            read.update((leaf.count, *leaf.value.results))
+        elif leaf.code is not None:
             read.add(leaf.code)
             pending += leaf.options
         elif leaf.base_outvar is not None:

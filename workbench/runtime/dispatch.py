@@ -22,6 +22,7 @@ import optree
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
 from ..frontend.captures import Read
+from ..frontend.counted_lists import enlarge
 from ..frontend.device_arrays import is_device_result
 from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.positions import user_traceback
@@ -251,6 +252,8 @@ class CompiledFunction:
                     self._remember(entry, args, kwargs)
                 return result
         except (LoopAbortedError, CheckFailedError) as error:
+            if not self.is_strict and enlarge(error):
+                return self._call_slowly(args, kwargs)
             logger.info("%s runs in NumPy this time: %s", self.name, error)
             failure: Exception | None = None
         except (WorkbenchError, MemoryError) as error:

@@ -30,6 +30,22 @@ def growing_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
         found |= more
 
 
+def appended_names(loop: ast.AST) -> frozenset[str]:
+    """The names of lists that a loop appends to, and which nothing in it hands on: besides `x.append(...)` and
+    `x.extend(...)` there are at most `x[i]` and `len(x)`."""
+    found: set[str] = set()
+    known: set[int] = set()
+    for n in ast.walk(loop):
+        match n:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as base, attr="append" | "extend")):
+                found.add(name)
+                known.add(id(base))
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as base]) | ast.Subscript(value=ast.Name() as base):
+                known.add(id(base))
+    others = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in known}
+    return frozenset(found - others)
+
+
 def queue_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names of lists whose first elements are taken away."""
     found: set[str] = set()

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import tracer as core
 from .. import views
+from ..counted_lists import CountedList
 from . import movement, reductions, ufuncs
 from .operands import (
     array as as_tracer,
@@ -151,6 +152,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False,
           ndmin: int = 0, ndmax: int = 0, like: Any = None) -> Any:  # fmt: skip
+    if type(object) is CountedList and copy and not ndmin:
+        return object.stacked(dtype)
     x = as_array_of(object, dtype)
     if copy is False and x is not object:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -184,6 +187,8 @@ def as_array_of(value: Any, dtype: Any = None) -> Any:
 
 def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
             like: Any = None) -> Any:  # fmt: skip
+    if type(a) is CountedList:
+        return a.stacked(dtype)
     x = _in_order(as_array_of(a, dtype), order or "K")
     if copy is False and x is not a:
         raise ValueError("Unable to avoid copy while creating an array as requested.")

@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import RoutineRaisedError, TracingError
 from ...frontend.captures import DOT
 from ...frontend.cells import trace_cell
+from ...frontend.counted_lists import enlarge
 from ...frontend.liveness import read, walk_scope
 from ...frontend.scopes import running_in_numpy
 from ...frontend.syntax import copied
@@ -193,7 +194,8 @@ class PartedRun:
             try:
                 result = self._run_compiled(begin, end)
             except TracingError as error:
-                end, reason = self._refused(error, begin, end), error
+                if not enlarge(error):
+                    end, reason = self._refused(error, begin, end), error
                 continue
             except (MemoryError, RecursionError):
                 raise

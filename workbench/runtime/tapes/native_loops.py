@@ -31,7 +31,7 @@ SLICE_S = 0.02
 FIRST_JUMPS = 1
 MOST_JUMPS = 1 << 40
 # Beyond, what Python costs is less than the copies of what is carried, at the begin and the end.
-MOST_BYTES = 1 << 21
+MOST_BYTES = 1 << 23
 
 
 class NativeLoop:
@@ -81,6 +81,7 @@ class NativeLoop:
             self.words[CLOCK], self.words[CLOCK_ID] = clock_address(), time.CLOCK_MONOTONIC
         self.n_bytes = tape.n_bytes
         self.kept = tape.kept
+        self.checks = tape.checks
         self.steps = tape.steps
         try:
             self.run = tape_function(args)
@@ -128,6 +129,9 @@ class NativeLoop:
             self._pace(jumps, time.perf_counter() - begin)
         if status == NO_MEMORY:
             raise MemoryError
+        if status == LEFT and words[PLACE] < 0:
+            check = self.checks[-int(words[PLACE]) - 1]
+            check.primitive.impl(np.False_, **check.params)  # which raises
         if status in (LEFT, BROKEN):  # Python raises what is to be raised
             if status == BROKEN:
                 logger.warning("a loop was left to Python in the middle: a bug of ours, not of your code")

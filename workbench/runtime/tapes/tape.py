@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ...codegen.llvm_tape import N_OPERANDS, N_RESERVED, OPCODES, copy_each
-from ...ir import Var
+from ...ir import Equation, Var
 from ..memory.moves import pieces_of
 from ..native.kernels import NotNativeError
 
@@ -65,6 +65,7 @@ class Tape:
         self.pools: dict[int, list[int]] = {}  # size -> the pool's word, how many blocks it needs
         self.fixed: list[tuple[int, int]] = []  # words that hold the address of memory of their own, and its size
         self.kept: list[np.ndarray] = []
+        self.checks: list[Equation] = []  # by the numbers, from 1 on, of those instructions
         self.steps: dict[str, int] = {}  # timed steps -> the word of their total
         self.emit("jump", 0)
 

@@ -411,7 +411,11 @@ class _PlanWriter:
         """What must hold for the program to go on. Where it does not, the tape stops and Python raises the error."""
         place, flag = self.place(eqn.invars[0]), self.tape.word()
         self.tape.emit("read1", flag, self.tape.moved(place))
-        self.tape.emit("holds", flag)
+        if eqn.primitive is check_p:
+            self.tape.checks.append(eqn)
+            self.tape.emit("checks", flag, len(self.tape.checks))
+        else:
+            self.tape.emit("holds", flag)
         self.put(eqn.outvars[0], place)
 
     # ---- loops and branches ----

@@ -1,0 +1,246 @@
+"""Lists to which a loop appends as often as only the run tells."""
+
+from collections.abc import Callable
+
+import numpy as np
+import optree
+import pytest
+
+import workbench as wb
+from workbench.frontend import counted_lists
+from workbench.notebook.cells import run_cell
+
+# The loops' lengths depend on data, so that the lists are returned with as many items as NumPy's have.
+# fmt: off
+
+
+def errors_of_a_while(x, limit):
+    errors = []
+    while x.sum() > limit:
+        x = x * 0.5
+        errors.append(x.sum())
+    return x, errors
+
+
+def errors_before_a_break(x, limit):
+    errors = []
+    for i in range(500):  # noqa: B007 (it is returned)
+        x = x * 0.7
+        error = float(x.sum())
+        if error < limit:
+            break
+        errors.append(error)
+    return np.array(errors), i
+
+
+def begun_before(x, limit):
+    history = [np.inf, x.sum()]
+    while history[-1] > limit and len(history) < 30:
+        x = x * 0.7
+        history.append(x.sum())
+    return {"history": history, "again": (history, np.array(history)), "n": len(history)}
+
+
+def numbers_of_two_kinds(x, limit):
+    history = [1e9]
+    while history[-1] > limit:
+        x = x * 0.7
+        history.append(x.sum())
+    return history
+
+
+def rows(x, limit):
+    path = [x.copy()]
+    while x.sum() > limit:
+        x = x * 0.7
+        path.append(x.copy())
+    return np.array(path), path
+
+
+def the_same_array(x, limit):
+    path = []
+    while x.sum() > limit:
+        x *= 0.7
+        path.append(x)
+    return path
+
+
+def written_after_it_was_appended(x, limit):
+    path = []
+    while x.sum() > limit:
+        y = x * 0.7
+        path.append(y)
+        y += 1
+        x = y - 1
+    return np.asarray(path)
+
+
+def several(x, limit):
+    sums, counts, pairs = [], [], []
+    k = 0
+    while x.sum() > limit:
+        x = x * 0.7
+        k += 1
+        sums.append(x.sum())
+        sums.append(x.max())
+        if k % 3 == 0:
+            counts.append(k)
+        pairs.append((k, x.sum(), x.sum() > 1))
+    return sums, np.array(counts), pairs, np.asarray(pairs), np.array(sums, np.float32)
+
+
+def nested(x, limit):
+    sums = []
+    for i in range(100):
+        n = 0
+        while x.sum() > limit:
+            x = x * 0.7
+            sums.extend([x.sum(), x.max()])
+            n += 1
+        x = x + i
+        if n > 30:
+            break
+    return sums, x
+
+
+def after_the_loop(x, limit):
+    sums = []
+    while x.sum() > limit:
+        x = x * 0.7
+        sums.append(x.sum())
+    sums.append(x.max())
+    return sums
+
+
+def in_another_container(x, limit):
+    sums = []
+    result = {"sums": sums}
+    while x.sum() > limit:
+        x = x * 0.7
+        sums.append(x.sum())
+    return result
+
+
+def used(x, limit):
+    sums = []
+    while x.sum() > limit:
+        x = x * 0.7
+        sums.append(x.sum())
+    return np.cumsum(sums), sum(sums), [2 * s for s in sums], sums + [1.0], sums[::-1]
+
+
+def collatz(x, limit):
+    value, steps = int(limit * 0) + x.size, []
+    value = x.astype(int)[0] + value
+    while value != 1:
+        value = value // 2 if value % 2 == 0 else 3 * value + 1
+        steps.append(value)
+    return steps
+
+
+# fmt: on
+COMPILED = [
+    errors_of_a_while,
+    errors_before_a_break,
+    begun_before,
+    numbers_of_two_kinds,
+    rows,
+    several,
+    nested,
+    after_the_loop,
+    collatz,
+]  # fmt: skip
+IN_NUMPY = [the_same_array, written_after_it_was_appended, in_another_container, used]
+
+
+def same(found: object, expected: object) -> None:
+    found, expected = (optree.tree_flatten(value, none_is_leaf=True) for value in (found, expected))
+    assert found[1] == expected[1]
+    for a, b in zip(found[0], expected[0], strict=True):
+        assert type(a) is type(b), (type(a), type(b))
+        assert not isinstance(b, np.ndarray) or a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("program", [*COMPILED, *IN_NUMPY])
+@pytest.mark.parametrize("limit", [1e-3, 1.5])
+def test_as_in_numpy(program: Callable, limit: float) -> None:
+    compiled = wb.jit(program)
+    for x in (np.linspace(0, 1, 50), np.linspace(0, 9, 50), np.linspace(0, 0.01, 50)):
+        mine, its = x.copy(), x.copy()
+        same(compiled(mine, limit), program(its, limit))
+        np.testing.assert_allclose(mine, its, rtol=1e-12)
+    refused = [f for f in compiled.fallbacks if f.code != "WB500"]
+    assert bool(refused) == (program in IN_NUMPY), compiled.fallbacks
+
+
+def test_items_are_arrays_of_their_own() -> None:
+    _, path = wb.jit(rows)(np.ones(5), 1e-2)
+    path[1][:] = 7.0
+    assert not (path[2] == 7).any() and path[1].base is None
+
+
+def test_one_list_in_two_places_is_one() -> None:
+    result = wb.jit(begun_before)(np.ones(5), 1e-2)
+    assert result["history"] is result["again"][0]
+
+
+def test_more_items_than_there_is_room_for() -> None:
+    def counts(x):
+        found, k = [], 0
+        while k < x[0]:
+            k += 1
+            found.append(x[1] * k)
+        return found
+
+    compiled = wb.jit(counts)
+    for n in (10, 3 * counted_lists.MOST_ITEMS, 20, 20 * counted_lists.MOST_ITEMS, counted_lists.MOST_BYTES // 4):
+        x = np.array([n, 0.5])
+        assert compiled(x) == counts(x)
+    assert not compiled.fallbacks
+
+
+def test_the_message_names_the_list() -> None:
+    compiled = wb.jit(used)
+    compiled(np.ones(5), 1e-2)
+    (reason,) = compiled.fallbacks
+    assert "`sums`" in str(reason) and "return the list" in str(reason)
+
+
+def test_lists_of_calls_that_are_traced() -> None:
+    @wb.jit
+    def outer(x):
+        y, errors = wb.jit(errors_of_a_while)(x, 1e-3)
+        errors.append(y.max())
+        return errors, np.array(errors), y
+
+    def plain(x):
+        y, errors = errors_of_a_while(x, 1e-3)
+        errors.append(y.max())
+        return errors, np.array(errors), y
+
+    x = np.linspace(0, 1, 50)
+    same(outer(x), plain(x))
+
+
+CELL = """
+history = []
+error = 1.0
+while error > 1e-3:
+    old = u.copy()
+    u[1:-1] = 0.5 * (u[2:] + u[:-2])
+    error = np.abs(u - old).max()
+    history.append(error)
+n = len(history)
+"""
+
+
+def test_lists_of_cells() -> None:
+    """The first iteration runs while the cell is traced: `error` is known."""
+    mine, its = ({"np": np, "u": np.linspace(0, 1, 40) ** 2} for _ in range(2))
+    report = run_cell(CELL, mine, filename="<cell with a history>").report
+    assert report.status in ("compiled", "cached")
+    exec(CELL, its)
+    same(
+        [mine[name] for name in ("u", "history", "error", "n")], [its[name] for name in ("u", "history", "error", "n")]
+    )

@@ -1,0 +1,365 @@
+"""Lists to which a loop appends as often as only the run tells: an array with room for them, and how many there are.
+
+    history = []                              items, n = np.zeros(ROOM), 0
+    while error > tolerance:                  while error > tolerance:
+        error = ...                               error = ...
+        history.append(error)                     items[n] = error; n += 1
+                                              history = list(items[:n])
+
+Where the room does not suffice, the call ends and runs again in NumPy, and the program is traced anew with more room
+(`enlarge`). Which kind of items there are is found by tracing the loop with lists that take none (`ItemFoundError`).
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import CheckFailedError, TracingError
+from ..ir import REGISTRY
+from .captures import Guard
+from .checks import end_unless
+from .diagnostics import build
+from .merging import NUMBERS, refuse
+from .positions import current_spans
+from .recording import Deferred, Trace
+from .tracer import Tracer, emit, lift, require_trace
+from .variables import Variables
+
+T = TypeVar("T")
+FIRST_BYTES = 1 << 18  # the start of every call sets them to zero
+MOST_BYTES = 1 << 21  # so that the loop still runs natively
+FEWEST_ITEMS, MOST_ITEMS = 16, 8192  # at first
+GROWS = 16  # times, where the room did not suffice
+_rooms: dict[tuple[str, int], int] = {}  # items, by the place of the statement that appends
+_item_bytes: dict[tuple[str, int], int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a list holds, or what stands in one place of the tuples in it. kind: "array", "scalar" (of NumPy) or
+    "python" (numbers of Python's)."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    kind: str
+
+    @classmethod
+    def of(cls, x: Tracer) -> Item:
+        kind = "array" if not x.scalar else "python" if x.aval.weak_type else "scalar"
+        return cls(x.shape, x.dtype, kind)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.dtype.itemsize * int(np.prod(self.shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What one call of `append` adds: one item, or a tuple of them. place: of the first such call."""
+
+    items: tuple[Item, ...]
+    in_tuple: bool
+    place: tuple[str, int]
+
+    @property
+    def room(self) -> int:
+        """How many there is room for."""
+        first = FIRST_BYTES // max(max(item.n_bytes for item in self.items), 1)
+        return _rooms.get(self.place, max(min(MOST_ITEMS, first), FEWEST_ITEMS))
+
+    def fits(self, other: Items) -> bool:
+        return (self.items, self.in_tuple) == (other.items, other.in_tuple)
+
+
+def enlarge(error: BaseException) -> bool:
+    """Whether a call ended for want of room in a list, and would have more now: it is traced anew."""
+    span = error.span if isinstance(error, CheckFailedError) else None
+    place = (span.filename, span.line) if span is not None else ("", 0)
+    room = _rooms.get(place, 0)
+    larger = min(room * GROWS, MOST_BYTES // _item_bytes.get(place, 1))
+    if larger <= room:
+        return False
+    _rooms[place] = larger
+    return True
+
+
+class ItemFoundError(TracingError):
+    """A loop appends `items` to a list, of which that was not known."""
+
+    def __init__(self, name: str, items: Items):
+        super().__init__(f"`{name}` holds {items}", code="WB182")
+        self.name = name
+        self.items = items
+
+
+class CountedList(Deferred):
+    """One list. before: what it holds already; items: the kind of those that come, None before that is known.
+
+    arrays: for each part of an item, (room, *item.shape); count: how many of them there are, an array without axes;
+    first: how many of them are `before`, which are in the array only if they may be read.
+    """
+
+    def __init__(self, name: str, before: Sequence[Any], items: Items | None):
+        self.name = name
+        self.before = tuple(before)
+        self.items = items
+        self.first = 0
+        self.mixed: tuple[type, ...] = ()
+        if items is None:
+            return
+        self.room = items.room
+        _rooms[items.place] = self.room
+        _item_bytes[items.place] = max(1, *(item.n_bytes for item in items.items))
+        guard = Guard(f"the room in {name}", functools.partial(_rooms.get, items.place), self.room, operator.eq)
+        require_trace().lifter.guards.append(guard)
+        self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype) for item in items.items)
+        if not items.in_tuple and items.items[0].kind != "array" and all(map(self._is_alike, self.before)):
+            self.first = len(self.before)
+            for k, x in enumerate(self.before):
+                self.arrays[0][k] = x
+                if Item.of(lift(x)) != items.items[0]:
+                    self.mixed = (float if self.arrays[0].dtype.kind == "f" else int,)
+        self.count = _zeros((), np.dtype(np.int64))
+        if self.first:
+            self.count[()] = self.first
+
+    @classmethod
+    def rebuilt(cls, before: Sequence[Any], items: Items, arrays: Sequence[Tracer], count: Tracer) -> CountedList:
+        """What a traced call in a trace gives back."""
+        made = cls("a list", before, None)
+        made.items, made.arrays, made.count, made.room = items, tuple(arrays), count, arrays[0].shape[0]
+        return made
+
+    def _is_alike(self, x: Any) -> bool:
+        """Whether an item is a number of the type of those that come, of Python's or NumPy's."""
+        if type(x) is not Tracer and not isinstance(x, NUMBERS):
+            return False
+        x, dtype = lift(x), self.arrays[0].dtype
+        return x.scalar and x.dtype == dtype and dtype.char in "ld" and not x.buffer.mixed
+
+    def append(self, value: Any) -> None:
+        parts = value if type(value) is tuple and value else (value,)
+        if not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):
+            raise refuse("appends to", self.name, "something that is no number or array, in a traced loop")
+        xs = [lift(x) for x in parts]
+        if any(x.buffer.mixed for x in xs):
+            raise refuse("appends to", self.name, "a number whose type depends on the path")
+        found = Items(tuple(map(Item.of, xs)), parts is value, _place())
+        if self.items is None:
+            if max(item.n_bytes for item in found.items) * found.room > MOST_BYTES:
+                raise refuse("appends to", self.name, "large arrays, as often as the numbers decide")
+            raise ItemFoundError(self.name, found)
+        if not found.fits(self.items):
+            raise refuse("appends to", self.name, "items of several types or shapes, in a traced loop")
+        place = self.items.place
+        at = self.count[()]
+        end_unless(at < self.room, place)
+        for array, x in zip(self.arrays, xs, strict=True):
+            if not x.scalar:
+                if any(entry.tracer is not None and entry.tracer.buffer is x.buffer for entry in _captured()):
+                    raise refuse("appends to", self.name, "one array again and again")
+                x.buffer.ambiguous = True  # the list holds that very array: a write to it would be one to the list
+            array[at] = x
+        self.count[()] = at + 1
+
+    def extend(self, values: Any) -> None:
+        if type(values) not in (list, tuple):
+            raise self.error()
+        for value in values:
+            self.append(value)
+
+    # ---- reading ----
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """(number of items,)"""
+        if self.items is None:  # an attempt, which comes to nothing
+            return (len(self.before),)
+        n = emit(REGISTRY["convert_element_type"], lift(self.count)[()], new_dtype=np.dtype(np.int64), weak_type=True)
+        return (n + (len(self.before) - self.first),)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One of the last items, if they are numbers."""
+        if self.items is None and self.before and type(index) is int:
+            return self.before[index]  # of a type like those that come, if this succeeds
+        if self.items is None or self.items.in_tuple or type(index) is not int or index >= 0:
+            raise self.error()
+        (item,) = self.items.items
+        if item.kind == "array" or self.first < len(self.before):
+            raise self.error()
+        at = self.count[()] + index
+        end_unless(at >= 0)
+        x = self.arrays[0][at]
+        if item.kind == "python":
+            x = emit(REGISTRY["convert_element_type"], x, new_dtype=item.dtype, weak_type=True)
+        x.buffer.mixed = self.mixed
+        return x
+
+    def stacked(self, dtype: Any) -> CountedArray:
+        """`np.array` of it."""
+        if self.items is None:
+            raise self.error()
+        return CountedArray(self, None if dtype is None else np.dtype(dtype))
+
+    def error(self) -> TracingError:
+        return build(
+            TracingError, f"{{line}} needs the items of `{self.name}`, whose number only the run of a loop tells.",
+            f"the number of items in `{self.name}` depends on data", code="WB110",
+            fixes=("return the list, or np.array of it, and use it outside",),
+        )  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute '{name}'")
+        raise self.error()
+
+    def _needs_items(self, *_: Any) -> Any:
+        raise self.error()
+
+    __len__ = __bool__ = __iter__ = __contains__ = __add__ = __iadd__ = __mul__ = __eq__ = __setitem__ = _needs_items  # type: ignore[assignment]
+    __array__ = __array_ufunc__ = __array_function__ = _needs_items
+    __hash__ = None  # type: ignore[assignment]
+
+
+class CountedArray(Deferred):
+    """`np.array(list)`, to be returned."""
+
+    def __init__(self, items: CountedList, dtype: np.dtype | None):
+        self.items = items
+        self.dtype = dtype
+
+    def error(self) -> TracingError:
+        return self.items.error()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.error()
+
+    def _needs_items(self, *_: Any, **__: Any) -> Any:
+        raise self.error()
+
+    __len__ = __bool__ = __iter__ = __getitem__ = __setitem__ = __float__ = __int__ = __index__ = _needs_items
+    __array__ = __array_ufunc__ = __array_function__ = _needs_items
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _needs_items
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __pow__ = __matmul__ = __abs__ = _needs_items  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+# ---- when the program returns ----
+
+
+@dataclass(frozen=True, slots=True)
+class CountedForm:
+    """How the value of a list is made. results: of the program, those that are its arrays; first: how many items of
+    these are `before` it; before: the places of such items among the leaves of the result; in_array: whether it is
+    `np.array` of the list, of `dtype` where one was asked for."""
+
+    items: Items
+    results: tuple[int, ...]
+    first: int
+    before: tuple[int, ...]
+    in_array: bool
+    dtype: np.dtype | None
+
+    def value(self, results: Sequence[Any], count: Any, leaves: Sequence[Any]) -> Any:
+        """results: of the program; count: how many items there are; leaves: of the result."""
+        before = [leaves[k] for k in self.before]
+        arrays = [results[k] for k in self.results]
+        if type(count) is Tracer:
+            made = CountedList.rebuilt(before, self.items, arrays, count)
+            made.first = self.first
+            return made.stacked(self.dtype) if self.in_array else made
+        columns = [array[self.first : int(count)] for array in arrays]
+        if self.in_array and not before and not self.items.in_tuple and len(columns[0]):
+            return np.array(columns[0], self.dtype)
+        parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
+        items = [*before, *(zip(*parts, strict=True) if self.items.in_tuple else parts[0])]
+        return np.array(items, self.dtype) if self.in_array else items
+
+
+def _values(item: Item, column: np.ndarray) -> list[Any]:
+    if item.kind == "python":
+        return column.tolist()
+    return [x.copy() for x in column] if item.kind == "array" else list(column)
+
+
+# ---- around a loop ----
+
+
+def lists_alone(names: Iterable[str], get: Callable[[str], Any]) -> frozenset[str]:
+    """Those of the names that hold a list to which nothing else refers."""
+    return frozenset(name for name in names if type(get(name)) is list and _references(get, name) <= _ALONE)
+
+
+def _references(get: Callable[[str], Any], name: str) -> int:
+    value = get(name)
+    return sys.getrefcount(value)
+
+
+_ALONE = _references({"": []}.__getitem__, "")
+
+
+def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Variables, bound: Sequence[str]) -> T:
+    """`run()`, which traces a loop. If it cannot, once more with lists of `names` that get as many items as the run
+    decides. names: of lists that only the loop knows; bound: the variables that it binds."""
+    lists = {name: found for name in names if type(found := variables.get(name)) is list}
+    if not lists:
+        return run()
+    trace = require_trace()
+    held = {name: list(found) for name, found in lists.items()}
+    n_writes, state = trace.n_writes, {**variables.assigned(bound), **lists}
+    try:
+        return run()
+    except TracingError:
+        if trace.n_writes != n_writes:
+            raise
+        trace.failure = None
+    for name, found in lists.items():
+        found[:] = held[name]
+    items: dict[str, Items] = {}
+    while True:
+        variables.restore(state)
+        for name, found in lists.items():
+            variables.set(name, CountedList(name, found, items.get(name)))
+        try:
+            result = run()
+        except ItemFoundError as error:
+            if error.name in items:
+                raise
+            items[error.name] = error.items
+        except BaseException:
+            variables.restore(state)
+            raise
+        else:
+            break
+    for name in lists.keys() - items.keys():  # the loop changes none of these
+        variables.set(name, lists[name])
+    return result
+
+
+def _captured() -> Iterable[Any]:
+    """What the region that is traced, and those around it, read from outside."""
+    trace: Trace | None = require_trace()
+    while trace is not None and trace.region:
+        yield from trace.adopted.values()
+        trace = trace.parent
+
+
+def _place() -> tuple[str, int]:
+    """Of the statement that runs."""
+    spans = current_spans(2, require_trace().entry)
+    return (spans[0].filename, spans[0].line) if spans else ("", 0)
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
+    from .numpy_api.creation import zeros
+
+    return zeros(shape, dtype)
