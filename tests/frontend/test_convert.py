@@ -589,6 +589,84 @@ def test_arrays_that_an_early_return_gives_back(program: Callable, last: int) ->
         assert not compiled.fallbacks
 
 
+def factors(a):
+    for k in range(a.shape[0]):
+        if abs(a[k, k]) < 1e-12:
+            return None
+        a[k + 1 :, k] /= a[k, k]
+    return a
+
+
+def test_a_return_of_none_is_left_to_numpy() -> None:
+    compiled = wb.jit(factors)
+    good, bad = np.linspace(1, 2, 9).reshape(3, 3), np.zeros((3, 3))
+    for k, a in enumerate((good, good, bad, good, bad, *[bad] * 6, good)):
+        mine, its = a.copy(), a.copy()
+        found, expected = compiled(mine), factors(its)
+        np.testing.assert_array_equal(mine, its)
+        assert (found is None) == (expected is None) and (found is None or found is mine)
+        if k < 6:
+            assert not compiled.fallbacks
+    (reason,) = compiled.fallbacks  # what always ends in a check is not tried for ever
+    assert reason.code == "WB351" and "in a row" in str(reason)
+
+
+def labels(image):
+    found = np.zeros(image.shape, int)
+    n = 0
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            if image[i, j] and found[i, j] == 0 or not (found[i, j] or image[i, j] > 5):
+                n += 1
+                found[i, j] = n
+    return found, n
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (6, 5)])
+def test_operands_of_a_test_may_be_of_several_types(shape: tuple[int, int]) -> None:
+    image = np.arange(int(np.prod(shape))).reshape(shape) % 7
+    compiled = wb.jit(labels)
+    for a, b in zip(compiled(image), labels(image), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert not compiled.fallbacks
+
+
+def test_helpers_have_variables_of_their_own() -> None:
+    def advance(u, end):
+        def primitive(u):
+            rho = u[0]
+            return rho, u[1] / rho
+
+        t = 0.0
+        while t < end:
+            rho, v = primitive(u)
+            u[1] = u[1] + 0.1 * v
+            t += 1
+        return primitive(u)
+
+    compiled = wb.jit(advance)
+    mine, its = (1 + np.arange(8.0).reshape(2, 4) for _ in range(2))
+    for a, b in zip(compiled(mine, np.float64(5)), advance(its, np.float64(5)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert not compiled.fallbacks
+
+
+def test_numbers_in_a_dict_that_a_loop_reads() -> None:
+    def damped(y, n, limits):
+        locked = False
+        for _ in range(n):
+            if not locked and y[2] > limits["on"]:
+                locked = True
+            y = y * (0.3 if locked else 1.0)
+        return y
+
+    compiled = wb.jit(damped)
+    y = np.linspace(0, 1, 4)
+    for limit in (0.01, 0.5, 2.0):
+        np.testing.assert_allclose(compiled(y, 200, {"on": limit}), damped(y, 200, {"on": limit}), rtol=1e-12)
+    assert not compiled.fallbacks
+
+
 def test_two_functions_of_one_name_are_told_apart() -> None:
     def program(x):
         if x.sum() > 0:

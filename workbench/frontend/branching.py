@@ -98,15 +98,22 @@ def _staged_if(
     if len(raising) == len(sides):
         raise raising[0][1].error
     if raising:
-        # As long as the program goes on, it goes the other way.
-        way = sides.index(raising[0][0])
-        end_unless(not_(test) if way else _scalar(test))  # type: ignore[arg-type]  # a traced bool
-        return sides[1 - way]()
+        return _only_way(test, sides, 1 - sides.index(raising[0][0]))
+    gives_none = [outcome.result is None for outcome in outcomes]
+    if any(gives_none) and not all(gives_none):  # `return None` for input that has no result
+        return _only_way(test, sides, gives_none.index(False))
     merged = merge_results(outcomes)
     outs = emit_cond(as_index(_scalar(test)), [o.region for o in outcomes], merged.columns, op="if")
     result, state = merged.rebuild(outs)
     variables.restore({name: state.get(name, UNDEFINED) for name in names})
     return result
+
+
+def _only_way(test: Tracer, sides: Sequence[Callable[[], Any]], way: int) -> Any:
+    """The branch where one side, 0 for a false test, is the only one that the program can go: else it ends here, and
+    NumPy runs it."""
+    end_unless(_scalar(test) if way else not_(test))  # type: ignore[arg-type]  # a traced bool
+    return sides[way]()
 
 
 def holds(test: Any) -> Any:
@@ -147,26 +154,49 @@ def choose(test: Any, then: FunctionType, other: FunctionType) -> Any:
 
 def and_(value: Any, *operands: FunctionType) -> Any:
     """`value and operands[0]() and ...`."""
-    for position, operand in enumerate(operands):
-        if unknown(value):
-            rest = operands[position + 1 :]
-            return _logical(value, lambda operand=operand, rest=rest: and_(operand(), *rest), operand, rest, True)
-        if not value:
-            return value
-        value = operand()
-    return value
+    return _connected(value, operands, True, _itself)
 
 
 def or_(value: Any, *operands: FunctionType) -> Any:
     """`value or operands[0]() or ...`."""
+    return _connected(value, operands, False, _itself)
+
+
+def both(value: Any, *operands: FunctionType) -> Any:
+    """`value and operands[0]() and ...`, of which only the truth is asked."""
+    return _connected(value, operands, True, _truth)
+
+
+def either(value: Any, *operands: FunctionType) -> Any:
+    """`value or operands[0]() or ...`, of which only the truth is asked."""
+    return _connected(value, operands, False, _truth)
+
+
+def _connected(
+    value: Any, operands: Sequence[FunctionType], goes_on: bool, seen_as: Callable[[Any], Any]
+) -> Any:  # fmt: skip
+    """goes_on: whether true values have the next one computed, or false ones; seen_as: what a value stands for."""
+    value = seen_as(value)
     for position, operand in enumerate(operands):
+        rest = operands[position + 1 :]
         if unknown(value):
-            rest = operands[position + 1 :]
-            return _logical(value, lambda operand=operand, rest=rest: or_(operand(), *rest), operand, rest, False)
-        if value:
+            more = lambda operand=operand, rest=rest: _connected(operand(), rest, goes_on, seen_as)  # noqa: E731
+            return _logical(value, more, operand, rest, goes_on)
+        if bool(value) is not goes_on:
             return value
-        value = operand()
+        value = seen_as(operand())
     return value
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _truth(value: Any) -> Any:
+    if not unknown(value):
+        return bool(value)
+    value = _scalar(value)
+    return value if value.dtype.kind == "b" and value.weak_type else weaken(value != 0)
 
 
 def _logical(value: Tracer, more: Callable, operand: FunctionType, rest: Sequence[FunctionType], goes_on: bool) -> Any:
@@ -378,8 +408,9 @@ def for_(
     surely = frozenset((*anew, target)) if 1 <= n < math.inf else frozenset()
 
     def prefers(step: Translated) -> bool:
-        # A few operations on arrays are better written out, where they fuse with what stands around them.
-        return _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested)
+        # A few operations on arrays are better written out, where they fuse with what stands around them; behind a
+        # `break` that is not possible.
+        return _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested or stop is not None)
 
     _step_or_traced(
         "for", source, variables, names,
@@ -464,6 +495,6 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 
 __all__ = [
-    "and_", "array_of", "choose", "compare", "counted", "extreme", "folded", "folded_items", "for_", "holds", "if_",
-    "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "while_",
+    "and_", "array_of", "both", "choose", "compare", "counted", "either", "extreme", "folded", "folded_items", "for_",
+    "holds", "if_", "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "while_",
 ]  # fmt: skip

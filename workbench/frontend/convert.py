@@ -20,7 +20,17 @@ import numpy as np
 
 from . import branching
 from .jumps import Jumps, NotConvertibleError, located
-from .liveness import Names, bound, captured, live_at_head, live_before, live_before_block, read, walk_scope
+from .liveness import (
+    Names,
+    bound,
+    captured,
+    live_at_head,
+    live_before,
+    live_before_block,
+    parameters,
+    read,
+    walk_scope,
+)  # fmt: skip
 from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
@@ -180,7 +190,7 @@ class _Function:
         if self.is_module and any(isinstance(n, ast.Delete) for n in own):
             raise NotConvertibleError("a cell that deletes names")
         shared = captured(body) | self.globals | self.outer
-        jumps = Jumps((bound(body) | _parameters(node)) - shared if isinstance(node, ast.FunctionDef) else frozenset())
+        jumps = Jumps((bound(body) | parameters(node)) - shared if isinstance(node, ast.FunctionDef) else frozenset())
         lowered = jumps.function([_Nested().visit(stmt) for stmt in body])
         self.stop_of, self.tails, self.source_of = jumps.stop_of, jumps.tails, jumps.source_of
         self.always = shared | frozenset(jumps.flags)
@@ -192,7 +202,7 @@ class _Function:
         if self.is_module:
             return ast.copy_location(ast.fix_missing_locations(ast.Module(new, [])), node)
         assert isinstance(node, ast.FunctionDef)
-        variables = sorted(everything - _parameters(node) - self.globals - self.outer)
+        variables = sorted(everything - parameters(node) - self.globals - self.outer)
         head: list[ast.stmt] = [n for n in lowered[:1] if _is_docstring(n)]
         new = new[len(head) :]
         if variables:  # bodies that moved into functions of their own still bind the variables of this one
@@ -234,7 +244,7 @@ class _Function:
                 head = live_at_head(stmt, after) | self.always
                 body = self._block(stmt.body, head)[0]
                 names = bound(stmt.body) | bound([test])
-                check = self._helper("test", [ast.Return(_Expressions().visit(test))], bound([test]), test)
+                check = self._helper("test", [ast.Return(_Expressions().truth(test))], bound([test]), test)
                 loop = self._helper("body", body, names, stmt)
                 operands = [_name(check.name), _name(loop.name), _strings(names), _strings(names & head),
                             self._reads(stmt), *self._source(stmt, after)]  # fmt: skip
@@ -277,8 +287,8 @@ class _Function:
                 error = located(ast.Call(_operation("raised"), make, []), made)
                 return [ast.copy_location(ast.Raise(error, cause), stmt)]
             case ast.Assert(test=test):
-                new = _Expressions().visit(stmt)
-                new.test = located(ast.Call(_operation("holds"), [new.test], []), test)
+                new = ast.copy_location(ast.Assert(test, stmt.msg and _Expressions().visit(stmt.msg)), stmt)
+                new.test = located(ast.Call(_operation("holds"), [_Expressions().truth(test)], []), test)
                 return [new]
         return [_Expressions().visit(stmt)]
 
@@ -291,7 +301,7 @@ class _Function:
         then = self._helper("then", self._block(body, live)[0], names, stmt)
         other = self._helper("else", self._block(orelse, live)[0], names, stmt)
         operands = [
-            _Expressions().visit(test), _name(then.name), _name(other.name), _strings(names), _strings(names & live),
+            _Expressions().truth(test), _name(then.name), _name(other.name), _strings(names), _strings(names & live),
             self._reads(stmt),
         ]  # fmt: skip
         return [then, other, self._call("if_", operands, test, stmt, returns=is_tail)]
@@ -343,11 +353,6 @@ def _iterable(node: ast.expr) -> ast.expr:
             new = ast.Call(_operation("rows_of"), [node.func, *map(_iterable, node.args)], [])
             return located(new, node)
     return _Expressions().visit(node)
-
-
-def _parameters(node: ast.FunctionDef) -> Names:
-    a = node.args
-    return frozenset(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))))
 
 
 def _bare(args: ast.arguments) -> ast.arguments:
@@ -422,22 +427,31 @@ class _Expressions(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _leave  # noqa: N815 (ast's names)
 
+    def truth(self, node: ast.expr) -> Any:
+        """An expression of which only the truth is asked, so that the operands of its `and`s may be of any types."""
+        if not isinstance(node, ast.BoolOp):
+            return self.visit(node)
+        return self._logical(node, "both" if isinstance(node.op, ast.And) else "either", self.truth)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802 (ast's name)
+        return self._logical(node, "and_" if isinstance(node.op, ast.And) else "or_", self.visit)
+
+    def _logical(self, node: ast.BoolOp, name: str, convert: Callable[[ast.expr], Any]) -> ast.AST:
         if not _movable(node.values[1:]):
             return node
-        first, *rest = map(self.visit, node.values)
-        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        first, *rest = map(convert, node.values)
         return self._made(name, [first, *map(_delayed, rest)], node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: N802 (ast's name)
         if not _movable([node.body, node.orelse]):
             return node
         sides = [_delayed(self.visit(side)) for side in (node.body, node.orelse)]
-        return self._made("choose", [self.visit(node.test), *sides], node)
+        return self._made("choose", [self.truth(node.test), *sides], node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802 (ast's name)
-        self.generic_visit(node)
-        return self._made("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
+        if isinstance(node.op, ast.Not):
+            return self._made("not_", [self.truth(node.operand)], node)
+        return self.generic_visit(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:  # noqa: N802 (ast's name)
         parts = self._parts(node) if not node.generators[0].ifs else None

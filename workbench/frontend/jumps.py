@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
@@ -70,9 +70,9 @@ class Jumps:
                 case ast.Return():
                     if loop is None:
                         return [*done, stmt]
-                    value = stmt.value or ast.copy_location(ast.Constant(None), stmt)
                     loop.keeps = loop.keeps or (self._name("ret"), self._name("val"))
-                    done.append(assign(loop.keeps[1], value, stmt))
+                    if stmt.value is not None:
+                        done.append(assign(loop.keeps[1], stmt.value, stmt))
                     done.append(assign(loop.keeps[0], ast.Constant(True), stmt))
                     return [*done, assign(self._stop(loop), ast.Constant(True), stmt)]
                 case ast.Break():
@@ -141,8 +141,7 @@ class Jumps:
             stmt = _with_test_inside(stmt)
         state = _Loop()
         shared = _SharedResult.of(stmt, self.own)
-        if shared is not None:
-            stmt = shared.without(stmt)
+        stmt = _with_values(stmt) if shared is None else shared.without(stmt)
         body = self._block(stmt.body, state)
         before: list[ast.stmt] = []
         after: list[ast.stmt] = []
@@ -190,40 +189,40 @@ def _with_test_inside(loop: ast.While) -> ast.While:
 @dataclass(frozen=True, slots=True)
 class _SharedResult:
     """What all returns in a loop have in common: a display with the same names, which last from one iteration to the
-    next, in the same places, or nothing but such a name. other: the places of the elements that differ."""
+    next, in the same places, or nothing but such a name, or one constant. other: the places of the elements that
+    differ."""
 
-    display: ast.Name | ast.Tuple | ast.List | ast.Dict
+    display: ast.expr
     other: tuple[int, ...]
 
     @classmethod
     def of(cls, loop: ast.For | ast.While, own: Names) -> _SharedResult | None:
-        values = [node.value for node in walk_scope(loop.body) if isinstance(node, ast.Return)]
+        values = [_value(node) for node in walk_scope(loop.body) if isinstance(node, ast.Return)]
         forms = {_form(value) for value in values}
         if len(forms) != 1 or None in forms:
             return None
         first = values[0]
-        assert isinstance(first, ast.Name | ast.Tuple | ast.List | ast.Dict)
+        if isinstance(first, ast.Constant):
+            return cls(first, ())
         lasting = own & (live_at_head(loop, frozenset()) | (own - bound([loop])))
-        names = [[_lasting_name(x, lasting) for x in _elements(value)] for value in values if value]
+        names = [[_lasting_name(x, lasting) for x in _elements(value)] for value in values]
         other = tuple(k for k, column in enumerate(zip(*names, strict=True)) if len({*column}) > 1 or column[0] is None)
         return None if len(other) == len(names[0]) else cls(first, other)
 
     def without(self, loop: ast.For | ast.While) -> ast.For | ast.While:
         """The loop with returns of what differs: nothing, one value or a tuple."""
-        return _Reduced(self).visit(copied(loop))
+        return _Returns(self.reduced).visit(copied(loop))
 
-    def reduced(self, value: ast.expr) -> ast.expr:
+    def reduced(self, value: ast.expr) -> ast.expr | None:
         elements = _elements(value)
         if not self.other:
-            return ast.copy_location(ast.Constant(None), value)
+            return None
         if len(self.other) == 1:
             return elements[self.other[0]]
         return ast.copy_location(ast.Tuple([elements[k] for k in self.other], ast.Load()), value)
 
     def around(self, value: ast.expr) -> ast.expr:
         """What is returned, where `value` is that of a reduced return."""
-        if isinstance(self.display, ast.Name):
-            return copied(self.display)
         display = copied(self.display)
         elements = _elements(display)
         for position, k in enumerate(self.other):
@@ -232,11 +231,18 @@ class _SharedResult:
         return display
 
 
-class _Reduced(ast.NodeTransformer):
-    """The returns of a loop, in its body alone (`else` is not in it), without what they share."""
+def _with_values(loop: ast.For | ast.While) -> ast.For | ast.While:
+    """The loop with `return None` for `return`."""
+    if all(node.value is not None for node in walk_scope(loop.body) if isinstance(node, ast.Return)):
+        return loop
+    return _Returns(lambda value: value).visit(copied(loop))
 
-    def __init__(self, shared: _SharedResult) -> None:
-        self.shared = shared
+
+class _Returns(ast.NodeTransformer):
+    """Changes what is returned in the body of a loop (its `else` is not in it)."""
+
+    def __init__(self, change: Callable[[ast.expr], ast.expr | None]) -> None:
+        self.change = change
         self.inside = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
@@ -254,12 +260,16 @@ class _Reduced(ast.NodeTransformer):
     visit_For = visit_While = _loop  # noqa: N815 (ast's names)
 
     def visit_Return(self, node: ast.Return) -> ast.Return:  # noqa: N802 (ast's name)
-        assert node.value is not None
-        return ast.copy_location(ast.Return(self.shared.reduced(node.value)), node)
+        return ast.copy_location(ast.Return(self.change(_value(node))), node)
 
 
-def _form(value: ast.expr | None) -> tuple | None:
-    """What displays that differ in their elements alone have in common. None of what is no display."""
+def _value(node: ast.Return) -> ast.expr:
+    return node.value or ast.copy_location(ast.Constant(None), node)
+
+
+def _form(value: ast.expr) -> tuple | None:
+    """What displays that differ in their elements alone have in common. None of what is neither display, name nor
+    constant."""
     match value:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             return None if any(isinstance(x, ast.Starred) for x in elements) else (type(value), len(elements))
@@ -268,6 +278,8 @@ def _form(value: ast.expr | None) -> tuple | None:
             return (ast.Dict, *names) if len(names) == len(keys) else None
         case ast.Name():
             return (ast.Name,)
+        case ast.Constant(value=constant):
+            return (ast.Constant, type(constant), repr(constant))
     return None
 
 

@@ -69,12 +69,27 @@ def read(*nodes: ast.AST | None) -> Names:
 
 
 def captured(nodes: Iterable[ast.AST]) -> Names:
-    """The names that nested functions and classes mention: they may be read at any time."""
+    """The names of this scope that nested functions and classes mention: they may be read at any time."""
     found: set[str] = set()
     for node in walk_scope(nodes):
         if isinstance(node, (*_SCOPES, ast.GeneratorExp)):
-            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - _own_names(node)
     return frozenset(found)
+
+
+def _own_names(function: ast.AST) -> Names:
+    """The parameters and variables of a function that are no names of the scopes around it."""
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return frozenset()
+    body = [function.body] if isinstance(function, ast.Lambda) else function.body
+    declared = {name for n in walk_scope(body) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
+    outside = read(function.args, *getattr(function, "decorator_list", ()))
+    return (parameters(function) | bound(body)) - declared - outside
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Names:
+    a = function.args
+    return frozenset(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))))
 
 
 def _targets(target: ast.expr) -> Names:

@@ -55,6 +55,7 @@ from .varying import (
 
 MOST_PINNED = 8  # versions of a function for other Python floats
 MOST_RAISING = 64
+MOST_LEFT = 4  # calls in a row that a check leaves to NumPy: then all do
 NO_READS: Mapping[int, Read] = MappingProxyType({})
 
 
@@ -231,6 +232,7 @@ class CompiledFunction:
             return self._call_and_follow(self._on(available(there)), args, kwargs)
         parts: FunctionParts | TimedInNumpy | UntilItReturns | None = None
         tried: Specialisation | None = None
+        running: Specialisation | None = None
         compiling: Pending | None = None
         try:
             entry, leaves = self._version(args, kwargs)
@@ -242,7 +244,9 @@ class CompiledFunction:
                 tried = entry
             elif not entry.needs_numpy(leaves):
                 begin = time.perf_counter()
+                running = entry
                 result = entry.call(leaves)
+                entry.n_left = 0
                 if self._settled and not kwargs and self._plain:
                     self._fast = entry.fast_on_device(args, ()) or missed
                 if entry.trial is not None:
@@ -281,6 +285,11 @@ class CompiledFunction:
         finally:
             if compiling is not None:
                 compiling.task.may_begin.set()
+        if running is not None and failure is None:
+            running.n_left += 1
+            if running.n_left == MOST_LEFT:
+                message = f"WB351  {self.name} runs in NumPy: a check has failed {MOST_LEFT} times in a row."
+                self._fall_back(TracingError(message, code="WB351"), args, kwargs)
         if isinstance(failure, RecursionError):
             self._fall_back(too_deep_recursion(), args, kwargs)
         elif failure is not None:

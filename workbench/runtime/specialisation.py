@@ -38,6 +38,7 @@ class Specialisation:
     finish: Callable[[tuple], Any] | None = None  # the same as a function, where that is all there is to do
     fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
     trial: Trial | None = None  # while it is not known whether NumPy is faster
+    n_left: int = 0  # calls in a row that a check left to NumPy
 
     def __post_init__(self) -> None:
         traced = self.traced
@@ -58,7 +59,7 @@ class Specialisation:
 
     def is_usable(self, leaves: list[Any]) -> bool:
         """Whether this version may run at once: it is no longer on trial, current, and NumPy is not needed."""
-        return self.trial is None and self.is_current() and not self.needs_numpy(leaves)
+        return self.trial is None and not self.n_left and self.is_current() and not self.needs_numpy(leaves)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """The program's inputs: the traced leaves of the arguments, then what it captured."""

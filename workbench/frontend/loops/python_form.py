@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import optree
+
 from ..outputs import unlift_static
 from ..tracer import Tracer
 from .types import UntranslatableError
@@ -26,10 +28,15 @@ def python_form(
     """`loop` over `statics`, the values that it reads beside its parameters `names`. is_tuple: of its results, those
     whose items are results each."""
     space: dict[str, Any] = {}
-    made_anew: dict[str, Callable[[Mapping[str, Any]], FunctionType]] = {}
+    made_anew: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     for name, value in statics.items():
         if isinstance(value, FunctionType) and _holds_arrays(value):
             made_anew[name] = _maker(value, arrays, lifter)
+        elif isinstance(value, list | tuple | dict) and any(
+            type(x) is Tracer
+            for x in optree.tree_leaves(value, none_is_leaf=True)  # type: ignore[arg-type]  # any container
+        ):
+            made_anew[name] = _filler(value, arrays, lifter)
         else:
             space[name] = unlift_static(lifter, value)
     loop.__globals__.update(space)
@@ -38,14 +45,29 @@ def python_form(
         function = loop
         if made_anew:
             given = dict(zip(names, arguments, strict=True))
-            functions = {name: make(given) for name, make in made_anew.items()}
-            function = FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
+            filled = {name: make(given) for name, make in made_anew.items()}
+            function = FunctionType(loop.__code__, {**loop.__globals__, **filled}, loop.__name__)
         found: list[Any] = []
         for value, several in zip(function(*arguments), is_tuple, strict=True):
             found += value if several else [value]
         return tuple(found)
 
     return run
+
+
+def _filler(container: Any, arrays: Names, lifter: Any) -> Callable[[Mapping[str, Any]], Any]:
+    """What makes a container of the numbers and arrays that a run is given, by the names of its parameters."""
+    leaves, tree = optree.tree_flatten(container, none_is_leaf=True)
+    names = [arrays.get(id(leaf)) for leaf in leaves]
+    if any(type(leaf) is Tracer and name is None for leaf, name in zip(leaves, names, strict=True)):
+        raise UntranslatableError("a container with an array that the loop does not read")
+    items = [None if type(leaf) is Tracer else unlift_static(lifter, leaf) for leaf in leaves]
+
+    def fill(given: Mapping[str, Any]) -> Any:
+        return optree.tree_unflatten(tree, [item if name is None else given[name]
+                                            for item, name in zip(items, names, strict=True)])  # fmt: skip
+
+    return fill
 
 
 def _holds_arrays(function: FunctionType, around: tuple[FunctionType, ...] = ()) -> bool:

@@ -214,7 +214,9 @@ class _ReturnsToBreaks(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802 (ast's name)
         assert self.source.keeps is not None
         has, value = self.source.keeps
-        made = [_assign(has, ast.Constant(True)), _assign(value, node.value or ast.Constant(None))]
+        made = [_assign(has, ast.Constant(True))]
+        if node.value is not None:  # otherwise all returns give the same, which is known
+            made.append(_assign(value, node.value))
         if self.source.stop is not None and self.depth >= 1:
             made.append(_assign(self.source.stop, ast.Constant(True)))
         return [*made, ast.Break()]
