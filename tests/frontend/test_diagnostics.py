@@ -173,3 +173,17 @@ def test_every_code_has_an_explanation():
     assert "np.where" in explain("wb101")
     with pytest.raises(KeyError):
         explain("WB999")
+
+
+def test_what_a_loop_made_is_not_said_to_be_its_iterable():
+    def total(x):
+        s = 0.0
+        for i in range(len(x)):
+            if x[i] > 0.5:
+                s += x[i]
+        return s
+
+    compiled = wb.jit(total)
+    compiled(np.linspace(0, 1, 30, dtype=np.float32))
+    (reason,) = compiled.fallbacks
+    assert "from s of the loop in line" in str(reason) and "range" not in str(reason)

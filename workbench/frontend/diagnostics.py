@@ -171,7 +171,7 @@ def provenance(value: Any) -> str:
         names = ", ".join(dict.fromkeys(_hint(v) for v in frontier if _hint(v)))
         eqn = makers.get(frontier[0])
         if not steps and len(frontier) == 1 and eqn is not None and eqn.origin.span is not None:
-            names += f" = {_short(source_text(eqn.origin.span))} (line {eqn.origin.span.line})"
+            names += _made_where(eqn, eqn.origin.span)
         if names:
             steps.append(names)
         frontier = _named_ancestors(frontier, makers)
@@ -179,6 +179,13 @@ def provenance(value: Any) -> str:
     if inputs:
         steps.append(", ".join(dict.fromkeys(_hint(v) or "an input" for v in inputs)))
     return f"from {' ← '.join(steps)}" if steps else ""
+
+
+def _made_where(eqn: Equation, span: Span) -> str:
+    what = {"while": "loop", "scan": "loop", "loop": "loop", "cond": "branch"}.get(eqn.primitive.name)
+    if what is not None:  # whose text is its iterable or test
+        return f" of the {what} in line {span.line}"
+    return f" = {_short(source_text(span))} (line {span.line})"
 
 
 def _named_ancestors(start: list[Var], makers: dict[Var, Equation]) -> list[Var]:
