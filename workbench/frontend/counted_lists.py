@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import CheckFailedError, TracingError
-from ..ir import REGISTRY
+from ..ir import REGISTRY, Var
 from .captures import Guard
 from .checks import end_unless
 from .diagnostics import build
@@ -119,14 +119,14 @@ class CountedList(Deferred):
         _item_bytes[items.place] = max(1, *(item.n_bytes for item in items.items))
         guard = Guard(f"the room in {name}", functools.partial(_rooms.get, items.place), self.room, operator.eq)
         require_trace().lifter.guards.append(guard)
-        self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype) for item in items.items)
+        self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype, name) for item in items.items)
         if not items.in_tuple and items.items[0].kind != "array" and all(map(self._is_alike, self.before)):
             self.first = len(self.before)
             for k, x in enumerate(self.before):
                 self.arrays[0][k] = x
                 if Item.of(lift(x)) != items.items[0]:
                     self.mixed = (float if self.arrays[0].dtype.kind == "f" else int,)
-        self.count = _zeros((), np.dtype(np.int64))
+        self.count = _zeros((), np.dtype(np.int64), f"n_{name}")
         if self.first:
             self.count[()] = self.first
 
@@ -359,7 +359,10 @@ def _place() -> tuple[str, int]:
     return (spans[0].filename, spans[0].line) if spans else ("", 0)
 
 
-def _zeros(shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
+def _zeros(shape: tuple[int, ...], dtype: np.dtype, name: str) -> Tracer:
     from .numpy_api.creation import zeros
 
-    return zeros(shape, dtype)
+    made = zeros(shape, dtype)
+    if isinstance(made.current, Var):
+        made.current.hint = name
+    return made
