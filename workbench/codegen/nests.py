@@ -444,7 +444,9 @@ class Nest:
     def _write_parts(self) -> None:
         folds, stores = self.rounds[0]
         axes = self.inner[:1] if self.flat else self.inner
-        new = [self._fold(eqn, blocked=True, searches=len(axes) == 1, in_parts=True) for eqn in folds]
+        # NumPy multiplies one after the other; where that would take long, the parts are products of their own.
+        in_parts = self._length(self.inner) > PART
+        new = [self._fold(eqn, blocked=True, searches=len(axes) == 1, in_parts=in_parts) for eqn in folds]
         part = self.root.loop("for part in range(start, stop):")
         for fold in new:
             for state in fold.states:
