@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import optree
 
+from .frontend.held import Snapshot
 from .frontend.scopes import jit_scope, running_in_numpy
 from .frontend.trace import trace
 from .ir import Jaxpr
@@ -132,15 +133,21 @@ def xpr(fn: Function, *primals: Any) -> str:
 def explain(fun: Function) -> Callable[..., CompileReport]:
     """A function that compiles `fun` for given arguments, times it against NumPy, and returns the report.
 
-    Arguments that the function writes into are copied first: explaining changes nothing.
+    Arguments that the function writes into are copied first, and objects get back what they held: explaining changes
+    nothing.
     """
     compiled = fun if isinstance(fun, CompiledFunction) else CompiledFunction(fun)
 
     def explained(*args: Any, **kwargs: Any) -> CompileReport:
-        from .report import build_report, numpy_report
-
         args, kwargs = optree.tree_map(_copied, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
-        as_given = _Restored(args, kwargs)
+        as_given = _Restored(compiled.fn, args, kwargs)
+        try:
+            return report_on(args, kwargs, as_given)
+        finally:
+            as_given.snapshot.restore()
+
+    def report_on(args: tuple, kwargs: dict[str, Any], as_given: _Restored) -> CompileReport:
+        from .report import build_report, numpy_report
 
         def in_numpy() -> Any:
             return _in_numpy(compiled.fn, args, kwargs)
@@ -165,18 +172,16 @@ class _Restored:
     """Undoes, when it is called before each run, what the one before wrote into its arguments: functions that solve or
     sort in place may raise, or not end, on their own results."""
 
-    def __init__(self, args: tuple, kwargs: dict[str, Any]):
-        leaves: list[Any] = optree.tree_leaves((args, kwargs))  # type: ignore[arg-type]  # a pytree of anything
-        self.given = [(x, x.copy()) for x in leaves if isinstance(x, np.ndarray) and x.flags.writeable]
+    def __init__(self, fn: Function, args: tuple, kwargs: dict[str, Any]):
+        self.snapshot = Snapshot([fn, *args, *kwargs.values()])
         self.n_runs = 0
 
     def __call__(self) -> None:
         self.n_runs += 1
         if self.n_runs == 2:  # by now it is known which those are
-            self.given = [(x, copy) for x, copy in self.given if x.tobytes() != copy.tobytes()]
+            self.snapshot.forget_unchanged_arrays()
         if self.n_runs > 1:
-            for x, copy in self.given:
-                np.copyto(x, copy)
+            self.snapshot.restore()
 
 
 def _explained_in_parts(

@@ -327,7 +327,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize(
-    "fn", [sets_a_global, appends, prints, draws, draws_python, reads_clock, opens, stores], ids=lambda f: f.__name__
+    "fn", [sets_a_global, appends, prints, draws, draws_python, reads_clock, opens], ids=lambda f: f.__name__
 )
 def test_side_effects_raise_and_do_not_happen(fn, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -339,6 +339,12 @@ def test_side_effects_raise_and_do_not_happen(fn, capsys, tmp_path, monkeypatch)
     assert not hasattr(MODEL, "last")
     assert capsys.readouterr().out == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_an_object_is_given_its_attribute_by_the_program_alone():
+    traced = trace(stores, (X,), {})
+    assert not hasattr(MODEL, "last")
+    assert [(each.name, each.key) for each in traced.outputs.held] == [("MODEL.last", "last")]
 
 
 def test_changes_to_an_arguments_container_raise():

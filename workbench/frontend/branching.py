@@ -24,6 +24,7 @@ from .checks import end_unless
 from .comprehensions import array_of, counted, folded_items, listed
 from .counted_lists import lists_alone
 from .diagnostics import bool_value
+from .held import HeldValue
 from .jumps import LoopSource
 from .loops.list_names import appended_names
 from .loops.steps import Translated, emit_loop, translate
@@ -72,29 +73,36 @@ def _staged_if(
     test: Tracer, sides: Sequence[Callable[[], Any]], variables: Variables, names: Sequence[str], live: Sequence[str],
     reads: Sequence[str],
 ) -> Any:  # fmt: skip
-    before = variables.assigned(names)
-    watched = variables.watched(reads, names)
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
-    outcomes: list[Outcome] = []
-    raising: list[tuple[Callable[[], Any], RaisingError]] = []
-    for side in sides:
+    while True:
+        before = variables.assigned(names)
+        watched = variables.watched(reads, names)
+        outcomes: list[Outcome] = []
+        raising: list[tuple[Callable[[], Any], RaisingError]] = []
+        held: list[HeldValue] = []
+        for side in sides:
 
-        def run(side: Callable[[], Any] = side) -> tuple[Any, dict[str, Any]]:
-            result = side()
-            return result, variables.state(live)
+            def run(side: Callable[[], Any] = side, live: Sequence[str] = live) -> tuple[Any, dict[str, Any]]:
+                result = side()
+                return result, variables.state(live)
 
-        try:
-            outcomes.append(branch_outcome(run))
-        except RaisingError as error:
-            watched.undo(cells)
-            raising.append((side, error))
-            continue
-        except BaseException:
-            watched.undo(cells)
-            raise
-        finally:
-            variables.restore(before)
-        watched.check(cells)
+            try:
+                outcomes.append(branch_outcome(run))
+            except RaisingError as error:
+                watched.undo(cells)
+                raising.append((side, error))
+                continue
+            except BaseException:
+                watched.undo(cells)
+                raise
+            finally:
+                variables.restore(before)
+            held += watched.changed_values(cells)
+            watched.check(cells)
+        added = variables.add_held(held)
+        if not added:
+            break
+        names, live = (*names, *added), (*live, *added)
     if len(raising) == len(sides):
         raise raising[0][1].error
     if raising:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, MutableMap
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,10 +34,12 @@ from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
 from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
+from .held import Attributes, HeldValue, keys_set_since
 from .recording import Trace
 from .tracer import Tracer, from_outside
 
 Read = Callable[[], Any]
+T = TypeVar("T")
 
 
 def place_of(read: Read) -> tuple[dict[str, Any] | types.CellType, str] | None:
@@ -128,27 +130,42 @@ _MISSING = object()
 ABSENT = object()
 
 
-class Attributes:
-    """The attributes of an object, a class or a function that is the trace's own. read: gives them."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Change:
+    """The code gives an object, dict or list from outside the value `value` under `key`. read: gives it at a call."""
 
-    __slots__ = ("holder", "read")
+    name: str
+    read: Read
+    key: Any
+    value: Any
 
-    def __init__(self, holder: Any, read: Callable[[Any], dict[str, Any]]):
-        self.holder = holder
-        self.read = read
 
-    @property
-    def content(self) -> dict[str, Any]:
-        return self.read(self.holder)
+class VaryingNumbersError(Exception):
+    """The code changes numbers that objects, dicts or lists hold, constants to it: these `names` are to be inputs."""
 
-    def put_back(self, content: dict[str, Any]) -> None:
-        is_plain = not isinstance(self.holder, type)  # whose class may have a `__setattr__` of its own
-        now = self.content
-        for name in now.keys() - content.keys():
-            (object.__delattr__ if is_plain else delattr)(self.holder, name)
-        for name, value in content.items():
-            if now.get(name, _MISSING) is not value:
-                (object.__setattr__ if is_plain else setattr)(self.holder, name, value)
+    def __init__(self, names: Collection[str]):
+        super().__init__(", ".join(names))
+        self.names = frozenset(names)
+
+
+def with_varying_numbers(attempt: Callable[[Collection[str]], T]) -> T:
+    """What `attempt` gives, which traces code where the held numbers of these names are inputs."""
+    names: frozenset[str] = frozenset()
+    while True:
+        try:
+            return attempt(names)
+        except VaryingNumbersError as error:
+            if error.names <= names:
+                raise _changed(min(names), "changes", "something outside") from None
+            names |= error.names
+
+
+def is_varying_number(value: Any) -> bool:
+    """Whether it is a number that is another one at each run where the code changes it; truth values are few."""
+    if type(value) is int:
+        return value.bit_length() < 64
+    kind = type(value)  # by which a tracer is none
+    return kind in (float, complex) or issubclass(kind, np.generic) and value.dtype.kind in "iufc"
 
 
 class Lifter:
@@ -156,17 +173,18 @@ class Lifter:
 
     trace_floats: read floats as inputs instead of constants (cells, whose parameters change from run to run);
     trace_integers: names whose integers are inputs, too; trace_held_ints: so are those of objects that are others at
-    every call.
+    every call; trace_held: numbers that objects hold and the code changes, which are inputs.
     """
 
     def __init__(
         self, trace: Trace, *, trace_floats: bool = False, trace_integers: Collection[str] = (),
-        trace_held_ints: bool = False,
+        trace_held_ints: bool = False, trace_held: Collection[str] = (),
     ):  # fmt: skip
         self.trace = trace
         self.trace_floats = trace_floats
         self.trace_integers = trace_integers
         self.trace_held_ints = trace_held_ints
+        self.trace_held = trace_held
         self.parent: Lifter | None = None
         self.guards: list[Guard] = []
         self.overlays: dict[int, Overlay] = {}
@@ -198,6 +216,8 @@ class Lifter:
         kind = type(value)
         if kind is Tracer or isinstance(kind, type) and issubclass(kind, _Lifted):
             return value
+        if name in self.trace_held and is_varying_number(value):
+            return self._scalar(value, name, read)
         traces_floats = self.trace_floats or self.is_by_content and not self.trace.keep_python_scalars
         if traces_floats and (kind in (float, complex) or isinstance(value, np.inexact)):
             return self._scalar(value, name, read)
@@ -350,11 +370,40 @@ class Lifter:
         first."""
         return self._copies
 
-    def check_side_effects(self) -> None:
-        """SideEffectError if the code changed something outside besides arrays: it has to do so at every run."""
+    def changes(self) -> list[Change]:
+        """What the code let objects, dicts and lists from outside hold: each run has to do so, too. Those that it
+        changed in other ways are left out.
+
+        VaryingNumbersError if some were numbers that the program took for constants: at the next run they will be
+        others.
+        """
+        if self.trace.parent is not None:
+            return []
+        found: list[Change] = []
+        constants: list[str] = []
+        for name, lifted, before in self._copies:
+            keys, holder = _keys_set_since(lifted, before)
+            read = self.read_of(holder) if keys else None
+            if not keys or read is None:
+                continue
+            for key in keys:
+                now = HeldValue.of(name, holder, key)
+                found.append(Change(now.name, read, key, now.get()))
+                if is_varying_number(before[key] if isinstance(before, list) else before.get(key)):
+                    constants.append(now.name)
+        if constants:
+            raise VaryingNumbersError(constants)
+        return found
+
+    def check_side_effects(self, known: Sequence[Change] = ()) -> None:
+        """SideEffectError if the code changed something outside besides arrays: it has to do so at every run. known:
+        what the program does."""
+        names = {change.name for change in known}
         for name, lifted, before in self._copies:
             if not _unchanged(lifted.content if isinstance(lifted, Attributes) else lifted, before):
-                raise _changed(name, "changes", "something outside")
+                keys, holder = _keys_set_since(lifted, before)
+                if keys is None or not names.issuperset(HeldValue.of(name, holder, key).name for key in keys):
+                    raise _changed(name, "changes", "something outside")
         for _original, cell, before in self.cells.values():
             if held_in(cell, _MISSING) is not before:
                 raise _changed("a nonlocal variable", "assigns", "it")
@@ -388,6 +437,14 @@ def check_array(value: np.ndarray | np.void, name: str = "") -> None:
 
 def _item(read: Read, key: Any) -> Read:
     return lambda: read()[key]
+
+
+def _keys_set_since(lifted: Any, before: Any) -> tuple[tuple[Any, ...] | None, Any]:
+    """`keys_set_since` of what the code sees in place of an object, dict or list outside; and that."""
+    holder = lifted.holder if isinstance(lifted, Attributes) else lifted
+    if isinstance(holder, types.FunctionType | type):
+        return None, holder
+    return keys_set_since(before, lifted.content if isinstance(lifted, Attributes) else lifted), holder
 
 
 def _unchanged(now: Any, before: Any) -> bool:

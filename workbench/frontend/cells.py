@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import TracingError
 from ..ir import Jaxpr, Var
-from .captures import Capture, Guard, Lifter, Overlay
+from .captures import Capture, Guard, Lifter, Overlay, with_varying_numbers
 from .functions import class_body_names
 from .outputs import OutLeaf
 from .recording import Trace, current_trace, recording
@@ -119,26 +119,30 @@ def trace_cell(
 
         converted = converted_module(tree, later)
         code = code if converted is tree else compile_cell(converted, code, filename, flags)
-    record = Trace(name, strict=strict, on_gpu=on_gpu)
-    lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers)
-    with recording(record):
-        from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)
 
-        overlay = lifter.overlay(namespace)  # type: ignore[arg-type]
-        overlay.refuses_writes = False
-        overlay.place(class_body_names(code))
-        record.entry = sys._getframe()
-        with user_errors(record):
-            exec(code, overlay, overlay)
-        last = (dict.pop(overlay, _LAST),) if has_last else ()
-        names = _kept(overlay, out, temporaries, later)
-        for key in names:
-            _name_value(overlay[key], key)
-        values = tuple([overlay[key] for key in names])
-        traced = finish(record, lifter, (values, last), (), (), flatten=lambda args, kwargs: [])
-    inputs = tuple(dict.fromkeys(c.name for c in traced.captures))
-    removed = tuple(sorted(n for n in overlay.removed if n in namespace and not dict.__contains__(overlay, n)))
-    return TracedCell(traced, inputs, names, removed, has_last)
+    def attempt(held: Collection[str]) -> TracedCell:
+        record = Trace(name, strict=strict, on_gpu=on_gpu)
+        lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers, trace_held=held)
+        with recording(record):
+            from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)
+
+            overlay = lifter.overlay(namespace)  # type: ignore[arg-type]
+            overlay.refuses_writes = False
+            overlay.place(class_body_names(code))
+            record.entry = sys._getframe()
+            with user_errors(record):
+                exec(code, overlay, overlay)
+            last = (dict.pop(overlay, _LAST),) if has_last else ()
+            names = _kept(overlay, out, temporaries, later)
+            for key in names:
+                _name_value(overlay[key], key)
+            values = tuple([overlay[key] for key in names])
+            traced = finish(record, lifter, (values, last), (), (), flatten=lambda args, kwargs: [])
+        inputs = tuple(dict.fromkeys(c.name for c in traced.captures))
+        removed = tuple(sorted(n for n in overlay.removed if n in namespace and not dict.__contains__(overlay, n)))
+        return TracedCell(traced, inputs, names, removed, has_last)
+
+    return with_varying_numbers(attempt)
 
 
 def _name_last_expression(tree: ast.Module) -> bool:

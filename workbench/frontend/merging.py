@@ -20,18 +20,11 @@ from ..ir import REGISTRY, Literal, Var, aval_of
 from .aliases import BranchAliases, add_codes, mark_branch
 from .captures import CONSTANT_TYPES, same_constant
 from .diagnostics import build
+from .held import UNDEFINED
 from .regions import Region
 from .tracer import Tracer, emit, lay_out, lift
 
 NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
-
-
-class _Undefined:
-    def __repr__(self) -> str:
-        return "an unbound variable"
-
-
-UNDEFINED = _Undefined()
 
 
 class UnstableLoopError(TracingError):

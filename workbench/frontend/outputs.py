@@ -20,9 +20,10 @@ import optree
 from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
-from .captures import CONSTANT_TYPES, Lifter
+from .captures import CONSTANT_TYPES, Change, Lifter, Read
 from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
+from .held import HeldValue
 from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
@@ -70,11 +71,24 @@ class Picked:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class HeldOutput:
+    """The program lets an object, dict or list from outside hold a value under `key`. read: gives it at a call."""
+
+    name: str
+    read: Read
+    key: Any
+
+    def place(self) -> HeldValue:
+        return HeldValue(self.name, self.read(), self.key)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Outputs:
     """How results become what the caller sees.
 
     tree, leaves: the structure; writes: (input, result) pairs, inputs that take a result's values in place; repeats:
-    whether a container is in several places; n_inner: how many of the last leaves are in lists that are leaves.
+    whether a container is in several places; n_inner: how many of the last leaves are in lists that are leaves;
+    held: what objects from outside are to hold; these values come before the result.
     """
 
     tree: Any
@@ -82,6 +96,7 @@ class Outputs:
     writes: tuple[tuple[int, int], ...]
     repeats: bool = False
     n_inner: int = 0
+    held: tuple[HeldOutput, ...] = ()
 
     def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> Any:
         """Write back what was mutated and make the return value. inputs: of the program, captures included."""
@@ -130,7 +145,13 @@ class Outputs:
         if self.n_inner:
             del values[-self.n_inner :]
         result = optree.tree_unflatten(self.tree, values)
-        return with_repeats(result) if self.repeats else result
+        result = with_repeats(result) if self.repeats else result
+        if self.held:
+            held: Any = result
+            values, result = held
+            for place, value in zip([each.place() for each in self.held], values, strict=True):
+                place.set(value)
+        return result
 
 
 def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Mapping[int, int]) -> list[np.ndarray]:
@@ -206,12 +227,16 @@ class _Collector:
 
 
 def collect_outputs(
-    trace: Trace, lifter: Lifter, result: Any, inputs: Sequence[Buffer | None]
-) -> tuple[Outputs, tuple[Atom, ...]]:
+    trace: Trace, lifter: Lifter, result: Any, inputs: Sequence[Buffer | None],
+    changed: Sequence[Change] = (),
+) -> tuple[Outputs, tuple[Atom, ...]]:  # fmt: skip
     """The `Outputs` of what the traced code returned, and the program's result atoms.
 
-    inputs: the buffers of the program's inputs, in order (None: a scalar).
+    inputs: the buffers of the program's inputs, in order (None: a scalar); changed: what objects from outside hold now.
     """
+    held = tuple(HeldOutput(change.name, change.read, change.key) for change in changed)
+    if changed:
+        result = ([change.value for change in changed], result)
     if type(result) is Tracer:  # a lone array needs no tree
         leaves, tree, repeats = [result], None, False
     else:
@@ -249,7 +274,9 @@ def collect_outputs(
     for i, buffer in enumerate(inputs):
         if buffer is not None and buffer.version and buffer.value is not buffer.var_in:
             writes.append((i, collector.add(buffer.value)))
-    return Outputs(tree, tuple(out), tuple(writes), repeats, len(leaves) - n_leaves), tuple(collector.atoms)
+    return Outputs(
+        tree, tuple(out), tuple(writes), repeats, len(leaves) - n_leaves, held
+    ), tuple(collector.atoms)  # fmt: skip
 
 
 def _counted_list(leaf: Any) -> CountedList:

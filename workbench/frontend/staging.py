@@ -240,6 +240,12 @@ class Stage:
             finally:
                 prepared.growth.end(self.variables)
                 self.variables.restore(before)
+            if held := watched.changed_values(self.cells):
+                added = self.variables.add_held(held)
+                self.names, self.carried = (*self.names, *added), [*self.carried, *added]
+                start.update({name: _flat(self.variables.get(name)) for name in added})
+                before.update(self.variables.state(added))
+                continue
             watched.check(self.cells)
             if region.relies_on_written - forget:
                 forget |= region.relies_on_written

@@ -23,7 +23,7 @@ from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from ..ir.allocation import without_collection
 from ..primitives.raising import may_raise
-from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, Read, _Lifted, check_array
+from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, Read, _Lifted, check_array, with_varying_numbers
 from .checks import test_conditions
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
@@ -118,40 +118,44 @@ def trace(
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
     numbers = {n + len(args) if n < 0 else n for n in numbers}
     parameters = _parameter_names(fn, len(args))
-    record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu)
-    lifter = record.lifter = Lifter(record, trace_held_ints=traced_held_ints)
-    with recording(record):
-        _enter(record)
-        record.entry = record.parent.entry if record.parent is not None else sys._getframe()
-        dynamic = _dynamic(args, kwargs, numbers, names)
-        leaves, tree = optree.tree_flatten(dynamic, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
-        hints = _leaf_names(dynamic, [p for i, p in enumerate(parameters) if i not in numbers])
-        is_traced = [
-            position in traced_ints and type(leaf) is int or _is_traced(leaf, keep_python_scalars, hint)
-            for position, (leaf, hint) in enumerate(zip(leaves, hints, strict=True))
-        ]
-        inner: list[Any] = []
-        for k, (leaf, hint, traced) in enumerate(zip(leaves, hints, is_traced, strict=True)):
-            inner.append(_argument(record, leaf, hint) if traced else _static(lifter, leaf, hint, given.get(k)))
-        if len(given) > 1:  # objects that are not the same one now are not to be at another call
-            lifter.guard("arguments", lambda: _first_places([read() for read in given.values()]),
-                         _first_places([leaves[k] for k in given]), operator.eq)  # fmt: skip
-        (dyn_args, dyn_kwargs) = optree.tree_unflatten(tree, inner)
-        positional = iter(dyn_args)
-        call_args = tuple(
-            _static(lifter, a, parameters[i]) if i in numbers else next(positional) for i, a in enumerate(args)
-        )
-        call_kwargs = {k: _static(lifter, v, k) if k in names else dyn_kwargs[k] for k, v in kwargs.items()}
-        function = lifter.lift(fn, name, lambda: fn)
-        lifter.guards = [g for g in lifter.guards if g.value is not fn]
-        with user_errors(record, falls_back):
-            result = function(*call_args, **call_kwargs)
-        _check_containers((dyn_args, dyn_kwargs), inner, tree)
-        return finish(
-            record, lifter, result, [x for x in inner if type(x) is Tracer and x.buffer.trace is record],
-            [h for h, traced in zip(hints, is_traced, strict=True) if traced],
-            flatten=_flattener(numbers, names, is_traced), function=fn,
-        )  # fmt: skip
+
+    def attempt(held: Collection[str]) -> Traced:
+        record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu)
+        lifter = record.lifter = Lifter(record, trace_held_ints=traced_held_ints, trace_held=held)
+        with recording(record):
+            _enter(record)
+            record.entry = record.parent.entry if record.parent is not None else sys._getframe()
+            dynamic = _dynamic(args, kwargs, numbers, names)
+            leaves, tree = optree.tree_flatten(dynamic, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
+            hints = _leaf_names(dynamic, [p for i, p in enumerate(parameters) if i not in numbers])
+            is_traced = [
+                position in traced_ints and type(leaf) is int or _is_traced(leaf, keep_python_scalars, hint)
+                for position, (leaf, hint) in enumerate(zip(leaves, hints, strict=True))
+            ]
+            inner: list[Any] = []
+            for k, (leaf, hint, traced) in enumerate(zip(leaves, hints, is_traced, strict=True)):
+                inner.append(_argument(record, leaf, hint) if traced else _static(lifter, leaf, hint, given.get(k)))
+            if len(given) > 1:  # objects that are not the same one now are not to be at another call
+                lifter.guard("arguments", lambda: _first_places([read() for read in given.values()]),
+                             _first_places([leaves[k] for k in given]), operator.eq)  # fmt: skip
+            (dyn_args, dyn_kwargs) = optree.tree_unflatten(tree, inner)
+            positional = iter(dyn_args)
+            call_args = tuple(
+                _static(lifter, a, parameters[i]) if i in numbers else next(positional) for i, a in enumerate(args)
+            )
+            call_kwargs = {k: _static(lifter, v, k) if k in names else dyn_kwargs[k] for k, v in kwargs.items()}
+            function = lifter.lift(fn, name, lambda: fn)
+            lifter.guards = [g for g in lifter.guards if g.value is not fn]
+            with user_errors(record, falls_back):
+                result = function(*call_args, **call_kwargs)
+            _check_containers((dyn_args, dyn_kwargs), inner, tree)
+            return finish(
+                record, lifter, result, [x for x in inner if type(x) is Tracer and x.buffer.trace is record],
+                [h for h, traced in zip(hints, is_traced, strict=True) if traced],
+                flatten=_flattener(numbers, names, is_traced), function=fn,
+            )  # fmt: skip
+
+    return with_varying_numbers(attempt)
 
 
 class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
@@ -207,14 +211,15 @@ def finish(
         # The user's own `except` clause caught our error: with numbers, that branch would not have been taken.
         raise record.failure
     test_conditions(record)
-    lifter.check_side_effects()
+    changed = lifter.changes()
+    lifter.check_side_effects(changed)
     # Lifting results may capture more: it comes before the inputs are counted.
     buffers: list[Buffer | None] = [None if x.scalar else x.buffer for x in arguments]
     n_before = -1
     while n_before != len(record.captured):
         n_before = len(record.captured)
         inputs = [*buffers, *[_buffer(entry.tracer) for entry in record.captured]]
-        outputs, atoms = collect_outputs(record, lifter, result, inputs)
+        outputs, atoms = collect_outputs(record, lifter, result, inputs, changed)
     captured = record.captured
     values = [*[b and b.given for b in buffers], *[e.value for e in captured]]
     if outputs.overlap(values):

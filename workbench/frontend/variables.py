@@ -8,7 +8,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from .captures import ABSENT, HiddenNameError, Overlay
-from .merging import UNDEFINED
+from .held import UNDEFINED, HeldValue
 from .tracer import require_trace
 from .watching import Watched, assigned_globals
 
@@ -22,11 +22,27 @@ class Variables:
             self.cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         self.space: Any = functions[0].__globals__
         self.extra: dict[str, Any] = {}  # what is no variable of the user's
+        self.held: dict[str, HeldValue] = {}  # values in objects that bodies change, each under a name of its own
         self.glimpsed: set[str] = set()
+
+    def add_held(self, found: Iterable[HeldValue]) -> tuple[str, ...]:
+        """Let values in objects be variables, too; the names of those that were none."""
+        names = []
+        for value in found:
+            if any(value.is_same(known) for known in self.held.values()):
+                continue
+            name = value.name
+            while name in self.held:  # objects in one list have one name
+                name += "'"
+            self.held[name] = value
+            names.append(name)
+        return tuple(names)
 
     def get(self, name: str) -> Any:
         if name in self.extra:
             return self.extra[name]
+        if name in self.held:
+            return self.held[name].get()
         cell = self.cells.get(name)
         try:
             return self.space[name] if cell is None else cell.cell_contents
@@ -40,8 +56,8 @@ class Variables:
         an attempt fails.
         """
         space = self.space
-        is_outside = name not in self.extra and name not in self.cells and isinstance(space, Overlay)
-        if is_outside and (found := space.peek(name)) is not None:
+        is_own = name in self.extra or name in self.held or name in self.cells
+        if not is_own and isinstance(space, Overlay) and (found := space.peek(name)) is not None:
             self.glimpsed.add(name)
             return UNDEFINED if found[0] is ABSENT else found[0]
         return self.get(name)
@@ -53,6 +69,9 @@ class Variables:
     def set(self, name: str, value: Any) -> None:
         if name in self.extra:
             self.extra[name] = value
+            return
+        if name in self.held:
+            self.held[name].set(value)
             return
         cell = self.cells.get(name)
         if cell is None:
@@ -76,8 +95,8 @@ class Variables:
     def assigned(self, names: Iterable[str]) -> dict[str, Any]:
         """What to `restore`: the program does not read the names, and so does not depend on what a cell before this one
         left under them."""
-        space = self.space
-        return {name: self.get(name) if name in self.cells else dict.get(space, name, UNDEFINED) for name in names}
+        own = self.cells.keys() | self.held.keys()
+        return {name: self.get(name) if name in own else dict.get(self.space, name, UNDEFINED) for name in names}
 
     def restore(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

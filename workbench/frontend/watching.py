@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .captures import Attributes, Lifter, Overlay, held_in
-from .functions import class_attributes, is_user_class
-from .merging import UNDEFINED, refuse
+from .captures import Lifter, Overlay, held_in
+from .functions import class_attributes, instance_attributes, is_user_class
+from .held import UNDEFINED, Attributes, HeldValue, holds_attributes, keys_set_since
+from .merging import refuse
 from .tracer import Tracer
 
 MANY_ITEMS = 100  # a longer list is of data, not of functions
@@ -95,6 +96,10 @@ class Watched:
                 self.contents.append((name, value, value.copy()))
             elif hasattr(kind, "__next__"):
                 raise refuse("uses", name, "an iterator, which a traced branch or loop would advance only once")
+            elif holds_attributes(value):
+                state = Attributes(value, instance_attributes)
+                self.contents.append((name, state, state.content))
+                pending += [(name, v) for v in (*state.content.values(), kind)]
             elif hasattr(value, "__dict__") and kind.__module__ != "builtins":
                 if type(value.__dict__) is dict:
                     self.contents.append((name, value.__dict__, dict(value.__dict__)))
@@ -104,13 +109,37 @@ class Watched:
     def undo(self, own_cells: frozenset[int]) -> tuple[str, str] | None:
         """Put everything back. What was changed, if anything was: its name, and what it is."""
         changed = None
-        first_seen = [entry for lifter, n in self.lifters for entry in lifter.copies[n:]]
-        for name, value, before in (*self.contents, *first_seen):
+        for name, value, before in self._entries():
             if not self._same(value, before, own_cells):
                 kind = "a variable" if isinstance(value, CellType | GlobalName) else "a container"
                 changed = changed or (name, kind)
                 _put_back(value, before)
         return changed
+
+    def _entries(self) -> Iterator[tuple[str, Any, Any]]:
+        yield from self.contents
+        for lifter, n in self.lifters:
+            yield from lifter.copies[n:]
+
+    def changed_values(self, own_cells: frozenset[int]) -> list[HeldValue]:
+        """What objects, dicts and lists hold since the body ran, if it changed nothing else; it is undone then."""
+        found: list[HeldValue] = []
+        for name, value, before in self._entries():
+            if self._same(value, before, own_cells):
+                continue
+            holder, keys = value, None
+            if isinstance(value, Attributes):
+                holder = value.holder
+                if not isinstance(holder, type | FunctionType):
+                    keys = keys_set_since(before, value.content)
+            elif isinstance(value, dict | list):
+                keys = keys_set_since(before, value)
+            if keys is None:
+                return []
+            found += [HeldValue.of(name, holder, key) for key in keys]
+        if found:
+            self.undo(own_cells)
+        return found
 
     def check(self, own_cells: frozenset[int]) -> None:
         """TracingError if the body changed something, which is undone."""

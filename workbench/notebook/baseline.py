@@ -1,10 +1,10 @@
 """The baseline: the user's own cell in NumPy, on the same inputs, in the same process.
 
-A cell that compiled has no effects besides its names and the arrays that it writes into (tracing refuses others), so it
-may run again from where it began. It does so where NumPy is estimated to need less than `LIMIT_S`: the estimate counts
-the bytes that NumPy writes and reads, one array a step. The names and the contents of those arrays are put back to what
-they were before the cell, and afterwards to what the cell made of them: copies would not do, since the user's functions
-and objects hold the names and arrays themselves.
+A cell that compiled has no effects besides its names, the arrays that it writes into and the values that it lets
+objects hold (tracing refuses others), so it may run again from where it began. It does so where NumPy is estimated to
+need less than `LIMIT_S`: the estimate counts the bytes that NumPy writes and reads, one array a step. The names, the
+contents of those arrays and those values are put back to what they were before the cell, and afterwards to what the
+cell made of them: copies would not do, since the user's functions and objects hold the names and arrays themselves.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..frontend.held import HeldValue
 from ..frontend.scopes import running_in_numpy
 from ..ir import Jaxpr
 from ..runtime.cells import Overwritten
@@ -35,11 +36,13 @@ MAX_COPY_BYTES = 512 << 20
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """times_ms: one a run; values: what names held after the last run; written: what the overwritten arrays held."""
+    """times_ms: one a run; values: what names held after the last run; written: what the overwritten arrays held;
+    held: what objects held."""
 
     times_ms: tuple[float, ...]
     values: Mapping[str, Any]
     written: tuple[np.ndarray, ...] = ()
+    held: tuple[Any, ...] = ()
     last_value: Any = None
 
 
@@ -80,16 +83,18 @@ def measure(
     namespace: MutableMapping[str, Any],
     before: Mapping[str, Any],
     overwritten: Sequence[Overwritten],
+    places: Sequence[tuple[HeldValue, Any]] = (),
     *,
     budget_s: float = BUDGET_S,
 ) -> Baseline:
-    """Run the cell in NumPy, in `namespace` as it was `before` and with what the arrays held then. Both are left as
-    they are."""
+    """Run the cell in NumPy, in `namespace` as it was `before` and with what arrays and objects held then. All are left
+    as they are."""
     times_ms: list[float] = []
     start = time.perf_counter()
     values: dict[str, Any] = {}
     written: list[np.ndarray] = []
-    last_value = None
+    held: tuple[Any, ...] = ()
+    last_value, held_after = None, [place.get() for place, _ in places]
     names_after, contents_after = dict(namespace), [each.array.copy(order="K") for each in overwritten]
     try:
         # A cell that prints was compiled in strict mode alone, where it prints when it is traced.
@@ -98,6 +103,8 @@ def measure(
             warnings.simplefilter("ignore")
             while not times_ms or (len(times_ms) < MAX_RUNS and time.perf_counter() - start < budget_s):
                 _rebind(namespace, before)
+                for place, value in places:
+                    place.set(value)
                 for each in overwritten:
                     np.copyto(each.array, each.before)
                 begin = time.perf_counter()
@@ -105,12 +112,15 @@ def measure(
                 last_value = eval(code[1], namespace) if code[1] is not None else None  # type: ignore[arg-type]
                 times_ms.append((time.perf_counter() - begin) * 1e3)
             values = dict(namespace)
+            held = tuple([place.get() for place, _ in places])
             written = [each.array.copy(order="K") for each in overwritten]
     finally:
         _rebind(namespace, names_after)
+        for (place, _), value in zip(places, held_after, strict=True):
+            place.set(value)
         for each, contents in zip(overwritten, contents_after, strict=True):
             np.copyto(each.array, contents)
-    return Baseline(tuple(times_ms), values, tuple(written), last_value)
+    return Baseline(tuple(times_ms), values, tuple(written), held, last_value)
 
 
 def _rebind(namespace: MutableMapping[str, Any], names: Mapping[str, Any]) -> None:

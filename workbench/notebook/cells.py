@@ -327,7 +327,7 @@ class _Baseline:
     def run(self, report: CompileReport) -> baseline.Baseline | None:
         """Complete `report`. Returns NumPy's run where its values were put in place of different ones."""
         job = self.job
-        reference = baseline.measure(job.code, job.namespace, self.before, self.overwritten)
+        reference = baseline.measure(job.code, job.namespace, self.before, self.overwritten, self.result.held)
         # Half a second, once on a machine; later reports draw their roofs from it.
         machine_limits(self.result.compilation.device)
         self.result.compilation.numpy_ms = list(reference.times_ms)
@@ -341,6 +341,8 @@ class _Baseline:
             job.namespace[name] = reference.values[name]
         for each, contents in zip(self.overwritten, reference.written, strict=True):
             np.copyto(each.array, contents)
+        for (place, _), value in zip(self.result.held, reference.held, strict=True):
+            place.set(value)
         return reference
 
     def _results(self, reference: baseline.Baseline) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -353,4 +355,6 @@ class _Baseline:
             is_rebound = each.name in results and results[each.name] is not each.array
             name = f"{each.name} (written before)" if is_rebound else each.name
             results[name], expected[name] = each.array, contents
+        for (place, _), value in zip(self.result.held, reference.held, strict=True):
+            results[place.name], expected[place.name] = place.get(), value
         return results, expected

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import UnsupportedOperationError
 from ..frontend.cells import TracedCell, trace_cell
 from ..frontend.diagnostics import unsupported
+from ..frontend.held import HeldValue
 from ..ir import Jaxpr
 from .arguments import as_array, describe_key, input_key, is_writeable, layout_of, overlapping
 from .background import Task
@@ -67,13 +68,15 @@ class Overwritten:
 @dataclass(frozen=True, slots=True)
 class CellResult:
     """values: what the cell's names hold now; removed: names that it deletes; last_value: of its last expression;
-    overwritten: arrays that it wrote into, None if that was not asked for, or if they are too large or on a GPU."""
+    overwritten: arrays that it wrote into, None if that was not asked for, or if they are too large or on a GPU;
+    held: what it let objects hold, and what was in those places before."""
 
     values: dict[str, Any]
     removed: tuple[str, ...]
     last_value: Any
     compilation: Compilation
     overwritten: tuple[Overwritten, ...] | None = None
+    held: tuple[tuple[HeldValue, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,7 @@ def run_cell(
     if not all(is_writeable(inputs[i]) for i in written):
         raise ValueError("assignment destination is read-only")
     overwritten = _overwritten(entry.cell, inputs) if keeps_overwritten else None
+    held = _held(entry.cell) if keeps_overwritten else ()
     executable = compilation.executable
     if isinstance(executable, Executable):
         arrays = [as_array(x) for x in inputs]
@@ -172,7 +176,12 @@ def run_cell(
         results = executable.for_targets(results, [(inputs[i], k) for i, k in entry.cell.writes])
         with executable.memory.working():
             values, last = entry.cell.rebuild(results, inputs)
-    return CellResult(values, entry.cell.removed, last, compilation, overwritten)
+    return CellResult(values, entry.cell.removed, last, compilation, overwritten, held)
+
+
+def _held(cell: TracedCell) -> tuple[tuple[HeldValue, Any], ...]:
+    places = [each.place() for each in cell.traced.outputs.held]
+    return tuple((place, place.get()) for place in places)
 
 
 def _overwritten(cell: TracedCell, inputs: list[Any]) -> tuple[Overwritten, ...] | None:

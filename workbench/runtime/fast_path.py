@@ -86,7 +86,7 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     arrays = [*(k for k in held if k is not None), *(k for _, k in outputs.writes)]
     if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
         return None
-    if any(_needs_care(leaf) for leaf in outputs.leaves):
+    if outputs.held or any(_needs_care(leaf) for leaf in outputs.leaves):
         return None
     texts = [_leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
     reads_inputs = any(leaf.base_input is not None for leaf in outputs.leaves)

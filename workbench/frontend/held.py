@@ -1,0 +1,156 @@
+"""Values that objects, dicts and lists hold: which of them code changes, and how to put others in their places."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .functions import instance_attributes, is_user_class
+
+
+class _Undefined:
+    def __repr__(self) -> str:
+        return "an unbound variable"
+
+
+UNDEFINED = _Undefined()
+
+
+class Attributes:
+    """The attributes of an object, a class or a function that is the trace's own. read: gives them."""
+
+    __slots__ = ("holder", "read")
+
+    def __init__(self, holder: Any, read: Callable[[Any], dict[str, Any]]):
+        self.holder = holder
+        self.read = read
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return self.read(self.holder)
+
+    def put_back(self, content: dict[str, Any]) -> None:
+        is_plain = not isinstance(self.holder, type)  # whose class may have a `__setattr__` of its own
+        now = self.content
+        for name in now.keys() - content.keys():
+            (remove_attribute if is_plain else delattr)(self.holder, name)
+        for name, value in content.items():
+            if now.get(name, UNDEFINED) is not value:
+                (set_attribute if is_plain else setattr)(self.holder, name, value)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HeldValue:
+    """What `holder` has under `key`: the attribute of an object, the item of a dict or list. name: the user's path to
+    it."""
+
+    name: str
+    holder: Any
+    key: Any
+
+    @classmethod
+    def of(cls, owner: str, holder: Any, key: Any) -> HeldValue:
+        """owner: the user's path to the holder."""
+        is_item = isinstance(holder, dict | list)
+        return cls(f"{owner}[{key!r}]" if is_item else f"{owner}.{key}", holder, key)
+
+    def is_same(self, other: HeldValue) -> bool:
+        return self.holder is other.holder and self.key == other.key
+
+    def get(self) -> Any:
+        """The value, or UNDEFINED."""
+        if isinstance(self.holder, list):
+            return self.holder[self.key] if self.key < len(self.holder) else UNDEFINED
+        held = self.holder if isinstance(self.holder, dict) else instance_attributes(self.holder)
+        return held.get(self.key, UNDEFINED)
+
+    def set(self, value: Any) -> None:
+        if isinstance(self.holder, dict | list):
+            if value is not UNDEFINED:
+                self.holder[self.key] = value
+            elif self.get() is not UNDEFINED:
+                del self.holder[self.key]
+        elif value is not UNDEFINED:
+            set_attribute(self.holder, self.key, value)
+        elif self.get() is not UNDEFINED:
+            remove_attribute(self.holder, self.key)
+
+
+def set_attribute(holder: Any, name: str, value: Any) -> None:
+    """Let an object hold `value`, past what its class may do where one of its attributes is set."""
+    if isinstance(getattr(type(holder), name, None), types.MemberDescriptorType):  # a slot
+        object.__setattr__(holder, name, value)
+    else:
+        holder.__dict__[name] = value
+
+
+def remove_attribute(holder: Any, name: str) -> None:
+    if isinstance(getattr(type(holder), name, None), types.MemberDescriptorType):
+        object.__delattr__(holder, name)
+    else:
+        del holder.__dict__[name]
+
+
+def holds_attributes(value: Any) -> bool:
+    """Whether it is an object of which all is known by its attributes."""
+    kind = type(value)
+    return kind is types.SimpleNamespace or is_user_class(kind)
+
+
+def keys_set_since(before: Any, now: Any) -> tuple[Any, ...] | None:
+    """The keys under which a dict, or the indices at which a list holds something else than `before`; None where it
+    lost some, or the list is of another length."""
+    if isinstance(now, dict):
+        if before.keys() - now.keys():
+            return None
+        return tuple(key for key, value in now.items() if key not in before or before[key] is not value)
+    if type(now) is not list or len(now) != len(before):
+        return None
+    return tuple(k for k, (old, new) in enumerate(zip(before, now, strict=True)) if old is not new)
+
+
+class Snapshot:
+    """What the arrays, objects, lists and dicts hold that can be reached from `roots`; `restore` puts it back."""
+
+    def __init__(self, roots: Iterable[Any]):
+        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
+        self.contents: list[tuple[Any, Any]] = []
+        seen: set[int] = set()
+        pending = list(roots)
+        while pending:
+            value = pending.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, np.ndarray):
+                if value.flags.writeable:
+                    self.arrays.append((value, value.copy(order="K")))
+            elif type(value) in (list, dict, tuple):
+                if type(value) is not tuple:
+                    self.contents.append((value, value.copy()))
+                pending += value.values() if type(value) is dict else value
+            elif isinstance(value, types.MethodType):
+                pending.append(value.__self__)
+            elif holds_attributes(value):
+                state = Attributes(value, instance_attributes)
+                self.contents.append((state, state.content))
+                pending += state.content.values()
+
+    def forget_unchanged_arrays(self) -> None:
+        self.arrays = [(array, before) for array, before in self.arrays if array.tobytes() != before.tobytes()]
+
+    def restore(self) -> None:
+        for value, before in self.contents:
+            if isinstance(value, Attributes):
+                value.put_back(before)
+            elif isinstance(value, dict):
+                value.clear()
+                value.update(before)
+            else:
+                value[:] = before
+        for array, before in self.arrays:
+            np.copyto(array, before)
