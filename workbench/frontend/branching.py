@@ -22,7 +22,7 @@ from ..ir import REGISTRY
 from .builtin_calls import folded, number
 from .checks import end_unless
 from .comprehensions import array_of, counted, folded_items, listed
-from .counted_lists import lists_alone
+from .counted_lists import lists_alone, with_outside_lists
 from .diagnostics import bool_value
 from .held import HeldValue
 from .jumps import LoopSource
@@ -70,6 +70,14 @@ def if_(
 
 
 def _staged_if(
+    test: Tracer, sides: Sequence[Callable[[], Any]], variables: Variables, names: Sequence[str], live: Sequence[str],
+    reads: Sequence[str],
+) -> Any:  # fmt: skip
+    run = lambda: _traced_if(test, sides, variables, names, live, reads)  # noqa: E731
+    return with_outside_lists(run, variables, names)
+
+
+def _traced_if(
     test: Tracer, sides: Sequence[Callable[[], Any]], variables: Variables, names: Sequence[str], live: Sequence[str],
     reads: Sequence[str],
 ) -> Any:  # fmt: skip

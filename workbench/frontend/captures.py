@@ -34,7 +34,8 @@ from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
 from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
-from .held import Attributes, HeldValue, keys_set_since
+from .held import APPENDED, Attributes, HeldValue, has_grown_since, keys_set_since
+from .outside_lists import OutsideList
 from .recording import Trace
 from .tracer import Tracer, from_outside
 
@@ -140,21 +141,23 @@ class Change:
     value: Any
 
 
-class VaryingNumbersError(Exception):
-    """The code changes numbers that objects, dicts or lists hold, constants to it: these `names` are to be inputs."""
+class VaryingHeldError(BaseException):
+    """The code changes numbers that objects, dicts or lists hold, or appends to lists, which were constants to it: it
+    is to be traced anew, with those of these `names` as inputs and as `OutsideList`s. No `except` of the user's code,
+    which is being traced, is to catch it."""
 
     def __init__(self, names: Collection[str]):
         super().__init__(", ".join(names))
         self.names = frozenset(names)
 
 
-def with_varying_numbers(attempt: Callable[[Collection[str]], T]) -> T:
-    """What `attempt` gives, which traces code where the held numbers of these names are inputs."""
+def with_varying_held(attempt: Callable[[Collection[str]], T]) -> T:
+    """What `attempt` gives, which traces code that changes what is held under these names."""
     names: frozenset[str] = frozenset()
     while True:
         try:
             return attempt(names)
-        except VaryingNumbersError as error:
+        except VaryingHeldError as error:
             if error.names <= names:
                 raise _changed(min(names), "changes", "something outside") from None
             names |= error.names
@@ -173,7 +176,8 @@ class Lifter:
 
     trace_floats: read floats as inputs instead of constants (cells, whose parameters change from run to run);
     trace_integers: names whose integers are inputs, too; trace_held_ints: so are those of objects that are others at
-    every call; trace_held: numbers that objects hold and the code changes, which are inputs.
+    every call; trace_held: what objects hold and the code changes: numbers that are
+    inputs, lists that are `OutsideList`s.
     """
 
     def __init__(
@@ -316,6 +320,10 @@ class Lifter:
         return from_outside(self.trace, value, name, read)
 
     def _sequence(self, value: Any, name: str, read: Read) -> Any:
+        if type(value) is list and name in self.trace_held:
+            self.guard(name, lambda: type(read()), list)
+            self._copies.append((name, lifted := OutsideList(name), ()))
+            return self._remember(value, lifted, read)
         self.guard(name, lambda: (type(read()), len(read())), (type(value), len(value)), operator.eq)
         # Long lists of plain numbers are tables: one guard for all.
         if len(value) > 16 and all(type(v) in (int, float, str, bool) for v in value):
@@ -374,7 +382,7 @@ class Lifter:
         """What the code let objects, dicts and lists from outside hold: each run has to do so, too. Those that it
         changed in other ways are left out.
 
-        VaryingNumbersError if some were numbers that the program took for constants: at the next run they will be
+        VaryingHeldError if some were numbers that the program took for constants: at the next run they will be
         others.
         """
         if self.trace.parent is not None:
@@ -383,16 +391,20 @@ class Lifter:
         constants: list[str] = []
         for name, lifted, before in self._copies:
             keys, holder = _keys_set_since(lifted, before)
-            read = self.read_of(holder) if keys else None
-            if not keys or read is None:
+            read = self.read_of(holder)
+            if read is None:
                 continue
-            for key in keys:
+            if has_grown_since(before, lifted):
+                constants.append(name)
+            if type(lifted) is OutsideList and lifted.added:
+                found.append(Change(name, read, APPENDED, list(lifted.added)))
+            for key in () if type(lifted) is OutsideList else keys or ():
                 now = HeldValue.of(name, holder, key)
                 found.append(Change(now.name, read, key, now.get()))
                 if is_varying_number(before[key] if isinstance(before, list) else before.get(key)):
                     constants.append(now.name)
         if constants:
-            raise VaryingNumbersError(constants)
+            raise VaryingHeldError(constants)
         return found
 
     def check_side_effects(self, known: Sequence[Change] = ()) -> None:
@@ -442,12 +454,16 @@ def _item(read: Read, key: Any) -> Read:
 def _keys_set_since(lifted: Any, before: Any) -> tuple[tuple[Any, ...] | None, Any]:
     """`keys_set_since` of what the code sees in place of an object, dict or list outside; and that."""
     holder = lifted.holder if isinstance(lifted, Attributes) else lifted
+    if type(holder) is OutsideList:
+        return ((APPENDED,) if holder.added else ()), holder
     if isinstance(holder, types.FunctionType | type):
         return None, holder
     return keys_set_since(before, lifted.content if isinstance(lifted, Attributes) else lifted), holder
 
 
 def _unchanged(now: Any, before: Any) -> bool:
+    if type(now) is OutsideList:
+        return not now.added
     if isinstance(now, dict):
         return len(now) == len(before) and all(
             k is j and v is before[j] for (k, v), j in zip(now.items(), before, strict=True)

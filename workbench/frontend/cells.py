@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import TracingError
 from ..ir import Jaxpr, Var
-from .captures import Capture, Guard, Lifter, Overlay, with_varying_numbers
+from .captures import Capture, Guard, Lifter, Overlay, with_varying_held
 from .functions import class_body_names
 from .outputs import OutLeaf
 from .recording import Trace, current_trace, recording
@@ -142,7 +142,7 @@ def trace_cell(
         removed = tuple(sorted(n for n in overlay.removed if n in namespace and not dict.__contains__(overlay, n)))
         return TracedCell(traced, inputs, names, removed, has_last)
 
-    return with_varying_numbers(attempt)
+    return with_varying_held(attempt)
 
 
 def _name_last_expression(tree: ast.Module) -> bool:

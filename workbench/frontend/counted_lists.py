@@ -27,6 +27,7 @@ from .captures import Guard
 from .checks import end_unless
 from .diagnostics import build
 from .merging import NUMBERS, refuse
+from .outside_lists import OutsideList, OutsideListError
 from .positions import current_spans
 from .recording import Deferred, Trace
 from .tracer import Tracer, emit, lift, require_trace
@@ -332,7 +333,7 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
         try:
             result = run()
         except ItemFoundError as error:
-            if error.name in items:
+            if error.name in items or error.name not in lists:
                 raise
             items[error.name] = error.items
         except BaseException:
@@ -343,6 +344,39 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
     for name in lists.keys() - items.keys():  # the loop changes none of these
         variables.set(name, lists[name])
     return result
+
+
+def with_outside_lists(run: Callable[[], T], variables: Variables, bound: Sequence[str]) -> T:
+    """`run()`, which traces a branch or loop, with `CountedList`s for the lists from outside to which it appends."""
+    trace = require_trace()
+    n_writes, state = trace.n_writes, variables.assigned(bound)
+    lists: dict[str, OutsideList] = {}
+    items: dict[str, Items] = {}
+    while True:
+        for name, outside in lists.items():
+            outside.counted = CountedList(name, (), items.get(name))
+        try:
+            result = run()
+            for outside in lists.values():
+                if outside.counted is not None and outside.counted.items is not None:
+                    outside.added.append(outside.counted)
+            return result
+        except (OutsideListError, ItemFoundError) as error:
+            # A list of which data decide how long it is can be the result of an equation, but not of a step.
+            if trace.region or trace.on_gpu or trace.n_writes != n_writes:
+                raise
+            if isinstance(error, OutsideListError):
+                if lists.setdefault(error.outside.name, error.outside).counted is not None:
+                    raise
+            elif error.name in items or error.name not in lists:
+                raise
+            else:
+                items[error.name] = error.items
+            trace.failure = None
+            variables.restore(state)
+        finally:
+            for outside in lists.values():
+                outside.counted = None
 
 
 def _captured() -> Iterable[Any]:

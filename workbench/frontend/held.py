@@ -20,6 +20,14 @@ class _Undefined:
 UNDEFINED = _Undefined()
 
 
+class _Appended:
+    def __repr__(self) -> str:
+        return "what is appended"
+
+
+APPENDED = _Appended()  # the key of what a list gets at its end
+
+
 class Attributes:
     """The attributes of an object, a class or a function that is the trace's own. read: gives them."""
 
@@ -55,6 +63,8 @@ class HeldValue:
     @classmethod
     def of(cls, owner: str, holder: Any, key: Any) -> HeldValue:
         """owner: the user's path to the holder."""
+        if key is APPENDED:
+            return cls(owner, holder, key)
         is_item = isinstance(holder, dict | list)
         return cls(f"{owner}[{key!r}]" if is_item else f"{owner}.{key}", holder, key)
 
@@ -62,14 +72,18 @@ class HeldValue:
         return self.holder is other.holder and self.key == other.key
 
     def get(self) -> Any:
-        """The value, or UNDEFINED."""
+        """The value, or UNDEFINED; all of a list to which something is appended."""
+        if self.key is APPENDED:
+            return list(self.holder)
         if isinstance(self.holder, list):
             return self.holder[self.key] if self.key < len(self.holder) else UNDEFINED
         held = self.holder if isinstance(self.holder, dict) else instance_attributes(self.holder)
         return held.get(self.key, UNDEFINED)
 
     def set(self, value: Any) -> None:
-        if isinstance(self.holder, dict | list):
+        if self.key is APPENDED:
+            self.holder[:] = value
+        elif isinstance(self.holder, dict | list):
             if value is not UNDEFINED:
                 self.holder[self.key] = value
             elif self.get() is not UNDEFINED:
@@ -99,6 +113,13 @@ def holds_attributes(value: Any) -> bool:
     """Whether it is an object of which all is known by its attributes."""
     kind = type(value)
     return kind is types.SimpleNamespace or is_user_class(kind)
+
+
+def has_grown_since(before: Any, now: Any) -> bool:
+    """Whether a list has all that it had before, and more after it."""
+    return (
+        type(now) is list and len(now) > len(before) and all(old is new for old, new in zip(before, now, strict=False))
+    )
 
 
 def keys_set_since(before: Any, now: Any) -> tuple[Any, ...] | None:

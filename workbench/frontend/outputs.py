@@ -23,7 +23,7 @@ from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Change, Lifter, Read
 from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
-from .held import HeldValue
+from .held import APPENDED, HeldValue
 from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
@@ -72,11 +72,13 @@ class Picked:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HeldOutput:
-    """The program lets an object, dict or list from outside hold a value under `key`. read: gives it at a call."""
+    """The program lets an object, dict or list from outside hold a value under `key`. read: gives it at a call;
+    counted: which of the items that it appends stand for all items of a `CountedList`."""
 
     name: str
     read: Read
     key: Any
+    counted: tuple[bool, ...] = ()
 
     def place(self) -> HeldValue:
         return HeldValue(self.name, self.read(), self.key)
@@ -149,8 +151,13 @@ class Outputs:
         if self.held:
             held: Any = result
             values, result = held
-            for place, value in zip([each.place() for each in self.held], values, strict=True):
-                place.set(value)
+            places = [each.place() for each in self.held]
+            for each, place, value in zip(self.held, places, values, strict=True):
+                if each.key is APPENDED:
+                    for item, is_counted in zip(value, each.counted, strict=True):
+                        place.holder.extend(item if is_counted else (item,))
+                else:
+                    place.set(value)
         return result
 
 
@@ -234,7 +241,10 @@ def collect_outputs(
 
     inputs: the buffers of the program's inputs, in order (None: a scalar); changed: what objects from outside hold now.
     """
-    held = tuple(HeldOutput(change.name, change.read, change.key) for change in changed)
+    held = tuple(
+        HeldOutput(each.name, each.read, each.key, tuple(type(x) is CountedList for x in each.value)
+                   if each.key is APPENDED else ()) for each in changed
+    )  # fmt: skip
     if changed:
         result = ([change.value for change in changed], result)
     if type(result) is Tracer:  # a lone array needs no tree
@@ -485,7 +495,7 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
         return lift(value)
     if isinstance(value, CountedList | CountedArray):
         return value
-    if issubclass(type(value), Deferred):
+    if issubclass(type(value), Deferred) and id(value) not in lifter.originals:
         raise value.error()
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biufc":

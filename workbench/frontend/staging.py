@@ -19,7 +19,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .checks import INDEX_BITS
-from .counted_lists import with_counted_lists
+from .counted_lists import with_counted_lists, with_outside_lists
 from .diagnostics import build
 from .growing import Growth
 from .merging import (
@@ -104,7 +104,10 @@ class Stage:
         self.grown = grown
 
     def _with_counted_lists(self, run: Callable[[], T]) -> T:
-        return with_counted_lists(run, self.grown, self.variables, self.names)
+        def with_lists() -> T:
+            return with_counted_lists(run, self.grown, self.variables, self.names)
+
+        return with_outside_lists(with_lists, self.variables, self.names)
 
     def attempt(self, run: Callable[[], None]) -> bool:
         """Whether `run` succeeded; otherwise everything is as before."""

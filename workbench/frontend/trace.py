@@ -23,7 +23,7 @@ from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from ..ir.allocation import without_collection
 from ..primitives.raising import may_raise
-from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, Read, _Lifted, check_array, with_varying_numbers
+from .captures import CONSTANT_TYPES, Capture, Guard, Lifter, Read, _Lifted, check_array, with_varying_held
 from .checks import test_conditions
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
@@ -155,7 +155,7 @@ def trace(
                 flatten=_flattener(numbers, names, is_traced), function=fn,
             )  # fmt: skip
 
-    return with_varying_numbers(attempt)
+    return with_varying_held(attempt)
 
 
 class user_errors:  # noqa: N801 (reads as the `with` statement that it is)

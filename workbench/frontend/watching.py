@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .captures import Lifter, Overlay, held_in
+from .captures import Lifter, Overlay, VaryingHeldError, held_in
 from .functions import class_attributes, instance_attributes, is_user_class
-from .held import UNDEFINED, Attributes, HeldValue, holds_attributes, keys_set_since
+from .held import UNDEFINED, Attributes, HeldValue, has_grown_since, holds_attributes, keys_set_since
 from .merging import refuse
+from .outside_lists import OutsideList, OutsideListError
 from .tracer import Tracer
 
 MANY_ITEMS = 100  # a longer list is of data, not of functions
@@ -57,6 +58,8 @@ class Watched:
             self.lifters.append((lifter, len(lifter.copies)))
             for name, copied, _ in lifter.copies:
                 content = copied.content if isinstance(copied, Attributes) else copied
+                if type(copied) is OutsideList:
+                    copied = content = copied.added
                 self.contents.append((name, copied, _copied(content)))
             lifter = lifter.parent
         seen: set[int] = set()
@@ -67,7 +70,7 @@ class Watched:
         while pending:
             name, value = pending.pop()
             kind = type(value)
-            if kind is Tracer or id(value) in seen:
+            if kind is Tracer or kind is OutsideList or id(value) in seen:
                 continue
             seen.add(id(value))
             if isinstance(value, list | tuple | dict | set | frozenset | deque | bytearray):
@@ -119,7 +122,8 @@ class Watched:
     def _entries(self) -> Iterator[tuple[str, Any, Any]]:
         yield from self.contents
         for lifter, n in self.lifters:
-            yield from lifter.copies[n:]
+            for name, value, before in lifter.copies[n:]:
+                yield (name, value.added, []) if type(value) is OutsideList else (name, value, before)
 
     def changed_values(self, own_cells: frozenset[int]) -> list[HeldValue]:
         """What objects, dicts and lists hold since the body ran, if it changed nothing else; it is undone then."""
@@ -135,11 +139,22 @@ class Watched:
             elif isinstance(value, dict | list):
                 keys = keys_set_since(before, value)
             if keys is None:
+                self._reconsider(name, value, before, own_cells)
                 return []
             found += [HeldValue.of(name, holder, key) for key in keys]
         if found:
             self.undo(own_cells)
         return found
+
+    def _reconsider(self, name: str, value: Any, before: Any, own_cells: frozenset[int]) -> None:
+        """Whether the body appended to a list from outside: then it may be traced in another way."""
+        for lifter, _ in self.lifters:
+            for _, copied, _ in lifter.copies:
+                if type(copied) is OutsideList and copied.added is value:
+                    self.undo(own_cells)
+                    raise OutsideListError(copied)
+                if copied is value and lifter.trace.parent is None and has_grown_since(before, value):
+                    raise VaryingHeldError((name,))
 
     def check(self, own_cells: frozenset[int]) -> None:
         """TracingError if the body changed something, which is undone."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..captures import same_constant
 from ..proxies import unwrap
+from ..recording import Deferred
 from ..tracer import Tracer
 from .arrays import Arrays, Compute, tuple_of
 from .operators import SYMBOLS, as_type, binary, call, compare, index, invert, negative, truth
@@ -101,6 +102,8 @@ class Scope(Arrays):
             return self.parameter(name, found)
         if isinstance(found, bool | int | float | complex):
             return literal(found) if self.parameter is None else self.parameter(name, found)
+        if issubclass(type(found), Deferred):
+            raise UntranslatableError(f"`{name}`, which depends on the run")
         if isinstance(found, tuple | list):
             # What a list holds while tracing is what it holds: nothing that is translated changes a list.
             if len(found) > MOST_ITEMS:

@@ -1,0 +1,183 @@
+"""Lists from outside to which the code appends: every run extends the list that is there then."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.compare import assert_same
+from workbench.notebook.cells import CellOptions, run_cell
+
+
+class Wave:
+    def __init__(self):
+        x = np.linspace(0, 1, 40)
+        self.before = np.exp(-50 * (x - 0.3) ** 2)
+        self.now = self.before.copy()
+        self.t = 0.0
+        self.history = []
+        self.log = {"t": [0.0], "energy": []}
+
+    def step(self):
+        new = np.zeros_like(self.now)
+        new[1:-1] = 2 * self.now[1:-1] - self.before[1:-1] + 0.2 * np.diff(self.now, 2)
+        self.before, self.now = self.now, new
+        self.t += 0.1
+
+    def run(self, n):
+        for i in range(n):
+            self.step()
+            if i % 10 == 0:
+                self.history.append(self.now.max())
+
+    def note(self):
+        self.step()
+        self.log["t"].append(self.t)
+        self.log["energy"].append((self.now**2).sum())
+        self.history.extend([self.t, 1, self.now[:2].copy()])
+
+
+def steps(w):
+    w.step()
+    w.history.append(w.now.copy())
+
+
+def runs(w):
+    w.run(100)
+
+
+def notes(w):
+    w.note()
+
+
+def notes_in_a_loop(w):
+    for _ in range(90):
+        w.step()
+        w.log["t"].append(w.t)
+        w.log["energy"].append((w.now**2).sum())
+    w.history.append(w.t)
+
+
+def until(w):
+    while np.abs(w.now).max() > 0.4 and w.t < 30:
+        w.step()
+        w.history.append((w.t, w.now.max()))
+    return w.t
+
+
+def when_late(w):
+    w.step()
+    if w.t > 0.15:
+        w.history.append(w.t)
+        w.t = 0.0
+
+
+def nested(w):
+    w.history.append(w.t)
+    for _ in range(70):
+        for _ in range(2):
+            w.step()
+            w.history.append(w.now[3])
+    w.history.append(w.t)
+
+
+def reads(w):
+    w.step()
+    w.history.append(w.t)
+    if len(w.history) > 2:
+        w.history.pop(0)
+    return w.history[-1]
+
+
+CASES = [steps, runs, notes, notes_in_a_loop, until, when_late, nested]
+
+
+def everything(w):
+    return [w.history, w.log, w.before, w.now, w.t]
+
+
+@pytest.mark.parametrize("f", CASES)
+def test_lists_get_what_they_get_in_numpy(f):
+    ours, theirs, compiled = Wave(), Wave(), wb.jit(f)
+    known = ours.history, ours.log["t"]
+    for _ in range(4):
+        assert_same(compiled(ours), f(theirs), reduction_scale=5.0)
+        assert_same(everything(ours), everything(theirs), reduction_scale=5.0)
+    assert (ours.history, ours.log["t"]) == known
+    assert ours.history is known[0]
+    assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("f", CASES)
+def test_no_call_is_traced_anew_for_longer_lists(f, monkeypatch):
+    from workbench.runtime import dispatch
+
+    compiled, w = wb.jit(f), Wave()
+    for _ in range(2):
+        compiled(w)
+    traced = []
+    monkeypatch.setattr(dispatch, "trace", lambda *args, **kwargs: traced.append(args) or pytest.fail("traced anew"))
+    for _ in range(3):
+        compiled(w)
+    assert not traced
+
+
+@pytest.mark.parametrize("f", [*CASES, reads])
+def test_several_objects_in_turns(f):
+    compiled, pairs = wb.jit(f), [(Wave(), Wave()) for _ in range(3)]
+    for _ in range(3):
+        for ours, theirs in pairs:
+            assert_same(compiled(ours), f(theirs), reduction_scale=5.0)
+            assert_same(everything(ours), everything(theirs), reduction_scale=5.0)
+
+
+def test_what_a_list_holds_is_numpys_matter():
+    ours, theirs, compiled = Wave(), Wave(), wb.jit(reads)
+    for _ in range(4):
+        assert_same(compiled(ours), reads(theirs))
+        assert_same(everything(ours), everything(theirs))
+    assert compiled.fallbacks
+
+
+@pytest.mark.parametrize("f", CASES)
+def test_explaining_changes_nothing(f):
+    w, before = Wave(), Wave()
+    wb.explain(f)(w)
+    assert_same(everything(w), everything(before))
+
+
+CELLS = {
+    "for": "for k in range(200):\n    x = x * 0.97\n    losses.append(x.sum())",
+    "while": "while x.sum() > 0.5:\n    x = x * 0.97\n    losses.append(float(x.sum()))",
+    "some": "for k in range(200):\n    x = x * 0.97\n    if x[0] < 0.5:\n        losses.append((k, x.max()))",
+    "plain": "x = x * 0.97\nlosses.append(x.sum())\nrows += [x.copy()]",
+    "dict": "for k in range(100):\n    x = x * 0.97\n    log['a'].append(x[0])\n    log['n'] += 1",
+    "function": "note(x)",
+    "read": "for k in range(100):\n    x = x * 0.97\n    losses.append(x.sum())\nlast = losses[-1]",
+}
+
+
+@pytest.mark.parametrize("compare", [True, False])
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_append_to_lists_of_other_cells(name, compare):
+    source = CELLS[name]
+    ours = {"np": np, "__name__": "__main__", "x": np.linspace(1, 2, 5), "losses": [], "rows": [],
+            "log": {"a": [], "n": 0}}  # fmt: skip
+    theirs = copy.deepcopy({k: v for k, v in ours.items() if k != "np"}) | {"np": np}
+    define = "def note(x):\n    losses.append(x.sum())\n    log['a'].append(x)\n"
+    exec(define, ours)
+    exec(define, theirs)
+    known = ours["losses"]
+    for k in range(3):
+        run = run_cell(source, ours, options=CellOptions(compare=compare))
+        run.finish()
+        exec(source, theirs)
+        for each in ("x", "losses", "rows", "log"):
+            assert_same(ours[each], theirs[each], reduction_scale=10.0)
+        assert ours["losses"] is known
+        assert name == "read" or run.report.status in ("compiled", "recompiled", "cached"), run.report.reason
+        assert not compare or name == "read" or run.report.verification.ok
+        assert name in ("function", "plain") or len(ours["losses"]) != 1, k
