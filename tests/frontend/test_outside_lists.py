@@ -1,4 +1,5 @@
-"""Lists from outside to which the code appends: every run extends the list that is there then."""
+"""Lists from outside to which the code appends: every run extends the list that is there then. Lists of its own that
+dicts and objects hold."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
+from workbench.frontend.trace import trace
 from workbench.notebook.cells import CellOptions, run_cell
 
 
@@ -181,3 +183,127 @@ def test_cells_append_to_lists_of_other_cells(name, compare):
         assert name == "read" or run.report.status in ("compiled", "recompiled", "cached"), run.report.reason
         assert not compare or name == "read" or run.report.verification.ok
         assert name in ("function", "plain") or len(ours["losses"]) != 1, k
+
+
+def two_of_a_dict(x):
+    history = {"loss": [], "some": [0.0]}
+    for e in range(200):
+        x = x * 0.98
+        history["loss"].append(x.sum())
+        if e % 10 == 0:
+            history["some"].append(float(x[0]))
+    return history
+
+
+def rows_until(x):
+    out = {"rows": [x], "n": 0}
+    while x.sum() > 1:
+        x = x * 0.9
+        out["rows"].append(x.copy())
+        out["n"] += 1
+    return out
+
+
+def of_an_object(x):
+    w = Wave()
+    w.now = w.now * x[0]
+    for _ in range(80):
+        w.step()
+        w.history.append((w.t, w.now[4]))
+    return w.history, w.t
+
+
+def of_a_list(x):
+    paths = [[] for _ in range(3)]
+    for _ in range(100):
+        x = x * 0.99
+        for i in range(3):
+            paths[i].append(x[i])
+    return paths
+
+
+def read_afterwards(x):
+    history = {"loss": []}
+    for _ in range(100):
+        x = x * 0.98
+        history["loss"].append(x.sum())
+    return np.mean(history["loss"]), history["loss"][-1], len(history["loss"]), np.array(history["loss"])[::7]
+
+
+def returned_twice(x):
+    history, log = [], {"rows": []}
+    for k in range(70):
+        x = x * 0.98
+        history.append(x[k % 3])
+        log["rows"].append(x.copy())
+    return history, log, history, log["rows"], log["rows"][-1]
+
+
+def pairs(x):
+    track = []
+    for k in range(90):
+        x = x * 0.98 + 0.001
+        track.append((k, x.max(), float(x[1])))
+    return track
+
+
+@pytest.mark.parametrize(
+    "f", [two_of_a_dict, rows_until, of_an_object, of_a_list, read_afterwards, returned_twice, pairs]
+)
+def test_lists_that_dicts_and_objects_hold(f):
+    compiled = wb.jit(f)
+    for x in (np.linspace(1, 2, 5), np.linspace(0.1, 0.3, 5)):
+        ours, theirs = compiled(x), f(x)
+        assert_same(ours, theirs, reduction_scale=10.0)
+        if f is returned_twice:
+            assert ours[0] is ours[2] and ours[1]["rows"] is ours[3] and ours[4] is ours[3][-1]
+    assert not compiled.fallbacks
+
+
+def known_twice(x):
+    history = {"loss": []}
+    losses = history["loss"]
+    for _ in range(100):
+        x = x * 0.98
+        history["loss"].append(x.sum())
+    return len(losses), history, losses
+
+
+def read_within(x):
+    history = {"loss": [1e9]}
+    for _ in range(100):
+        x = x * 0.98
+        if x.sum() < history["loss"][0]:
+            history["loss"].append(x.sum())
+    return history
+
+
+def in_two_ways(x):
+    log = {"a": [], "b": []}
+    both = [log["a"], log["b"]]
+    for k in range(80):
+        x = x * 0.98
+        log["a"].append(x[0])
+        both[1].append(x[1])
+        if k == 70:
+            both[0].append(0.0)
+    return log
+
+
+@pytest.mark.parametrize("f", [known_twice, read_within, in_two_ways])
+def test_lists_that_are_known_elsewhere_too(f):
+    compiled = wb.jit(f)
+    for x in (np.linspace(1, 2, 5), np.linspace(0.1, 0.3, 5)):
+        assert_same(compiled(x), f(x), reduction_scale=10.0)
+
+
+def test_lists_of_rows_are_not_one_result_for_each():
+    def losses(x):
+        found = []
+        for _ in range(1000):
+            x = x * 0.999
+            found.append(x.sum())
+        return found
+
+    traced = trace(losses, (np.ones(3),), {})
+    assert len(traced.jaxpr.outvars) == 2  # the numbers, and how many there are

@@ -106,7 +106,7 @@ PAGES = [  # code, the page's words for what is refused, a program that does it,
      'result = {"y": y, "z": z}', "def page(x):\n    y, z = x * 2, x + 1\n    result = {'y': y, 'z': z}\n    return result", (A,)),
     ("WB131", "def f(t): return t * scale", "def page(x):\n    scale = x.sum()\n    def f(t): return t * scale\n    return f",
      "def f(t, scale): return t * scale", "def page(x):\n    def f(t, scale): return t * scale\n    return f(x, 2.0)", (A,)),
-    ("WB160", "history.append(loss)", "def page(x):\n    loss = x.sum()\n    history.append(loss)\n    return x", "", "", (A,)),
+    ("WB160", "history.pop()", "def page(x):\n    history.pop()\n    return x", "", "", (A,)),
     ("WB160", "print(loss)", "def page(loss):\n    print(loss)\n    return loss", "", "", (A,)),
     ("WB160", "noise = rng.normal(size=n)", "def page(x):\n    n = x.size\n    noise = rng.normal(size=n)\n    return x * n", "", "", (A,)),
     ("WB181", "if c: y = x[1:]", "def page(x):\n    c, y = x.sum() > 0, x\n    if c: y = x[1:]\n    return y", "", "", (A,)),
@@ -115,11 +115,11 @@ PAGES = [  # code, the page's words for what is refused, a program that does it,
     ("WB181", "s = 0.5 if x[0] > 1 else x[0]", "def page(x, y):\n    s = 0.5 if x[0] > 1 else x[0]\n    return s * y",
      "s = np.float64(0.5) if x[0] > 1 else x[0]",
      "def page(x, y):\n    s = np.float64(0.5) if x[0] > 1 else x[0]\n    return s * y", (A, A.astype(np.float32))),
-    ("WB182", "while err > tol: seen['err'] = err",
-     "def page(err, tol):\n    seen = {}\n    while err > tol:\n        seen['err'] = err\n        err = err / 2\n    return seen",
-     "last = err",
-     "def page(err, tol):\n    last = err\n    while err > tol:\n        last = err\n        err = err / 2\n"
-     "    return last", (np.float64(3), 0.1)),
+    ("WB182", "while err > tol: seen.add(0); err /= 2",
+     "def page(err, tol):\n    seen = set()\n    while err > tol: seen.add(0); err /= 2\n    return len(seen)",
+     "n_seen = 1; err /= 2",
+     "def page(err, tol):\n    n_seen = 0\n    while err > tol:\n        n_seen = 1; err /= 2\n"
+     "    return n_seen", (np.float64(3), 0.1)),
     ("WB184", "x[0] = 1; x = np.unwrap(x + y)",
      "def page(x, y):\n    while x.sum() < 50:\n        x[0] = 1; x = np.unwrap(x + y)\n    return x",
      "x[0] = 1; x[...] = np.unwrap(x + y)",
@@ -148,7 +148,7 @@ class MyResult:
 
 
 def _program(source: str) -> Any:
-    names = {"wb": workbench, "rng": np.random.default_rng(0), "history": [], "MyResult": MyResult}
+    names = {"wb": workbench, "rng": np.random.default_rng(0), "history": [1.0] * 9, "MyResult": MyResult}
     return define(source, "page", f"<page {abs(hash(source)):x}>", **names)
 
 
@@ -231,14 +231,15 @@ def test_a_line_without_compiled_form_compiles_apart():
 
 
 def test_a_leaked_array_is_named_and_its_cure_compiles():
-    before, after = "def step(x): log.append(x); return x", "def step(x): return x, x"
+    before, after = "def step(x): keeper.value = x; return x", "def step(x): return x, x"
     assert before in EXPLANATIONS["WB130"] and after in EXPLANATIONS["WB130"]
     log: list[Any] = []
-    with pytest.raises(workbench.errors.SideEffectError):  # the trace sees lists that it knows
-        workbench.jit(define(before, "step", "<page appended>", log=log), strict=True)(A)
-    assert not log
+    appended = define("def step(x): log.append(x); return x", "step", "<page appended>", log=log)
+    appends = workbench.jit(appended, strict=True)
+    appends(A)  # each run appends to lists that the trace knows
+    assert len(log) == 1 and log[0] is A
     keeper = types.ModuleType("keeper")
-    kept = define("def step(x):\n    keeper.value = x * 2\n    return x", "step", "<page kept>", keeper=keeper)
+    kept = define(before, "step", "<page kept>", keeper=keeper)
     workbench.jit(kept, strict=True)(A)
     with pytest.raises(workbench.errors.UnexpectedTracerError) as caught:
         keeper.value + 1

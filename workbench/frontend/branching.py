@@ -22,7 +22,7 @@ from ..ir import REGISTRY
 from .builtin_calls import folded, number
 from .checks import end_unless
 from .comprehensions import array_of, counted, folded_items, listed
-from .counted_lists import lists_alone, with_outside_lists
+from .counted_lists import lists_alone, with_held_lists
 from .diagnostics import bool_value
 from .held import HeldValue
 from .jumps import LoopSource
@@ -74,7 +74,7 @@ def _staged_if(
     reads: Sequence[str],
 ) -> Any:  # fmt: skip
     run = lambda: _traced_if(test, sides, variables, names, live, reads)  # noqa: E731
-    return with_outside_lists(run, variables, names)
+    return with_held_lists(run, variables, names)
 
 
 def _traced_if(
@@ -100,8 +100,9 @@ def _traced_if(
                 watched.undo(cells)
                 raising.append((side, error))
                 continue
-            except BaseException:
+            except BaseException as error:
                 watched.undo(cells)
+                watched.vouch_for(error)
                 raise
             finally:
                 variables.restore(before)

@@ -26,8 +26,9 @@ from ..ir import REGISTRY, Var
 from .captures import Guard
 from .checks import end_unless
 from .diagnostics import build
+from .held import HeldValue
 from .merging import NUMBERS, refuse
-from .outside_lists import OutsideList, OutsideListError
+from .outside_lists import HeldListError, OutsideList, OutsideListError
 from .positions import current_spans
 from .recording import Deferred, Trace
 from .tracer import Tracer, emit, lift, require_trace
@@ -346,37 +347,82 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
     return result
 
 
-def with_outside_lists(run: Callable[[], T], variables: Variables, bound: Sequence[str]) -> T:
-    """`run()`, which traces a branch or loop, with `CountedList`s for the lists from outside to which it appends."""
+@dataclass(frozen=True, slots=True)
+class _InOutsideList:
+    """The `CountedList` of a loop that appends to a list from outside."""
+
+    outside: OutsideList
+
+    def begin(self, counted: CountedList) -> None:
+        self.outside.counted = counted
+
+    def end(self, counted: CountedList, succeeded: bool) -> None:
+        self.outside.counted = None
+        if succeeded and counted.items is not None:
+            self.outside.added.append(counted)
+
+
+@dataclass(frozen=True, slots=True)
+class _InPlace:
+    """The `CountedList` that takes the place of a list which an object, dict or list holds."""
+
+    place: HeldValue
+    found: list
+    before: tuple[Any, ...]
+
+    def begin(self, counted: CountedList) -> None:
+        self.place.set(counted)
+
+    def end(self, counted: CountedList, succeeded: bool) -> None:
+        if not succeeded or counted.items is None:
+            self.found[:] = self.before
+            self.place.set(self.found)
+
+
+def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[str]) -> T:
+    """`run()`, which traces a branch or loop, with `CountedList`s for the lists to which it appends and that are from
+    outside or held by an object, dict or list."""
     trace = require_trace()
     n_writes, state = trace.n_writes, variables.assigned(bound)
-    lists: dict[str, OutsideList] = {}
+    lists: dict[str, _InOutsideList | _InPlace] = {}
     items: dict[str, Items] = {}
     while True:
-        for name, outside in lists.items():
-            outside.counted = CountedList(name, (), items.get(name))
+        counted = {}
+        for name, each in lists.items():
+            before = each.before if isinstance(each, _InPlace) else ()
+            each.begin(made := CountedList(name, before, items.get(name)))
+            counted[name] = made
+        succeeded = False
         try:
             result = run()
-            for outside in lists.values():
-                if outside.counted is not None and outside.counted.items is not None:
-                    outside.added.append(outside.counted)
+            succeeded = True
             return result
-        except (OutsideListError, ItemFoundError) as error:
+        except (OutsideListError, HeldListError, ItemFoundError) as error:
             # A list of which data decide how long it is can be the result of an equation, but not of a step.
             if trace.region or trace.on_gpu or trace.n_writes != n_writes:
                 raise
-            if isinstance(error, OutsideListError):
-                if lists.setdefault(error.outside.name, error.outside).counted is not None:
+            if isinstance(error, HeldListError) and not error.is_alone:
+                raise refuse("changes", error.place.name, "a list, inside a branch or loop on traced values") from None
+            if isinstance(error, ItemFoundError):
+                if error.name in items or error.name not in lists:
                     raise
-            elif error.name in items or error.name not in lists:
-                raise
-            else:
                 items[error.name] = error.items
+            else:
+                new = _place_of(error)
+                if new[0] in lists:
+                    raise
+                lists[new[0]] = new[1]
             trace.failure = None
             variables.restore(state)
         finally:
-            for outside in lists.values():
-                outside.counted = None
+            for name, made in counted.items():
+                lists[name].end(made, succeeded)
+
+
+def _place_of(error: OutsideListError | HeldListError) -> tuple[str, _InOutsideList | _InPlace]:
+    if isinstance(error, OutsideListError):
+        return error.outside.name, _InOutsideList(error.outside)
+    return error.place.name, _InPlace(error.place, error.found, tuple(error.found))
 
 
 def _captured() -> Iterable[Any]:

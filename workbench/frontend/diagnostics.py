@@ -520,8 +520,8 @@ bool, all integers, float32, float64, complex64 and complex128 in native byte or
 Arrays, numbers, strings, functions, and lists, tuples and dicts of them can.
   result = MyResult(y, z)                  ->  result = {"y": y, "z": z}""",
     "WB130": """A traced array was used after the trace that made it had ended.
-It was stored outside of the function or cell (in a list, an attribute, a global) and then used. Return it instead:
-  def step(x): log.append(x); return x     ->  def step(x): return x, x""",
+It was stored where the trace cannot see it, such as in a module, and then used. Return it instead:
+  def step(x): keeper.value = x; return x  ->  def step(x): return x, x""",
     "WB131": """A function or class that is kept holds a traced array in its closure or defaults.
   def f(t): return t * scale  # of the cell ->  def f(t, scale): return t * scale""",
     "WB140": """A static argument must be hashable: compiled programs are looked up by it.
@@ -532,11 +532,12 @@ It was stored outside of the function or cell (in a list, an attribute, a global
                                                    with wb.jit_scope():
                                                        return f(x)""",
     "WB160": """A line has an effect that must happen each time the cell runs.
-Tracing runs Python once; a cached cell does not run Python at all. So a cell that prints, appends to a list from
+Tracing runs Python once; a cached cell does not run Python at all. So a cell that prints, takes items from a list from
 outside, draws random numbers without a seed, reads a file, or calls code whose effects cannot be seen, runs in NumPy.
+What objects, dicts and lists from outside are given, and what is appended to lists, each run gives them.
   print(loss)                              ->  in the next cell
   noise = rng.normal(size=n)               ->  in the cell before
-  history.append(loss)                     ->  in the next cell""",
+  history.pop()                            ->  in the next cell""",
     "WB180": """The branches or loop bodies of a `wb.lax` operation disagree about the types of their results.
 A compiled branch has one type on both sides, and a loop carries the type that it began with.
   cond(p, lambda: 0, lambda: x)            ->  cond(p, lambda: np.zeros_like(x), lambda: x)
@@ -547,10 +548,11 @@ Which path is taken is only known when the kernel runs; types and shapes are fix
   while x.sum() < 9: x = np.append(x, 1)   ->  an array as long as it may get, and a count of what is in it
 A number may also be Python's on one path and NumPy's on another, which promote differently beside float32 or int8:
   s = 0.5 if x[0] > 1 else x[0]            ->  s = np.float64(0.5) if x[0] > 1 else x[0]""",
-    "WB182": """A dict, set or object changes inside a branch or loop on traced values, or a list that others know, too.
-The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy. A list that a
-loop appends numbers, arrays of one shape, or tuples of them to compiles, if nothing else holds it.
-  while err > tol: seen['err'] = err       ->  last = err, a variable of its own""",
+    "WB182": """A set changes inside a branch or loop on traced values, or a list that others know, too.
+The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy. Values that
+objects, dicts and lists hold may change, if their types do not; a list may grow by numbers, arrays of one shape, or
+tuples of them, if it has but one name or place.
+  while err > tol: seen.add(0); err /= 2   ->  n_seen = 1; err /= 2, a number of its own""",
     "WB183": """The body of a loop on traced values raises, whatever the numbers are; or a line, after one that may.
 Whether the program comes there at all is only known when the kernel runs. Such code runs in NumPy. A `raise` in a
 branch, and an `assert`, compile: they are checked when the call runs (WB351).

@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import optree
 
 from ..ir import REGISTRY, Aval
 from .aliases import Aliases, Alternative
+from .counted_lists import CountedList, Item, Items
 from .merging import is_number, refuse
+from .outside_lists import OutsideList, OutsideListError
 from .recording import Deferred
 from .regions import Region
 from .tracer import Tracer, emit, from_atom, lift
 from .views import Slice, Squeeze, make_view
+
+FEW = 8  # items: shorter lists are made of single results
 
 
 class Growth:
@@ -27,19 +32,29 @@ class Growth:
         self.lists = lists
         self.added: dict[str, list[tuple[Any, list[Tracer]]]] = {}  # of each list, items as (tree, leaves)
         self.roots: dict[int, Tracer] = {}  # of leaves that are views of an array outside: that array
+        self.stand_ins: dict[str, OutsideList] = {}  # for those that objects hold
 
     def begin(self, variables: Any) -> None:
-        """Let the iteration see empty lists: it only appends."""
+        """Let the iteration see lists of its own: it only appends, or is found to do more."""
         for name in self.lists:
-            variables.set(name, [])
+            if name in variables.held:
+                self.stand_ins[name] = OutsideList(name)
+            variables.set(name, self.stand_ins.get(name, []))
 
     def end(self, variables: Any) -> None:
         """Give the variables their lists back."""
         for name, outside in self.lists.items():
-            found = variables.get(name)
+            found = self.stand_ins[name].added if name in self.stand_ins else variables.get(name)
             if type(found) is list and found is not outside:
                 self.added[name] = [optree.tree_flatten(item, none_is_leaf=True)[::-1] for item in found]  # type: ignore[misc]  # (tree, leaves)
             variables.set(name, outside)
+
+    def unfit(self, error: BaseException) -> str | None:
+        """The list to which the iteration does more than to append once, if `error` tells of that."""
+        for name, stand_in in self.stand_ins.items():
+            if stand_in.was_read or isinstance(error, OutsideListError) and error.outside is stand_in:
+                return name
+        return None
 
     def rows(self, region: Region) -> list[Tracer]:
         """What the body gives for each leaf that it appends. TracingError for what is no number or array."""
@@ -160,6 +175,102 @@ def rows_together(items: Sequence[Any]) -> Tracer | None:
     if len(parts) > 1:
         return emit(REGISTRY["concatenate"], *parts, dimension=0)
     return emit(REGISTRY["copy"], parts[0])
+
+
+def with_whole_stacks(result: Any) -> Any:
+    """`result`, with lists of rows that loops have stacked as `CountedList`s: a program gives one array for each.
+
+    Lists of arrays that are, or share memory with, other results stay lists of rows.
+    """
+    lists: dict[int, tuple[Any, CountedList]] = {}
+    seen: dict[int, Any] = {}
+    others: set[int] = set()  # the memory of arrays elsewhere in the result
+
+    def look(value: Any) -> None:
+        if type(value) is Tracer:
+            if not value.scalar:
+                others.add(id(value.buffer))
+        elif issubclass(type(value), list | tuple | dict) and id(value) not in seen:
+            seen[id(value)] = value
+            counted = _whole_stack(value) if type(value) is list else None
+            if counted is not None:
+                lists[id(value)] = value, counted
+            items = value.values() if isinstance(value, dict) else value
+            for item in items if counted is None else counted.before:
+                look(item)
+
+    look(result)
+    shared = [place for value, _ in lists.values() for place in _memory(value)]
+    kept = {
+        key: counted for key, (value, counted) in lists.items()
+        if all(item.kind != "array" for item in counted.items.items)  # type: ignore[union-attr]
+        or not any(place in others or shared.count(place) > 1 for place in _memory(value))
+    }  # fmt: skip
+    return _replaced(result, dict(kept)) if kept else result
+
+
+def _replaced(value: Any, known: dict[int, Any]) -> Any:
+    """`value` with others in place of some containers, by id; those that hold none of them stay what they are."""
+    if id(value) in known or not issubclass(type(value), list | tuple | dict):
+        return known.get(id(value), value)
+    known[id(value)] = value  # it may hold itself
+    old = list(value.values()) if isinstance(value, dict) else list(value)
+    new = [_replaced(item, known) for item in old]
+    if any(a is not b for a, b in zip(old, new, strict=True)):
+        if type(value) is dict:
+            known[id(value)] = dict(zip(value, new, strict=True))
+        elif type(value) in (list, tuple):
+            known[id(value)] = type(value)(new)
+        elif hasattr(type(value), "_make"):
+            known[id(value)] = value._make(new)  # type: ignore[attr-defined]
+    return known[id(value)]
+
+
+def _whole_stack(items: list[Any]) -> CountedList | None:
+    """A list of which all but the first few items are rows, one after the other, of one array, or tuples of them."""
+    first = next((k for k, x in enumerate(items[:FEW]) if _entry(x) is not None), None)
+    if first is None:
+        first = next((k for k, x in enumerate(items[:FEW]) if _is_row_tuple(x)), None)
+    if first is None or len(items) - first < FEW:
+        return None
+    rows = items[first:]
+    in_tuple = type(rows[0]) is tuple
+    if in_tuple and not all(_is_row_tuple(x) and len(x) == len(rows[0]) for x in rows):
+        return None
+    stacks = [_one_stack(column) for column in (zip(*rows, strict=True) if in_tuple else [rows])]
+    if any(stack is None for stack in stacks):
+        return None
+    kinds = tuple(map(Item.of, rows[0] if in_tuple else rows[:1]))
+    count = lift(np.array(len(rows)))
+    return CountedList.rebuilt(items[:first], Items(kinds, in_tuple, ("", 0)), stacks, count)  # type: ignore[arg-type]
+
+
+def _memory(rows: list[Any]) -> set[int]:
+    """Of the last of some rows, or tuples of them: the ids of the buffers."""
+    last = rows[-1]
+    return {id(x.buffer) for x in (last if type(last) is tuple else (last,))}
+
+
+def _entry(x: Any) -> tuple[Tracer, Tracer, int, int] | None:
+    return x.buffer.trace.stacked.get(id(x)) if type(x) is Tracer else None
+
+
+def _is_row_tuple(x: Any) -> bool:
+    return type(x) is tuple and bool(x) and all(_entry(part) is not None for part in x)
+
+
+def _one_stack(rows: Sequence[Any]) -> Tracer | None:
+    """The array of which `rows` are those of some, one after the other, with nothing written to them since."""
+    entries = [_entry(x) for x in rows]
+    first = entries[0]
+    if first is None or first[1].buffer.ambiguous:
+        return None
+    for k, entry in enumerate(entries):
+        if entry is None or entry[1] is not first[1] or entry[2] != first[2] + k:
+            return None
+        if entry[3] != first[1].buffer.version:
+            return None
+    return _some_rows(first[1], first[2], len(rows))
 
 
 def _as_row(x: Tracer) -> Tracer:

@@ -23,6 +23,7 @@ from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Change, Lifter, Read
 from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
+from .growing import with_whole_stacks
 from .held import APPENDED, HeldValue
 from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
@@ -250,6 +251,7 @@ def collect_outputs(
     if type(result) is Tracer:  # a lone array needs no tree
         leaves, tree, repeats = [result], None, False
     else:
+        result = with_whole_stacks(result)
         # Containers from outside, which the code has not changed, are returned as the objects that they are.
         whole = partial(_is_outside, lifter)
         result, repeats = each_once(result, lambda value: id(value) in lifter.originals)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import TracingError
 from .diagnostics import unsupported
+from .held import HeldValue
 from .recording import Deferred
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class OutsideList(Deferred):
         self.name = name
         self.added: list[Any] = []
         self.counted: CountedList | None = None
+        self.was_read = False
 
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]  # for `isinstance` in the user's code
@@ -55,6 +57,7 @@ class OutsideList(Deferred):
         raise self.error()
 
     def error(self) -> TracingError:
+        self.was_read = True
         return unsupported(
             f"what is in `{self.name}`, a list from outside that it also appends to", verb="needs",
             fixes=("append to a list of its own, and extend the one outside by that",),
@@ -84,3 +87,14 @@ class OutsideListError(TracingError):
     def __init__(self, outside: OutsideList):
         super().__init__(f"`{outside.name}`, a list, grows inside a branch or loop on traced values", code="WB182")
         self.outside = outside
+
+
+class HeldListError(TracingError):
+    """A branch or loop on traced values appends to a list that the code made, and that `place` holds. is_alone: whether
+    nothing else refers to it, so that another one may take its place."""
+
+    def __init__(self, place: HeldValue, found: list, is_alone: bool):
+        super().__init__(f"`{place.name}`, a list, grows inside a branch or loop on traced values", code="WB182")
+        self.place = place
+        self.found = found
+        self.is_alone = is_alone

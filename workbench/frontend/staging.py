@@ -19,7 +19,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .checks import INDEX_BITS
-from .counted_lists import with_counted_lists, with_outside_lists
+from .counted_lists import with_counted_lists, with_held_lists
 from .diagnostics import build
 from .growing import Growth
 from .merging import (
@@ -37,6 +37,7 @@ from .merging import (
     zero_like,
 )
 from .operators import weaken
+from .outside_lists import HeldListError
 from .regions import emit_scan, emit_while
 from .tracer import INT_BITS, Tracer, emit, from_atom, lay_out, lift, require_trace
 
@@ -107,7 +108,7 @@ class Stage:
         def with_lists() -> T:
             return with_counted_lists(run, self.grown, self.variables, self.names)
 
-        return with_outside_lists(with_lists, self.variables, self.names)
+        return with_held_lists(with_lists, self.variables, self.names)
 
     def attempt(self, run: Callable[[], None]) -> bool:
         """Whether `run` succeeded; otherwise everything is as before."""
@@ -126,7 +127,7 @@ class Stage:
         trace = require_trace()
         failure, before, n_eqns = trace.failure, self.variables.assigned(self.names), len(trace.eqns)
         try:
-            prepared = self._prepare(_item(rows))
+            prepared = self._prepare(rows)
             if prepared.holds_loops() or prepared.is_worth_an_equation(len(rows), max_eqns):
                 self._emit_range(prepared, rows)
                 return True
@@ -147,7 +148,7 @@ class Stage:
         trace = require_trace()
         failure, before = trace.failure, self.variables.assigned(self.names)
         try:
-            prepared = self._prepare(_item(rows))
+            prepared = self._prepare(rows)
             if not prepared.is_worth_an_equation(len(rows), max_eqns):
                 return 0
             try:
@@ -195,7 +196,7 @@ class Stage:
 
     def _run_range(self, rows: range | TracedRange) -> None:
         try:
-            prepared = self._prepare(_item(rows))
+            prepared = self._prepare(rows)
         except SwappedError as swapped:
             if type(rows) is not range or self.stop is not None:
                 raise
@@ -208,7 +209,7 @@ class Stage:
         failure = require_trace().failure
         n_whole = len(rows) // order * order
         if n_whole:
-            prepared = self._prepare(_item(rows), items=(order, rows.step))
+            prepared = self._prepare(rows, items=(order, rows.step))
             self._emit_range(prepared, rows[:n_whole:order])
             if self.keeps_target:
                 self.variables.set(self.target, rows[n_whole - 1])
@@ -218,16 +219,20 @@ class Stage:
 
     # ---- the body ----
 
-    def _prepare(self, item: Tracer | None, items: tuple[int, int] = (1, 0)) -> _Prepared:
+    def _prepare(self, rows: range | TracedRange | None, items: tuple[int, int] = (1, 0)) -> _Prepared:
         """Trace the body until what it carries has the same types before and after. items: how many iterations are one
         of the equation, and the step between them."""
+        item = _item(rows) if rows is not None else None
+        stacks = type(rows) is range and self.stop is None
         start = {name: _flat(self.variables.glimpse(name)) for name in self.carried}
         before = self.variables.assigned(self.names)
         changed: dict[tuple[str, int], Tracer] = {}  # the leaves that the loop carries, with their values at first
         forget: frozenset[int] = frozenset()
         order = 0
+        alone: set[int] | None = None
         for _ in range(MAX_ATTEMPTS):
             watched = self.watch()
+            watched.alone = alone = watched.alone if alone is None else alone  # earlier watches refer to lists, too
             keys = list(changed)
             prepared = _Prepared(start, keys, dict(changed))
             prepared.growth.lists = self.lists
@@ -237,13 +242,25 @@ class Stage:
                     lambda *inputs: self._run_body(prepared, inputs, item is not None, items),  # noqa: B023
                     [*([item] if item is not None else []), *[changed[key] for key in keys]], forget,
                 )  # fmt: skip
-            except BaseException:
+            except BaseException as error:
                 watched.undo(self.cells)
+                watched.vouch_for(error)
+                unfit = prepared.growth.unfit(error)
+                if unfit is not None and isinstance(error, TracingError):
+                    raise HeldListError(self.variables.held[unfit], self.lists[unfit], True) from None
                 raise
             finally:
                 prepared.growth.end(self.variables)
                 self.variables.restore(before)
-            if held := watched.changed_values(self.cells):
+            try:
+                held = watched.changed_values(self.cells)
+            except HeldListError as grown:
+                if not stacks or not grown.is_alone:
+                    raise
+                (name,) = self.variables.add_held([grown.place])
+                self.lists = {**self.lists, name: grown.place.get()}
+                continue
+            if held:
                 added = self.variables.add_held(held)
                 self.names, self.carried = (*self.names, *added), [*self.carried, *added]
                 start.update({name: _flat(self.variables.get(name)) for name in added})

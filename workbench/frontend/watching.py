@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
@@ -15,7 +16,7 @@ from .captures import Lifter, Overlay, VaryingHeldError, held_in
 from .functions import class_attributes, instance_attributes, is_user_class
 from .held import UNDEFINED, Attributes, HeldValue, has_grown_since, holds_attributes, keys_set_since
 from .merging import refuse
-from .outside_lists import OutsideList, OutsideListError
+from .outside_lists import HeldListError, OutsideList, OutsideListError
 from .tracer import Tracer
 
 MANY_ITEMS = 100  # a longer list is of data, not of functions
@@ -54,30 +55,45 @@ class Watched:
     ):
         self.contents: list[tuple[str, Any, Any]] = []
         self.lifters: list[tuple[Lifter, int]] = []  # with the number of their copies at first
+        self.outside_lists: dict[int, OutsideList] = {}  # by id of what is added to them
+        self.held_lists: dict[int, HeldValue] = {}  # by id: the places of lists
+        self.alone: set[int] = set()  # those of them to which nothing else refers
         while lifter is not None:
             self.lifters.append((lifter, len(lifter.copies)))
             for name, copied, _ in lifter.copies:
                 content = copied.content if isinstance(copied, Attributes) else copied
                 if type(copied) is OutsideList:
+                    self.outside_lists[id(copied.added)] = copied
                     copied = content = copied.added
                 self.contents.append((name, copied, _copied(content)))
             lifter = lifter.parent
         seen: set[int] = set()
-        pending = list(roots)
+        pending: list[tuple[str, Any] | tuple[str, Any, Any]] = list(roots)
         for place in places:
             self.contents.append((place.name, place, place.content))
             pending.append((place.name, place.content))
         while pending:
-            name, value = pending.pop()
+            name, *where = pending.pop()
+            value = where[0] if len(where) == 1 else _held_by(*where)
+            if len(where) == 2 and type(value) is list:
+                if sys.getrefcount(value) <= _ALONE:
+                    self.alone.add(id(value))
+                self.held_lists[id(value)] = HeldValue.of(name, *where)
             kind = type(value)
-            if kind is Tracer or kind is OutsideList or id(value) in seen:
+            if kind is Tracer or id(value) in seen:
                 continue
             seen.add(id(value))
+            if type(value) is OutsideList:
+                self.outside_lists[id(value.added)] = value
+                self.contents.append((name, value.added, list(value.added)))
+                continue
             if isinstance(value, list | tuple | dict | set | frozenset | deque | bytearray):
                 if not isinstance(value, tuple | frozenset):
                     self.contents.append((name, value, _copied(value)))
-                if not isinstance(value, bytearray):
-                    pending += [(name, v) for v in (value.values() if isinstance(value, dict) else value)]
+                if isinstance(value, dict | list):
+                    pending += [(name, value, key) for key in (value if isinstance(value, dict) else range(len(value)))]
+                elif not isinstance(value, bytearray):
+                    pending += [(name, v) for v in value]
             elif isinstance(value, FunctionType):
                 for cell in value.__closure__ or ():
                     self.contents.append((name, cell, held_in(cell, UNDEFINED)))
@@ -102,22 +118,28 @@ class Watched:
             elif holds_attributes(value):
                 state = Attributes(value, instance_attributes)
                 self.contents.append((name, state, state.content))
-                pending += [(name, v) for v in (*state.content.values(), kind)]
+                pending += [(name, value, key) for key in state.content]
+                pending.append((name, kind))
             elif hasattr(value, "__dict__") and kind.__module__ != "builtins":
                 if type(value.__dict__) is dict:
                     self.contents.append((name, value.__dict__, dict(value.__dict__)))
                     pending += [(name, v) for v in value.__dict__.values()]
                     pending.append((name, kind))
 
-    def undo(self, own_cells: frozenset[int]) -> tuple[str, str] | None:
-        """Put everything back. What was changed, if anything was: its name, and what it is."""
+    def undo(self, own_cells: frozenset[int]) -> tuple[str, Any] | None:
+        """Put everything back. What was changed, if anything was: its name, and it."""
         changed = None
         for name, value, before in self._entries():
             if not self._same(value, before, own_cells):
-                kind = "a variable" if isinstance(value, CellType | GlobalName) else "a container"
-                changed = changed or (name, kind)
+                changed = changed or (name, value)
                 _put_back(value, before)
         return changed
+
+    def vouch_for(self, error: BaseException) -> None:
+        """Say of a list to which a body within this one appends whether nothing else refers to it: there, this watch
+        does."""
+        if isinstance(error, HeldListError) and id(error.found) in self.alone:
+            error.is_alone = True
 
     def _entries(self) -> Iterator[tuple[str, Any, Any]]:
         yield from self.contents
@@ -148,19 +170,26 @@ class Watched:
 
     def _reconsider(self, name: str, value: Any, before: Any, own_cells: frozenset[int]) -> None:
         """Whether the body appended to a list from outside: then it may be traced in another way."""
+        for lifter, n in self.lifters:
+            self.outside_lists |= {id(x.added): x for _, x, _ in lifter.copies[n:] if type(x) is OutsideList}
+        if id(value) in self.outside_lists:
+            self.undo(own_cells)
+            raise OutsideListError(self.outside_lists[id(value)])
         for lifter, _ in self.lifters:
-            for _, copied, _ in lifter.copies:
-                if type(copied) is OutsideList and copied.added is value:
-                    self.undo(own_cells)
-                    raise OutsideListError(copied)
-                if copied is value and lifter.trace.parent is None and has_grown_since(before, value):
-                    raise VaryingHeldError((name,))
+            is_outside = any(copied is value for _, copied, _ in lifter.copies) and lifter.trace.parent is None
+            if is_outside and has_grown_since(before, value):
+                raise VaryingHeldError((name,))
+        place = self.held_lists.get(id(value))
+        if place is not None and has_grown_since(before, value):
+            self.undo(own_cells)
+            raise HeldListError(place, value, id(value) in self.alone)
 
     def check(self, own_cells: frozenset[int]) -> None:
         """TracingError if the body changed something, which is undone."""
         changed = self.undo(own_cells)
         if changed is not None:
-            name, kind = changed
+            name, value = changed
+            kind = "a variable" if isinstance(value, CellType | GlobalName) else "a container"
             raise refuse("changes", name, f"{kind}, inside a branch or loop on traced values")
 
     @staticmethod
@@ -177,6 +206,21 @@ class Watched:
         if isinstance(value, set | bytearray):
             return value == before
         return len(value) == len(before) and all(map(operator.is_, value, before))
+
+
+def _held_by(holder: Any, key: Any) -> Any:
+    return holder[key] if isinstance(holder, dict | list) else getattr(holder, key)
+
+
+def _references() -> int:
+    """Of a list that is in one place, and in the copy of what is there."""
+    where = ({"": []}, "")
+    copied = dict(where[0])  # noqa: F841
+    value = where[0] if len(where) == 1 else _held_by(*where)
+    return sys.getrefcount(value)
+
+
+_ALONE = _references()
 
 
 def _put_back(value: Any, before: Any) -> None:
