@@ -11,7 +11,7 @@ import optree
 
 from .frontend.held import Snapshot
 from .frontend.scopes import jit_scope, running_in_numpy
-from .frontend.trace import trace
+from .frontend.trace import present_arguments, trace
 from .ir import Jaxpr
 from .runtime.compilation import Compilation
 from .runtime.devices import device
@@ -160,7 +160,8 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
             return _explained_in_parts(entry.parts, args, kwargs, numpy_ms, as_given)
         compilation = entry.compilation
         compilation.limits = machine_limits(compilation.device)
-        _time(lambda: entry.call(leaves, compilation.run_timed), as_given)
+        with present_arguments(args, kwargs):
+            _time(lambda: entry.call(leaves, compilation.run_timed), as_given)
         if not compilation.numpy_ms:
             compilation.numpy_ms = _time(in_numpy, as_given)
         return build_report(compilation)

@@ -343,6 +343,83 @@ def test_dicts_and_lists_outside_are_changed():
     assert not compiled.fallbacks
 
 
+def update(parameters, gradients, rate):
+    for name in parameters:
+        parameters[name] = parameters[name] - rate * gradients[name]
+    return parameters
+
+
+def new_keys(state, dt):
+    state["v"] = state["v"] - dt * state["x"]
+    state["x"] = state["x"] + dt * state["v"]
+    state["energy"] = (state["x"] ** 2).sum()
+    state["n"] += 1
+
+
+def halves(weights):
+    for i in range(len(weights)):
+        weights[i] = weights[i] * 0.5
+    return weights, weights[0]
+
+
+def in_a_loop(state):
+    for _ in range(100):
+        state["x"] = state["x"] * 0.99 + state["v"]
+        state["t"] += 0.1
+    return state["x"].sum()
+
+
+def swap(p):
+    p["a"], p["b"] = p["b"], p["a"]
+
+
+def unchanged(p):
+    return p, p["layers"], p["layers"][0]["w"] + 1
+
+
+def of_layers(p):
+    for layer in p["layers"]:
+        layer["w"] = layer["w"] @ layer["w"] * 0.1
+    return p["layers"][1]["w"]
+
+
+@pytest.mark.parametrize(("f", "args"), [
+    (update, ({"w": np.ones((3, 4)), "b": np.zeros(4)}, {"w": np.ones((3, 4)), "b": np.ones(4)}, 0.1)),
+    (new_keys, ({"x": np.ones(3), "v": np.zeros(3), "n": 0}, 0.1)),
+    (halves, ([np.ones(3), np.ones(4)],)),
+    (in_a_loop, ({"x": np.ones(3), "v": np.ones(3), "t": 0.0},)),
+    (swap, ({"a": np.ones(3), "b": np.zeros(3)},)),
+    (unchanged, ({"layers": [{"w": np.ones(3)}]},)),
+    (of_layers, ({"layers": [{"w": np.ones((3, 3))}, {"w": np.ones((2, 2))}]},)),
+])  # fmt: skip
+def test_dicts_and_lists_among_the_arguments_are_changed(f, args):
+    ours, theirs, compiled = copy.deepcopy(args), copy.deepcopy(args), wb.jit(f)
+    for k in range(12):
+        given = [list(x.values()) if isinstance(x, dict) else None for x in ours]
+        expected, actual = f(*theirs), compiled(*ours)
+        assert_same(actual, expected, reduction_scale=10.0)
+        assert_same(list(ours), list(theirs), reduction_scale=10.0)
+        if f is swap:
+            assert [x is y for x, y in zip(given[0], reversed(ours[0].values()), strict=True)] == [True, True], k
+        if f in (update, halves, unchanged):
+            assert (actual if f is update else actual[0]) is ours[0]
+    assert not compiled.fallbacks
+    before = copy.deepcopy(ours)
+    wb.explain(f)(*ours)
+    assert_same(list(ours), list(before))
+
+
+def test_what_can_never_be_traced_is_not_tried_for_ever(monkeypatch):
+    def push(found, x):
+        found.append(x)
+
+    found, compiled = [], wb.jit(push)
+    for k in range(40):
+        compiled(found, np.ones(3) * k)
+    assert [x[0] for x in found] == list(range(40))
+    assert len(compiled.fallbacks) < 20
+
+
 def test_a_failing_run_leaves_what_numpys_leaves():
     class Solver:
         def __init__(self):

@@ -199,6 +199,7 @@ class Lifter:
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}
         self._through_parent = False  # what is read through the view of the trace around this one, that one guards
+        self._arguments: set[int] = set()  # lists and dicts of which the call's key knows what they hold
         self._copies: list[tuple[str, Any, Any]] = []  # name, the copy that the code sees, its content at first
 
     # ---- namespaces ----
@@ -367,6 +368,12 @@ class Lifter:
         self._copies.append((name, lifted, copy.copy(lifted)))
         return lifted
 
+    def watch_argument(self, given: Any, copied: Any, name: str, read: Read) -> None:
+        """Notice changes to what the code sees in place of a list or dict among its arguments. read: gives the one of a
+        call."""
+        self._remember(given, self._watched(name, copied), read)
+        self._arguments.add(id(copied))
+
     def watch_attributes(self, name: str, holder: Any, read: Callable[[Any], dict[str, Any]]) -> None:
         """Notice at the end of the trace if an object's or a class's attributes were changed. read: gives them."""
         attributes = Attributes(holder, read)
@@ -394,14 +401,15 @@ class Lifter:
             read = self.read_of(holder)
             if read is None:
                 continue
-            if has_grown_since(before, lifted):
+            is_argument = id(lifted) in self._arguments
+            if has_grown_since(before, lifted) and not is_argument:
                 constants.append(name)
             if type(lifted) is OutsideList and lifted.added:
                 found.append(Change(name, read, APPENDED, list(lifted.added)))
             for key in () if type(lifted) is OutsideList else keys or ():
                 now = HeldValue.of(name, holder, key)
                 found.append(Change(now.name, read, key, now.get()))
-                if is_varying_number(before[key] if isinstance(before, list) else before.get(key)):
+                if not is_argument and is_varying_number(before[key] if isinstance(before, list) else before.get(key)):
                     constants.append(now.name)
         if constants:
             raise VaryingHeldError(constants)

@@ -10,8 +10,12 @@ from __future__ import annotations
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -138,7 +142,10 @@ def trace(
             if len(given) > 1:  # objects that are not the same one now are not to be at another call
                 lifter.guard("arguments", lambda: _first_places([read() for read in given.values()]),
                              _first_places([leaves[k] for k in given]), operator.eq)  # fmt: skip
-            (dyn_args, dyn_kwargs) = optree.tree_unflatten(tree, inner)
+            seen_as = optree.tree_unflatten(tree, inner)
+            if record.parent is None and not strict:
+                _watch_containers(lifter, dynamic, seen_as, numbers, names, parameters)
+            (dyn_args, dyn_kwargs) = seen_as
             positional = iter(dyn_args)
             call_args = tuple(
                 _static(lifter, a, parameters[i]) if i in numbers else next(positional) for i, a in enumerate(args)
@@ -148,7 +155,8 @@ def trace(
             lifter.guards = [g for g in lifter.guards if g.value is not fn]
             with user_errors(record, falls_back):
                 result = function(*call_args, **call_kwargs)
-            _check_containers((dyn_args, dyn_kwargs), inner, tree)
+            if record.parent is not None or strict or not _are_plain(dynamic):
+                _check_containers((dyn_args, dyn_kwargs), inner, tree)
             return finish(
                 record, lifter, result, [x for x in inner if type(x) is Tracer and x.buffer.trace is record],
                 [h for h, traced in zip(hints, is_traced, strict=True) if traced],
@@ -337,6 +345,60 @@ def _first_places(objects: Sequence[Any]) -> list[int]:
     """For each object the place where it stands first."""
     places: dict[int, int] = {}
     return [places.setdefault(id(each), k) for k, each in enumerate(objects)]
+
+
+class _Present(threading.local):
+    """The arguments of the call in this thread that a compiled program runs for."""
+
+    arguments: tuple[tuple, dict[str, Any]] = ((), {})
+
+
+_present = _Present()
+
+
+@contextmanager
+def present_arguments(args: tuple, kwargs: dict[str, Any]) -> Iterator[None]:
+    """While a program runs: its lists and dicts are among these."""
+    before, _present.arguments = _present.arguments, (args, kwargs)
+    try:
+        yield
+    finally:
+        _present.arguments = before
+
+
+def _watch_containers(
+    lifter: Lifter, dynamic: tuple[tuple, dict], seen_as: Any, numbers: set[int], names: set[str],
+    parameters: Sequence[str],
+) -> None:  # fmt: skip
+    """Notice what the code changes in the lists and dicts among its arguments."""
+
+    def watch(given: Any, copied: Any, name: str, path: tuple[Any, ...]) -> None:
+        if type(given) in (list, dict) and type(copied) is type(given):
+            lifter.watch_argument(given, copied, name, lambda: reduce(operator.getitem, path, present()))
+        if type(given) in (list, tuple):
+            for k, (item, seen) in enumerate(zip(given, copied, strict=True)):
+                watch(item, seen, f"{name}[{k}]", (*path, k))
+        elif type(given) is dict:
+            for key, item in given.items():
+                watch(item, copied[key], f"{name}[{key!r}]", (*path, key))
+
+    def present() -> tuple[tuple, dict]:
+        return _dynamic(*_present.arguments, numbers, names)
+
+    given_names = [p for i, p in enumerate(parameters) if i not in numbers]
+    for k, (given, copied) in enumerate(zip(dynamic[0], seen_as[0], strict=True)):
+        watch(given, copied, given_names[k], (0, k))
+    for key, given in dynamic[1].items():
+        watch(given, seen_as[1][key], key, (1, key))
+
+
+def _are_plain(value: Any) -> bool:
+    """Whether all containers in it are lists, tuples and dicts, whose changes are noticed one by one."""
+    if not isinstance(value, list | tuple | dict | deque):
+        return True
+    if type(value) not in (list, tuple, dict):
+        return False
+    return all(map(_are_plain, value.values() if isinstance(value, dict) else value))
 
 
 def _check_containers(dynamic: Any, inner: Sequence[Any], tree: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -28,7 +29,7 @@ from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.positions import user_traceback
 from ..frontend.recursion import too_deep_recursion
 from ..frontend.scopes import running_in_numpy
-from ..frontend.trace import Traced, trace
+from ..frontend.trace import Traced, present_arguments, trace
 from ..frontend.tracer import current_trace
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
@@ -55,6 +56,7 @@ from .varying import (
 
 MOST_PINNED = 8  # versions of a function for other Python floats
 MOST_RAISING = 64
+MOST_REFUSED = 16  # kinds of calls that cannot be traced: then none is tried any more, if none could be
 MOST_LEFT = 4  # calls in a row that a check leaves to NumPy: then all do
 NO_READS: Mapping[int, Read] = MappingProxyType({})
 
@@ -106,6 +108,8 @@ class CompiledFunction:
         self._raising: set[Any] = set()  # keys of calls that raised when they were traced, and in NumPy
         self._fast: Callable[..., Any] = missed  # of the latest call's version
         self._plain = not self.static
+        self._refused: Fallback | None = None  # the latest
+        self._n_refused = 0.0  # kinds of calls that could not be traced, while none could
         self.device = None if device is None else canonical(device)
         self.auto_device = auto_device
         self.place = "cpu"  # where this object's versions run; those of other devices are in `_elsewhere`
@@ -245,7 +249,8 @@ class CompiledFunction:
             elif not entry.needs_numpy(leaves):
                 begin = time.perf_counter()
                 running = entry
-                result = entry.call(leaves)
+                with present_arguments(args, kwargs):
+                    result = entry.call(leaves)
                 entry.n_left = 0
                 if self._settled and not kwargs and self._plain:
                     self._fast = entry.fast_on_device(args, ()) or missed
@@ -380,7 +385,8 @@ class CompiledFunction:
             entry, leaves = there.specialise(args, kwargs)
             if isinstance(entry, Fallback) or entry.needs_numpy(leaves):
                 return there(*args, **kwargs)
-            return entry.call(leaves)
+            with present_arguments(args, kwargs):
+                return entry.call(leaves)
         except Exception as error:
             failure = error
         result = self._call_slowly(args, kwargs)  # the user's own errors are raised here again
@@ -463,6 +469,8 @@ class CompiledFunction:
         if key in self._raising:
             reason = TracingError("WB100  A call like this raised an error when it was traced, and in NumPy.")
             return Fallback(reason, UntilItReturns(self.fn, self._raising, key))
+        if self._refused is not None and self._n_refused >= MOST_REFUSED and not self.is_strict:
+            return self._refused
         begin = time.perf_counter()
         entry: Entry | None
         kind, values = without_constants(key)
@@ -509,10 +517,12 @@ class CompiledFunction:
                 self._pinned.add(key)
                 self._pin(True)
                 return None
-            entry = Fallback(error, FunctionParts.of(self.fn, self.source(), error))
+            self._refused = entry = Fallback(error, FunctionParts.of(self.fn, self.source(), error))
+            self._n_refused += 1
             how = "in NumPy" if entry.parts is None else "in NumPy, or in parts where that is faster"
             logger.warning("%s runs %s: %s", self.name, how, error)
         else:
+            self._n_refused = -math.inf
             trace_ms = (time.perf_counter() - begin) * 1e3
             captured = [capture.read() for capture in traced.captures]
             layouts = [layout_of(leaf) for leaf in (*leaves, *captured)]
