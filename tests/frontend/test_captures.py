@@ -284,8 +284,8 @@ def sets_a_global(x):
     return x
 
 
-def appends(x):
-    NAMES.append("b")
+def takes_out(x):
+    NAMES.pop()
     return x
 
 
@@ -317,9 +317,8 @@ def stores(x):
     return x
 
 
-def stores_in_argument(params):
-    params["w"] = params["w"] * 2
-    return params["w"]
+def takes_out_of_argument(params):
+    return params.pop("w") * 2
 
 
 MODEL = Model(np.ones(3))
@@ -327,7 +326,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize(
-    "fn", [sets_a_global, appends, prints, draws, draws_python, reads_clock, opens], ids=lambda f: f.__name__
+    "fn", [sets_a_global, takes_out, prints, draws, draws_python, reads_clock, opens], ids=lambda f: f.__name__
 )
 def test_side_effects_raise_and_do_not_happen(fn, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -350,7 +349,7 @@ def test_an_object_is_given_its_attribute_by_the_program_alone():
 def test_changes_to_an_arguments_container_raise():
     params = {"w": X}
     with pytest.raises(SideEffectError):
-        trace(stores_in_argument, (params,), {})
+        trace(takes_out_of_argument, (params,), {})
     assert params["w"] is X
 
 

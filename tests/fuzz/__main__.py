@@ -19,7 +19,7 @@ from typing import Any
 os.environ.setdefault("WORKBENCH_CACHE_DIR", tempfile.mkdtemp(prefix="workbench-fuzz-"))
 os.environ.setdefault("WORKBENCH_LOG", "error")
 
-from . import nested, uncommon  # noqa: E402
+from . import held, nested, uncommon  # noqa: E402
 from .differential import Case, reduce  # noqa: E402
 from .programs import Program, random_program  # noqa: E402
 
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--keep", type=int, default=10, help="stop after so many failures")
     parser.add_argument("--nested", action="store_true", help="programs of nested statements instead")
     parser.add_argument("--uncommon", action="store_true", help="programs over uncommon arrays and containers instead")
+    parser.add_argument("--held", action="store_true", help="nested programs whose variables objects hold instead")
     parser.add_argument("--cells", action="store_true", help="programs of both of these kinds as cells instead")
     options = parser.parse_args()
     if sys.platform == "linux":
@@ -58,7 +59,7 @@ def main() -> None:
 
         # Programs whose arrays grow and grow raise instead of filling the machine
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.RLIM_INFINITY))
-    if options.nested or options.uncommon or options.cells:
+    if options.nested or options.uncommon or options.held or options.cells:
         search_nested(options)
         return
     begin = time.perf_counter()
@@ -100,6 +101,8 @@ def search_nested(options: argparse.Namespace) -> None:
     begin, n_failed, done = time.perf_counter(), 0, 0
     draw: Any = uncommon.Uncommon if options.uncommon else nested.Nested
     judge: Any = uncommon.check if options.uncommon else nested.check
+    if options.held:
+        draw, judge = held.Held, held.check
     if options.cells:
         from . import cells
 

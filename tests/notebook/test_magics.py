@@ -124,12 +124,17 @@ def test_untraceable_cells_run_in_numpy(shell, cell, code, line):
 
 
 def test_effects_happen_once_a_run(shell):
-    shell("x = np.arange(3.0)\nlog = []")
-    cell = "%%jit\nlog.append(x.sum())\ny = x + 1"
+    shell("x = np.arange(3.0)\nlog, queue = [], [1, 2, 3]")
+    cell = "%%jit\nlog.append(x.sum())\nqueue.pop()\ny = x + 1"
     shell(cell)
     shell(cell)
     assert shell["log"] == [3.0, 3.0]
+    assert shell["queue"] == [1]
     assert shell.report.status == "partly"
+    for _ in range(2):
+        shell("%%jit\nlog.append(x.sum())\ny = x + 1")
+    assert shell["log"] == [3.0] * 4
+    assert shell.report.status == "cached"
 
 
 def test_strict_raises_instead(shell):

@@ -58,17 +58,13 @@ class Watched:
         self.outside_lists: dict[int, OutsideList] = {}  # by id of what is added to them
         self.held_lists: dict[int, HeldValue] = {}  # by id: the places of lists
         self.alone: set[int] = set()  # those of them to which nothing else refers
-        while lifter is not None:
-            self.lifters.append((lifter, len(lifter.copies)))
-            for name, copied, _ in lifter.copies:
-                content = copied.content if isinstance(copied, Attributes) else copied
-                if type(copied) is OutsideList:
-                    self.outside_lists[id(copied.added)] = copied
-                    copied = content = copied.added
-                self.contents.append((name, copied, _copied(content)))
-            lifter = lifter.parent
         seen: set[int] = set()
         pending: list[tuple[str, Any] | tuple[str, Any, Any]] = list(roots)
+        while lifter is not None:
+            self.lifters.append((lifter, len(lifter.copies)))
+            for name, copied, before in lifter.copies:
+                self._watch_copy(name, copied, before, pending)
+            lifter = lifter.parent
         for place in places:
             self.contents.append((place.name, place, place.content))
             pending.append((place.name, place.content))
@@ -125,6 +121,20 @@ class Watched:
                     self.contents.append((name, value.__dict__, dict(value.__dict__)))
                     pending += [(name, v) for v in value.__dict__.values()]
                     pending.append((name, kind))
+
+    def _watch_copy(self, name: str, copied: Any, before: Any, pending: list) -> None:
+        """Watch what the code sees in place of something outside, and what it has put there."""
+        if type(copied) is OutsideList:
+            self.outside_lists[id(copied.added)] = copied
+            self.contents.append((name, copied.added, list(copied.added)))
+            return
+        content = copied.content if isinstance(copied, Attributes) else copied
+        self.contents.append((name, copied, _copied(content)))
+        holder = copied.holder if isinstance(copied, Attributes) else copied
+        if isinstance(content, dict | list) and not isinstance(holder, type | FunctionType):
+            keys = keys_set_since(before, content)
+            every = list(content) if isinstance(content, dict) else range(len(content))
+            pending += [(name, holder, key) for key in (every if keys is None else keys)]
 
     def undo(self, own_cells: frozenset[int]) -> tuple[str, Any] | None:
         """Put everything back. What was changed, if anything was: its name, and it."""
