@@ -366,6 +366,18 @@ def present_arguments(args: tuple, kwargs: dict[str, Any]) -> Iterator[None]:
         _present.arguments = before
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class ArgumentRead:
+    """Gives a list or dict among the arguments of the call. path: (0, position, ...) or (1, keyword, ...), without
+    those arguments that are static; dynamic: leaves these out."""
+
+    path: tuple[Any, ...]
+    dynamic: Callable[[tuple, dict[str, Any]], tuple[tuple, dict]]
+
+    def __call__(self) -> Any:
+        return reduce(operator.getitem, self.path, self.dynamic(*_present.arguments))
+
+
 def _watch_containers(
     lifter: Lifter, dynamic: tuple[tuple, dict], seen_as: Any, numbers: set[int], names: set[str],
     parameters: Sequence[str],
@@ -374,7 +386,7 @@ def _watch_containers(
 
     def watch(given: Any, copied: Any, name: str, path: tuple[Any, ...]) -> None:
         if type(given) in (list, dict) and type(copied) is type(given):
-            lifter.watch_argument(given, copied, name, lambda: reduce(operator.getitem, path, present()))
+            lifter.watch_argument(given, copied, name, ArgumentRead(path, without_static))
         if type(given) in (list, tuple):
             for k, (item, seen) in enumerate(zip(given, copied, strict=True)):
                 watch(item, seen, f"{name}[{k}]", (*path, k))
@@ -382,8 +394,8 @@ def _watch_containers(
             for key, item in given.items():
                 watch(item, copied[key], f"{name}[{key!r}]", (*path, key))
 
-    def present() -> tuple[tuple, dict]:
-        return _dynamic(*_present.arguments, numbers, names)
+    def without_static(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict]:
+        return _dynamic(args, kwargs, numbers, names)
 
     given_names = [p for i, p in enumerate(parameters) if i not in numbers]
     for k, (given, copied) in enumerate(zip(dynamic[0], seen_as[0], strict=True)):

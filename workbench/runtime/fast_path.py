@@ -29,8 +29,10 @@ import optree
 
 from ..frontend.captures import Capture, Guard, Read, absence_of, place_of, same_constant
 from ..frontend.device_arrays import device_aval
-from ..frontend.outputs import OutLeaf, Outputs
+from ..frontend.held import set_attribute
+from ..frontend.outputs import HeldOutput, OutLeaf, Outputs
 from ..frontend.recording import open_traces
+from ..frontend.trace import ArgumentRead
 from ..frontend.views import Transpose
 from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
@@ -63,17 +65,20 @@ class Native:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ResultText:
-    """What a call returns, as an expression of `r`, the results of the program, of its inputs, `x0`, `x1` ..., and of
-    the names in `scope`."""
+    """What a call returns, as an expression of `r`, the results of the program, of its inputs, `x0`, `x1` ..., of its
+    arguments and of the names in `scope`. held: for what objects are to hold, the expression of the object, what sets
+    it there, and the expression of the value; in_call: whether it reads arguments, or `held` is not empty."""
 
     text: str
     scope: dict[str, Any]
     reads_inputs: bool = False
+    held: tuple[tuple[str, str, str], ...] = ()
+    in_call: bool = False
     form: Form | None = None  # where it is all results of the program, in order, as arrays and NumPy scalars
 
     def function(self) -> Callable[[Sequence[np.ndarray]], Any] | None:
         """The same as a function of `r`, if that is all it takes."""
-        return None if self.reads_inputs else eval(f"lambda r: {self.text}", dict(self.scope))
+        return None if self.reads_inputs or self.in_call else eval(f"lambda r: {self.text}", dict(self.scope))
 
 
 def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[Atom]) -> ResultText | None:
@@ -86,24 +91,60 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     arrays = [*(k for k in held if k is not None), *(k for _, k in outputs.writes)]
     if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
         return None
-    if outputs.held or any(_needs_care(leaf) for leaf in outputs.leaves):
+    if any(_needs_care(leaf) for leaf in outputs.leaves):
         return None
     texts = [_leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
     reads_inputs = any(leaf.base_input is not None for leaf in outputs.leaves)
-    tree = outputs.tree
+    in_call = bool(outputs.held) or any(isinstance(leaf.value, ArgumentRead) for leaf in outputs.leaves)
+    tree, held = outputs.tree, ()
+    if outputs.held:
+        values, tree = tree.children()
+        if not all(child.is_leaf() for child in values.children()):
+            return None
+        held = tuple(_held_text(i, *each, scope) for i, each in enumerate(zip(outputs.held, texts, strict=False)))
+        texts = texts[len(held) :]
+        tree = None if tree.is_leaf() else tree
     scalars = tuple(leaf.kind == "scalar" for leaf in outputs.leaves)
     in_order = [leaf.outvar for leaf in outputs.leaves] == list(range(len(outvars)))
     is_plain = in_order and all(leaf.kind in ("array", "scalar") and not leaf.views for leaf in outputs.leaves)
-    is_plain = is_plain and not reads_inputs
+    is_plain = is_plain and not reads_inputs and not in_call
     if tree is None:
-        return ResultText(texts[0], scope, reads_inputs, Form(scalars, in_tuple=False) if is_plain else None)
+        form = Form(scalars, in_tuple=False) if is_plain else None
+        return ResultText(texts[0], scope, reads_inputs, held, in_call, form)
     listed = "".join(f"{text}, " for text in texts)
     if tree.type in (tuple, list) and all(child.is_leaf() for child in tree.children()):
         if tree.type is list:
-            return ResultText(f"[{listed}]", scope, reads_inputs)
-        return ResultText(f"({listed})", scope, reads_inputs, Form(scalars, in_tuple=True) if is_plain else None)
+            return ResultText(f"[{listed}]", scope, reads_inputs, held, in_call)
+        form = Form(scalars, in_tuple=True) if is_plain else None
+        return ResultText(f"({listed})", scope, reads_inputs, held, in_call, form)
     scope |= {"unflatten": optree.tree_unflatten, "tree": tree}
-    return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs)
+    return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs, held, in_call)
+
+
+def _held_text(i: int, place: HeldOutput, value: str, scope: dict[str, Any]) -> tuple[str, str, str]:
+    """The expressions of an object and of a value, and the statement that lets it, `o`, hold it, `v`."""
+    holder = _argument_text(place.read) if isinstance(place.read, ArgumentRead) else f"holder{i}()"
+    scope[f"holder{i}"] = place.read
+    if isinstance(place.key, str) and not isinstance(place.read, ArgumentRead):
+        scope["set_held"] = set_held
+        return holder, f"set_held({{o}}, {place.key!r}, {{v}})", value
+    scope[f"held_key{i}"] = place.key
+    return holder, f"{{o}}[held_key{i}] = {{v}}", value
+
+
+def set_held(holder: Any, key: str, value: Any) -> None:
+    """`holder` is an object, or a dict."""
+    if type(holder) is dict:
+        holder[key] = value
+    else:
+        set_attribute(holder, key, value)
+
+
+def _argument_text(read: ArgumentRead) -> str:
+    """The expression for a list or dict among the arguments of a call, of which none is static."""
+    kind, first, *rest = read.path
+    outer = f"named[{first!r}]" if kind else f"a{first}"
+    return outer + "".join(f"[{key!r}]" for key in rest)
 
 
 def _needs_care(leaf: OutLeaf) -> bool:
@@ -130,6 +171,8 @@ def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:
         return f"r[{leaf.base_outvar}].transpose({view.permutation})"
     if leaf.outvar is None:
         scope[f"static{i}"] = leaf.value
+        if isinstance(leaf.value, ArgumentRead):
+            return _argument_text(leaf.value)
         return f"static{i}()" if leaf.kind == "outside" else f"static{i}"
     return f"r[{leaf.outvar}]" + {"array": "", "scalar": "[()]", "python": ".item()"}[leaf.kind]
 
@@ -191,6 +234,12 @@ class _Reader:
         return name
 
 
+def is_input(value: Any) -> bool:
+    """Whether it may be an input of a program: an array, or a number other than a truth value."""
+    kind = type(value)
+    return kind in (np.ndarray, float, int) or issubclass(kind, np.generic) and value.dtype.kind in "iufc"
+
+
 def fast_call(
     args: tuple,
     kwargs: Mapping[str, Any],
@@ -227,7 +276,7 @@ def fast_call(
             reader.read(kwargs[name], f"named.get({name!r}, MISS)")
         for i, capture in enumerate(captures):
             value = _value(capture.read)
-            if type(value) is not float and (type(value) is not np.ndarray or not value.flags.num & ALIGNED):
+            if type(value) is np.ndarray and not value.flags.num & ALIGNED or not is_input(value):
                 return None
             reader.inputs.append((value, _read_text(f"capture{i}", capture.read, scope)))
     except (_OtherKindError, TypeError):  # keys that cannot be sorted, too
@@ -245,8 +294,17 @@ def fast_call(
     if inputs:
         arrays = [i for i, value in enumerate(inputs) if type(value) is np.ndarray]
         apart = [(i, j) for i in written for j in arrays if j > i or j < i and j not in written]
-        scope["fits"] = fits_function(inputs, flags, apart)
-        tests.append(f"fits({', '.join(f'(x{i} := {text})' for i, (_, text) in enumerate(reader.inputs))})")
+        of_fits = [i for i, value in enumerate(inputs) if type(value) in (np.ndarray, float)]
+        for i in set(range(len(inputs))) - set(of_fits):
+            scope[f"number{i}"] = type(inputs[i])
+            tests.append(f"type(x{i} := {reader.inputs[i][1]}) is number{i}")
+            if type(inputs[i]) is int:
+                tests.append(f"-{2**63} <= x{i} < {2**63}")
+        place = {i: k for k, i in enumerate(of_fits)}
+        apart = [(place[i], place[j]) for i, j in apart]
+        scope["fits"] = fits_function([inputs[i] for i in of_fits], [flags[i] for i in of_fits], apart)
+        if of_fits:
+            tests.append(f"fits({', '.join(f'(x{i} := {reader.inputs[i][1]})' for i in of_fits)})")
     tests.append(f"not rest and len(named) == {len(kwargs)} and not open.traces")
     if not isinstance(elsewhere, tuple):
         tests.append("not elsewhere")
@@ -270,11 +328,27 @@ def fast_call(
         *settle,
         f"        r = run({', '.join(passed)})",
         *(f"        if r[{k}] is not x{i}:\n            copyto(x{i}, r[{k}])" for i, k in writes),
-        f"        return {result.text}",
+        *_returned(result),
         "    return MISS",
     ]
     exec(compile("\n".join(lines), "<workbench call>", "exec"), scope)
     return scope["call"]
+
+
+def _returned(result: ResultText) -> list[str]:
+    """The statements that let objects hold their values, all of which are read before, and return the result."""
+    if not result.held:
+        return [f"        return {result.text}"]
+    lines = [f"        result = {result.text}"]
+    holders: dict[str, str] = {}
+    for k, (holder, _, value) in enumerate(result.held):
+        lines.append(f"        v{k} = {value}")
+        if holder not in holders:
+            lines.append(f"        o{k} = {holder}")
+            holders[holder] = f"o{k}"
+    for k, (holder, statement, _) in enumerate(result.held):
+        lines.append("        " + statement.format(o=holders[holder], v=f"v{k}"))
+    return [*lines, "        return result"]
 
 
 def _settler(native: Native, about: tuple[Form, list[int], int, Look, Any], scope: Mapping[str, Any]) -> Callable:

@@ -43,13 +43,14 @@ class Specialisation:
     def __post_init__(self) -> None:
         traced = self.traced
         plan = self.compilation.plan
-        if config.numpy_trials and self.compilation.device == "cpu" and needs_trial(plan):
-            native: dict[str, str] = getattr(self.compilation.executable, "native", {})
-            is_slow = any(why not in ("", LARGE) for why in native.values())
-            self.trial = Trial(MOST_S_IN_PYTHON if is_slow else MOST_S)
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
         self.result = result_text(traced.outputs, plan.outvars, owned)
+        dispatch_counts = self.result is None and bool(traced.outputs.held)
+        if config.numpy_trials and self.compilation.device == "cpu" and (needs_trial(plan) or dispatch_counts):
+            native: dict[str, str] = getattr(self.compilation.executable, "native", {})
+            is_slow = any(why not in ("", LARGE) for why in native.values())
+            self.trial = Trial(MOST_S_IN_PYTHON if is_slow else MOST_S)
         if self.result is not None and not (traced.captures or traced.writes):
             self.finish = self.result.function()
 
