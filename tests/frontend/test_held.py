@@ -477,3 +477,15 @@ def test_an_inner_compiled_method():
     s = Walk()
     assert wb.jit(Walk.run)(s, 3) == 12.0
     assert_same(s.x, np.full(4, 3.0))
+
+
+def identities(a, b, note=None):
+    if note is not None:
+        a = a + 1
+    return a is b, a is not b, note is None
+
+
+def test_whether_two_arguments_are_one_is_the_calls_matter():
+    compiled, x = wb.jit(identities), np.ones(3)
+    for args in ((x, x), (x, x.copy()), (x, x, "note")):
+        assert compiled(*args) == identities(*args)

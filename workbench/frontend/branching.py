@@ -23,7 +23,7 @@ from .builtin_calls import folded, number
 from .checks import end_unless
 from .comprehensions import array_of, counted, folded_items, listed
 from .counted_lists import lists_alone, with_held_lists
-from .diagnostics import bool_value
+from .diagnostics import bool_value, unsupported
 from .held import HeldValue
 from .jumps import LoopSource
 from .loops.list_names import appended_names
@@ -255,6 +255,14 @@ def not_(value: Any) -> Any:
         return not value
     value = _scalar(value)
     return weaken(emit(REGISTRY["not"], value if value.dtype.kind == "b" else value != 0))  # a bool of Python
+
+
+def same(a: Any, b: Any) -> bool:
+    """`a is b`. Two arrays from outside may be one at another call, or even at this."""
+    if type(a) is Tracer and type(b) is Tracer and a is not b:
+        if all(x.parent is None and x.buffer.var_in is not None for x in (a, b)):
+            raise unsupported("whether two arrays from outside are one", verb="asks")
+    return a is b
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -513,5 +521,5 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 __all__ = [
     "and_", "array_of", "both", "choose", "compare", "counted", "either", "extreme", "folded", "folded_items", "for_",
-    "holds", "if_", "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "while_",
+    "holds", "if_", "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "same", "while_",
 ]  # fmt: skip

@@ -106,7 +106,7 @@ def _worth_it(node: ast.AST) -> bool:
         isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES) or
         isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
-        or isinstance(n, ast.Compare) and len(n.ops) > 1
+        or isinstance(n, ast.Compare) and (len(n.ops) > 1 or _asks_for_identity(n))
         for n in ast.walk(node)
     )  # fmt: skip
 
@@ -537,6 +537,9 @@ class _Expressions(ast.NodeTransformer):
         return None if parts is None else self._made("folded_items", [node.func, *parts], node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)
+        if _asks_for_identity(node):
+            same = self._made("same", [self.visit(node.left), self.visit(node.comparators[0])], node)
+            return same if isinstance(node.ops[0], ast.Is) else located(ast.UnaryOp(ast.Not(), same), node)
         if len(node.ops) == 1 or not _movable(node.comparators):
             self.generic_visit(node)
             return node
@@ -546,6 +549,13 @@ class _Expressions(ast.NodeTransformer):
 
     def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.Call:
         return located(ast.Call(_operation(name), operands, []), node)
+
+
+def _asks_for_identity(node: ast.Compare) -> bool:
+    """Whether it is `a is b` or `a is not b`, neither of which is written as a constant."""
+    operands = (node.left, *node.comparators)
+    is_one = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
+    return is_one and not any(isinstance(operand, ast.Constant) for operand in operands)
 
 
 def _called(function: ast.expr) -> str:
