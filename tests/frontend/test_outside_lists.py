@@ -86,6 +86,16 @@ def nested(w):
     w.history.append(w.t)
 
 
+def last_ones(w):
+    for _ in range(80):
+        w.step()
+        w.history.append(w.now.max())
+        w.t = w.history[-1] * 2
+    w.log["t"].append(w.t)
+    w.log["t"].append(w.t + 1)
+    return w.history[-1], w.log["t"][-1], w.log["t"][-2]
+
+
 def reads(w):
     w.step()
     w.history.append(w.t)
@@ -94,7 +104,7 @@ def reads(w):
     return w.history[-1]
 
 
-CASES = [steps, runs, notes, notes_in_a_loop, until, when_late, nested]
+CASES = [steps, runs, notes, notes_in_a_loop, until, when_late, nested, last_ones]
 
 
 def everything(w):
@@ -158,7 +168,8 @@ CELLS = {
     "plain": "x = x * 0.97\nlosses.append(x.sum())\nrows += [x.copy()]",
     "dict": "for k in range(100):\n    x = x * 0.97\n    log['a'].append(x[0])\n    log['n'] += 1",
     "function": "note(x)",
-    "read": "for k in range(100):\n    x = x * 0.97\n    losses.append(x.sum())\nlast = losses[-1]",
+    "last": "for k in range(100):\n    x = x * 0.97\n    losses.append(x.sum())\nlast = losses[-1]",
+    "read": "for k in range(100):\n    x = x * 0.97\n    losses.append(x.sum())\nfirst = losses[0]",
 }
 
 

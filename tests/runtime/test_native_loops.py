@@ -483,3 +483,38 @@ def test_pieces_of_a_region(shape, region, runs):
     assert pieces_of(x, region) == runs
     places = [at + k * step + j for at, n, n_bytes, step in runs for k in range(n) for j in range(0, n_bytes, 8)]
     np.testing.assert_array_equal(x.reshape(-1)[np.array(places, int) // 8], x[region].reshape(-1))
+
+
+def lstm_cell(w, h, xs):
+    for x in xs:
+        h = np.tanh(w @ np.concatenate([h, x]))
+    return h
+
+
+def joined_rows(w, m, n):
+    for _ in range(20):
+        both = np.concatenate([m, n[:, ::2], m[::-1]], axis=0)
+        n = n * 0.5 + np.tanh(w @ both).sum(axis=0)[0]
+    return n
+
+
+def joined_columns(w, m, n):
+    for _ in range(20):
+        both = np.hstack([m, n[::-1], m[:, :0], n])
+        m = np.tanh(both @ w)
+    return m
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_joined_arrays(dtype):
+    def made(*shape):
+        return (RNG.normal(size=shape) * 0.3).astype(dtype)
+
+    for function, args in [
+        (lstm_cell, (made(32, 48), made(32), made(70, 16))),
+        (joined_rows, (made(30, 90), made(30, 40), made(30, 80))),
+        (joined_columns, (made(32, 12), made(40, 12), made(40, 10))),
+    ]:
+        for found, expected in zip(*outcomes(function, *args), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-3 if dtype is np.float32 else 1e-9)
+            assert found.dtype == dtype

@@ -5,8 +5,8 @@
         error = ...
         history.append(error)
 
-What such a list holds already is not known to the program, and differs from run to run: code that asks for it is
-refused. A loop appends to a `CountedList` in its place.
+What such a list holds already is not known to the program, and differs from run to run: code that asks for it, and not
+for the last items that it appended itself, is refused. A loop appends to a `CountedList` in its place.
 """
 
 from __future__ import annotations
@@ -51,6 +51,20 @@ class OutsideList(Deferred):
         self.extend(values)
         return self
 
+    def __getitem__(self, index: Any) -> Any:
+        """One of those that the code has appended."""
+        if type(index) is not int or index >= 0:
+            raise self.error()
+        if self.counted is not None:
+            return self.counted[index]
+        for item in reversed(self.added):
+            if issubclass(type(item), Deferred):
+                return item[index]
+            if index == -1:
+                return item
+            index += 1
+        raise self.error()
+
     @property
     def shape(self) -> tuple[Any, ...]:
         """(number of items,)"""
@@ -74,7 +88,7 @@ class OutsideList(Deferred):
     def _needs_items(self, *_: Any) -> Any:
         raise self.error()
 
-    __len__ = __bool__ = __contains__ = __getitem__ = __setitem__ = __delitem__ = __reversed__ = _needs_items
+    __len__ = __bool__ = __contains__ = __setitem__ = __delitem__ = __reversed__ = _needs_items
     __add__ = __radd__ = __mul__ = __rmul__ = __imul__ = _needs_items
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __repr__ = __str__ = _needs_items  # type: ignore[assignment]
     __array__ = __array_ufunc__ = __array_function__ = _needs_items

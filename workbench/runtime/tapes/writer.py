@@ -7,6 +7,7 @@ instruction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...ir import Atom, Aval, Equation, Literal, Var
 from ...primitives.contractions import dot_general_p, matrix_form
 from ...primitives.control_flow import check_p
 from ...primitives.indexing import check_indices_p, gather_checked_p, gather_nd_p
+from ...primitives.movement import concatenate_p
 from ...primitives.updates import scatter_p
 from ..memory.moves import pieces_of, regions_around
 from ..memory.placement import Placement
@@ -213,6 +215,8 @@ class _PlanWriter:
                 self.read_part(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive is scatter_p and eqn.params["op"] == "set":
                 self.write_part(eqn)
+            case LibraryStep(eqn=eqn) if eqn.primitive is concatenate_p:
+                self.join(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive in (check_p, check_indices_p):
                 self.check(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive in ROUTINES:
@@ -384,6 +388,22 @@ class _PlanWriter:
             raise NotNativeError("a part is written that is not in C order")
         if n * size:
             self.tape.emit(copy_each(size), slot, self.tape.moved(update), n, size, step, size)
+
+    def join(self, eqn: Equation) -> None:
+        """Copy arrays beside each other along an axis."""
+        axis, out = eqn.params["dimension"], self.new(eqn.outvars[0])
+        shape, itemsize = out.array.shape, out.array.itemsize
+        n_rows, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :]) * itemsize
+        done = 0
+        for place in map(self.place, eqn.invars):
+            n_bytes = place.array.shape[axis] * inner
+            if n_rows * n_bytes:
+                if not place.array.flags.c_contiguous:
+                    place = self.copied(place)
+                    self.owned.append(place.block)
+                source, target = (place.block.slot, place.offset), (out.block.slot, out.offset + done)
+                self.tape.copy_pieces(target, source, n_rows, n_bytes, shape[axis] * inner, n_bytes)
+            done += n_bytes
 
     def part(self, x: Place, indices: Sequence[Place], eqn: Equation) -> tuple[int, int, int, int]:
         """A word with the address of a part's first piece, the number of pieces, their distance and size in bytes. An
