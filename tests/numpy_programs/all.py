@@ -13,6 +13,7 @@ from . import (
     linear_algebra,
     mixed,
     networks,
+    objects,
     particles,
     sequences,
     signals,
@@ -23,7 +24,7 @@ from . import (
 from .registry import PROGRAMS
 
 FIELDS = (
-    stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, signals, particles, dynamic,
+    stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, objects, signals, particles, dynamic,
     sequences, habits, worklists, mixed,
 )  # fmt: skip
 

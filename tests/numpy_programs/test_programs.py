@@ -29,6 +29,13 @@ def assert_like(actual: Any, expected: Any, rtol: float, where: str) -> None:
             assert_like(a, b, rtol, f"{where}[{i}]")
         return
     assert type(actual) is type(expected), f"{where}: {type(actual)}, not {type(expected)}"
+    if hasattr(expected, "__dict__"):
+        actual, expected = vars(actual), vars(expected)
+    if isinstance(expected, dict):
+        assert list(actual) == list(expected), where
+        for key in expected:
+            assert_like(actual[key], expected[key], rtol, f"{where}[{key!r}]")
+        return
     a, b = np.asarray(actual), np.asarray(expected)
     assert a.dtype == b.dtype and a.shape == b.shape, f"{where}: {a.dtype}{a.shape}, not {b.dtype}{b.shape}"
     if b.dtype.kind not in "fc":
