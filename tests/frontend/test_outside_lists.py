@@ -318,3 +318,49 @@ def test_lists_of_rows_are_not_one_result_for_each():
 
     traced = trace(losses, (np.ones(3),), {})
     assert len(traced.jaxpr.outvars) == 2  # the numbers, and how many there are
+
+
+def caught_in_the_body(w):
+    for _ in range(100):
+        w.step()
+        try:
+            w.history.append(w.now[3])
+            w.t += 1.0
+        except:  # noqa: E722 (the user's)
+            w.t = -1.0
+
+
+def caught_around(w):
+    n = 0
+    try:
+        while np.abs(w.now).max() > 0.4 and n < 100:
+            w.step()
+            w.history.append(w.now[3])
+            n += 1
+    except BaseException:
+        n = -1
+    return n
+
+
+def caught_of_its_own(w):
+    found, held = [], {"items": []}
+    while np.abs(w.now).max() > 0.4 and w.t < 20:
+        w.step()
+        try:
+            found.append(w.now[3])
+            held["items"].append(w.t)
+        except Exception:
+            pass
+    return found, held
+
+
+def in_a_comprehension(w):
+    return [w.step() or w.now[3] for _ in range(50)], w.t
+
+
+@pytest.mark.parametrize("f", [caught_in_the_body, caught_around, caught_of_its_own, in_a_comprehension])
+def test_the_users_except_catches_no_attempt(f):
+    ours, theirs, compiled = Wave(), Wave(), wb.jit(f)
+    for _ in range(3):
+        assert_same(compiled(ours), f(theirs), reduction_scale=5.0)
+        assert_same(everything(ours), everything(theirs), reduction_scale=5.0)

@@ -22,7 +22,7 @@ from ..ir import REGISTRY
 from .builtin_calls import folded, number
 from .checks import end_unless
 from .comprehensions import array_of, counted, folded_items, listed
-from .counted_lists import lists_alone, with_held_lists
+from .counted_lists import lists_alone, signals, with_held_lists
 from .diagnostics import bool_value, unsupported
 from .held import HeldValue
 from .jumps import LoopSource
@@ -74,7 +74,8 @@ def _staged_if(
     reads: Sequence[str],
 ) -> Any:  # fmt: skip
     run = lambda: _traced_if(test, sides, variables, names, live, reads)  # noqa: E731
-    return with_held_lists(run, variables, names)
+    with signals():
+        return with_held_lists(run, variables, names)
 
 
 def _traced_if(
@@ -310,11 +311,12 @@ def while_(
 ) -> None:  # fmt: skip
     """`while test(): body()`. source: key of the loop as it was written; scope: has what it reads in its closure."""
     variables = Variables(test, body, scope)
-    _step_or_traced(
-        "while", source, variables, names,
-        lambda: _as_step(source, variables, live), _prefers,
-        lambda grown: _traced_while(test, body, names, live, reads, variables, grown),
-    )  # fmt: skip
+    with signals():
+        _step_or_traced(
+            "while", source, variables, names,
+            lambda: _as_step(source, variables, live), _prefers,
+            lambda grown: _traced_while(test, body, names, live, reads, variables, grown),
+        )  # fmt: skip
 
 
 def _step_or_traced(
@@ -437,12 +439,15 @@ def for_(
         # `break` that is not possible.
         return _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested or stop is not None)
 
-    _step_or_traced(
-        "for", source, variables, names,
-        lambda: _as_step(source, variables, live, surely, iterable) if n > 1 else None, prefers,
-        lambda grown: _traced_for(iterable, body, names, live, anew, reads, variables, stop, target, appended, grown),
-        may_be_plain=type(iterable) is not TracedRange,
-    )  # fmt: skip
+    with signals():
+        _step_or_traced(
+            "for", source, variables, names,
+            lambda: _as_step(source, variables, live, surely, iterable) if n > 1 else None, prefers,
+            lambda grown: _traced_for(
+                iterable, body, names, live, anew, reads, variables, stop, target, appended, grown
+            ),
+            may_be_plain=type(iterable) is not TracedRange,
+        )  # fmt: skip
 
 
 def _length(iterable: Any) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import TracingError
 from .builtin_calls import FOLDS, fold_of_rows, folded
+from .counted_lists import signals
 from .diagnostics import build
 from .growing import rows_together
 from .proxies import unwrap
@@ -136,8 +137,9 @@ def _stacked(items: Any, element: Element, variables: Variables, reads: list[str
 
     watch = partial(variables.watched, reads, ())
     stage = Stage(variables, body, (), (), watch, frozenset(), None, "", {_ITEMS: collected})
-    if stage.attempt_range(range(len(items)), MAX_UNROLLED_EQNS):
-        return collected
+    with signals():
+        if stage.attempt_range(range(len(items)), MAX_UNROLLED_EQNS):
+            return collected
     if n_leaves > MOST_LEAVES:  # written out, it would be as many equations
         raise _too_many(n_leaves)
     return None

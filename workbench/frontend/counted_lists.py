@@ -23,14 +23,14 @@ import numpy as np
 
 from ..errors import CheckFailedError, TracingError
 from ..ir import REGISTRY, Var
-from .captures import Guard
+from .captures import Guard, VaryingHeldError
 from .checks import end_unless
 from .diagnostics import build
 from .held import HeldValue
 from .merging import NUMBERS, refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
 from .positions import current_spans
-from .recording import Deferred, Trace
+from .recording import Deferred, Trace, signalled
 from .tracer import Tracer, emit, lift, require_trace
 from .variables import Variables
 
@@ -157,7 +157,7 @@ class CountedList(Deferred):
         if self.items is None:
             if max(item.n_bytes for item in found.items) * found.room > MOST_BYTES:
                 raise refuse("appends to", self.name, "large arrays, as often as the numbers decide")
-            raise ItemFoundError(self.name, found)
+            raise signalled(ItemFoundError(self.name, found))
         if not found.fits(self.items):
             raise refuse("appends to", self.name, "items of several types or shapes, in a traced loop")
         place = self.items.place
@@ -319,7 +319,7 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
     held = {name: list(found) for name, found in lists.items()}
     n_writes, state = trace.n_writes, {**variables.assigned(bound), **lists}
     try:
-        return run()
+        return _attempted(run)
     except TracingError:
         if trace.n_writes != n_writes:
             raise
@@ -332,11 +332,12 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
         for name, found in lists.items():
             variables.set(name, CountedList(name, found, items.get(name)))
         try:
-            result = run()
+            result = _attempted(run)
         except ItemFoundError as error:
             if error.name in items or error.name not in lists:
                 raise
             items[error.name] = error.items
+            let_go(error)
         except BaseException:
             variables.restore(state)
             raise
@@ -383,7 +384,7 @@ def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[
     """`run()`, which traces a branch or loop, with `CountedList`s for the lists to which it appends and that are from
     outside or held by an object, dict or list."""
     trace = require_trace()
-    n_writes, state = trace.n_writes, variables.assigned(bound)
+    state = variables.assigned(bound)
     lists: dict[str, _InOutsideList | _InPlace] = {}
     items: dict[str, Items] = {}
     while True:
@@ -392,9 +393,9 @@ def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[
             before = each.before if isinstance(each, _InPlace) else ()
             each.begin(made := CountedList(name, before, items.get(name)))
             counted[name] = made
-        succeeded = False
+        n_writes, succeeded = trace.n_writes, False
         try:
-            result = run()
+            result = _attempted(run)
             succeeded = True
             return result
         except (OutsideListError, HeldListError, ItemFoundError) as error:
@@ -414,6 +415,7 @@ def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[
                 lists[new[0]] = new[1]
             trace.failure = None
             variables.restore(state)
+            let_go(error)
         finally:
             for name, made in counted.items():
                 lists[name].end(made, succeeded)
@@ -423,6 +425,34 @@ def _place_of(error: OutsideListError | HeldListError) -> tuple[str, _InOutsideL
     if isinstance(error, OutsideListError):
         return error.outside.name, _InOutsideList(error.outside)
     return error.place.name, _InPlace(error.place, error.found, tuple(error.found))
+
+
+class signals:  # noqa: N801 (reads as the `with` statement that it is)
+    """What asks for another attempt goes from here into the user's code, which may catch it."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, VaryingHeldError | OutsideListError | HeldListError | ItemFoundError):
+            signalled(error)
+
+
+def let_go(error: BaseException) -> None:
+    """Of what the frames of a handled error hold: lists are told by how many refer to them."""
+    error.__traceback__ = error.__context__ = None
+
+
+def _attempted(run: Callable[[], T]) -> T:
+    """`run()`; raises what was signalled, though the user's code caught it."""
+    trace = require_trace()
+    before, trace.signal = trace.signal, None
+    try:
+        result = run()
+    finally:
+        signal, trace.signal = trace.signal, before
+        if signal is not None:
+            raise signal
+    return result
 
 
 def _captured() -> Iterable[Any]:

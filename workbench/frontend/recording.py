@@ -64,6 +64,7 @@ class Trace:
         self.op = ""
         self.entry: FrameType | None = None  # user frames end here
         self.failure: TracingError | None = None  # the first one: the user's own code may catch it
+        self.signal: BaseException | None = None  # what asks for another attempt: the same
         self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
         # Rows that loops stacked for lists, by id: the row, its array, its place there, the version of the buffer.
         self.stacked: dict[int, tuple[Tracer, Tracer, int, int]] = {}
@@ -322,6 +323,14 @@ class CapturedArray:
         self.aval: Aval = getattr(value, "aval", None) or Aval(tuple(value.shape), value.dtype)
         self.var: Var | None = None
         self.tracer: Tracer | None = None
+
+
+def signalled(error: BaseException) -> BaseException:
+    """`error`, which goes through the user's code to whoever makes another attempt; noted, since that may catch it."""
+    trace = current_trace()
+    if trace is not None:
+        trace.signal = error
+    return error
 
 
 class Deferred:

@@ -44,6 +44,8 @@ class Region:
                 test_conditions(record)
             finally:
                 parent.failure = parent.failure or record.failure
+                if record.signal is not None:
+                    raise record.signal
 
     def add_input(self, aval: Aval) -> Tracer:
         """One more input, a number."""

@@ -19,7 +19,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .checks import INDEX_BITS
-from .counted_lists import with_counted_lists, with_held_lists
+from .counted_lists import let_go, with_counted_lists, with_held_lists
 from .diagnostics import build
 from .growing import Growth
 from .merging import (
@@ -259,6 +259,7 @@ class Stage:
                     raise
                 (name,) = self.variables.add_held([grown.place])
                 self.lists = {**self.lists, name: grown.place.get()}
+                let_go(grown)
                 continue
             if held:
                 added = self.variables.add_held(held)

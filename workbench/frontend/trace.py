@@ -215,6 +215,8 @@ def finish(
     flatten: Callable, function: Callable | None = None,
 ) -> Traced:  # fmt: skip
     """Close a trace whose code returned `result`. arguments: the tracers of the arguments, in order."""
+    if record.signal is not None:
+        raise record.signal
     if record.failure is not None and not record.strict:
         # The user's own `except` clause caught our error: with numbers, that branch would not have been taken.
         raise record.failure
