@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -489,3 +491,181 @@ def test_whether_two_arguments_are_one_is_the_calls_matter():
     compiled, x = wb.jit(identities), np.ones(3)
     for args in ((x, x), (x, x.copy()), (x, x, "note")):
         assert compiled(*args) == identities(*args)
+
+
+def counts(d):
+    d["n"] += 1
+
+
+def alternates(d):
+    d["a"], d["b"], d["mode"] = d["b"], d["a"], "on" if d["mode"] == "off" else "off"
+
+
+def counts_beside_an_array(d):
+    d["n"] += 1
+    d["x"] = d["x"] + d["n"]
+
+
+@pytest.mark.parametrize(("f", "d"), [
+    (counts, {"n": 0}), (alternates, {"a": 1, "b": 2.0, "mode": "off"}), (counts_beside_an_array, {"n": 0, "x": np.ones(2)}),
+])  # fmt: skip
+def test_constants_among_the_arguments_are_those_of_the_call(f, d):
+    ours, theirs, compiled = copy.deepcopy(d), copy.deepcopy(d), wb.jit(f)
+    for _ in range(14):
+        f(theirs)
+        compiled(ours)
+        assert_same(ours, theirs)
+
+
+def test_dicts_and_lists_that_are_given_twice():
+    def lists(held):
+        held["p"][0] += 1
+        held["q"][0] *= 2
+
+    def dicts(d, e):
+        d["x"] = d["x"] + 1
+        e["x"] = e["x"] * 2
+
+    outside = {"x": 1.0}
+
+    def one_outside(d):
+        outside["x"] = outside["x"] + 1
+        d["x"] = d["x"] * 2
+
+    for first_apart in (True, False):
+        compiled = [wb.jit(f) for f in (lists, dicts, one_outside)]
+        outside["x"] = 1.0
+        if first_apart:
+            for _ in range(3):
+                compiled[0]({"p": [1.0], "q": [2.0]})
+                compiled[1]({"x": 1.0}, {"x": 2.0})
+                compiled[2]({"x": 1.0})
+            assert outside["x"] == 4.0
+        for _ in range(2):
+            both, d = [1.0], {"x": 1.0}
+            compiled[0]({"p": both, "q": both})
+            compiled[1](d, d)
+            before = outside["x"]
+            compiled[2](outside)
+            assert (both, d["x"], outside["x"]) == ([4.0], 4.0, 2 * before + 2)
+
+
+def test_what_deques_hold_and_sets_of_objects():
+    p, r, x = SimpleNamespace(x=0), SimpleNamespace(x=0), np.zeros(2)
+    s = SimpleNamespace(q=deque([x]), particles=deque([p, r]), active=frozenset(("a", 3)), log=[])
+    doubled = wb.jit(lambda s: s.q[0] * 2)
+    assert_same(doubled(s), np.zeros(2))
+    x += 1
+    assert_same(doubled(s), np.full(2, 2.0))
+
+    def move(s):
+        for each in s.particles:
+            each.x = each.x + 1
+        return "a" in s.active
+
+    moved = wb.jit(move)
+    assert [moved(s) for _ in range(3)] == [True] * 3
+    assert (p.x, r.x) == (3, 3)
+
+
+class Registered:
+    all: list = []
+
+    def __init__(self):
+        self.n = 0
+        Registered.all.append(self)
+
+
+def test_objects_that_their_class_holds_and_where_objects_are():
+    one, other = Registered(), Registered()
+
+    def count(r):
+        r.n += 1
+        return sum(each.n for each in Registered.all), r is Registered.all[0]
+
+    compiled = wb.jit(count)
+    assert [compiled(one), compiled(one), compiled(other)] == [(1, True), (2, True), (3, False)]
+    s = SimpleNamespace(names={id(r): k for k, r in enumerate(Registered.all)}, all=list(Registered.all))
+    assert wb.jit(lambda s: [s.names.get(id(r)) for r in s.all])(s) == [0, 1]
+
+
+def test_the_order_of_keys_is_numpys():
+    d = {"a": 1.0, "b": np.ones(3), "c": 3}
+
+    def use(key):
+        value = d.pop(key)
+        d[key] = value + 1
+
+    compiled = wb.jit(use)
+    for key, order in (("b", "acb"), ("a", "cba"), ("c", "bac")):
+        compiled(key)
+        assert "".join(d) == order
+    assert_same(d["b"], np.full(3, 2.0))
+
+
+def rebound_in_a_branch(s, k):
+    old = s.x
+    if k > 1:
+        s.x = s.x + 1
+    return s.x is old, s.x is not old
+
+
+def test_identity_after_a_branch():
+    s, compiled = SimpleNamespace(x=np.ones(2)), wb.jit(rebound_in_a_branch)
+    assert [compiled(s, np.float64(k)) for k in (0, 2, 0)] == [(True, False), (False, True), (True, False)]
+
+
+def test_containers_that_hold_themselves_and_lists_with_code_of_their_own():
+    d = {"v": 1.0}
+    d["me"] = d
+    assert wb.jit(lambda d: d["v"])(d) == 1.0
+
+    class Stack(list):
+        def push(self, x):
+            self.append(x)
+
+    s = SimpleNamespace(stack=Stack())
+
+    def push(s, x):
+        s.stack.push(x)
+        return len(s.stack)
+
+    compiled = wb.jit(push)
+    assert [compiled(s, 1.0), compiled(s, 2.0)] == [1, 2]
+
+
+def test_ints_that_grow_past_64_bits():
+    s = SimpleNamespace(a=0, b=1)
+
+    def step(s):
+        s.a, s.b = s.b, s.a + s.b
+
+    compiled = wb.jit(step)
+    for _ in range(100):
+        compiled(s)
+    assert s.a == 354224848179261915075
+
+
+def test_a_result_that_is_held_too():
+    class Smooth:
+        def __init__(self):
+            self.state = np.zeros(3)
+
+        def update(self, x):
+            self.state = 0.9 * self.state + x
+            return self.state
+
+    s, compiled = Smooth(), wb.jit(Smooth.update)
+    for k in range(1, 6):
+        y = compiled(s, np.ones(3))
+        assert y is s.state, k
+    assert_same(y, np.full(3, 4.0951), max_ulp=4)
+
+
+@pytest.mark.parametrize("compare", [True, False])
+def test_what_deques_hold_in_cells(compare):
+    namespace = {"np": np, "__name__": "__main__", "q": deque([np.zeros(2), np.ones(2)])}
+    for k in (1.0, 2.0):
+        run_cell("s = q[0] + q[-1]\nq[0] += 1", namespace, options=CellOptions(compare=compare)).finish()
+        assert_same(namespace["q"][0], np.full(2, k))
+        assert_same(namespace["s"], np.full(2, k))

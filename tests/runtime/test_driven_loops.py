@@ -314,7 +314,7 @@ def test_what_every_iteration_changes_stays_with_numpy(monkeypatch):
     """Also where it does so after a while: each new shape would be traced."""
     monkeypatch.setattr(driven_loops, "WORTH_S", 0.0)
     monkeypatch.setattr(driven_loops, "WAIT_S", 0.0)
-    monkeypatch.setattr(driven_loops, "TRIED_RUNS", 10)
+    monkeypatch.setattr(driven_loops, "TRIED_RUNS", 100)
     loops: list[Any] = []
     run = driven_loops.DrivenStatement.run
     monkeypatch.setattr(

@@ -259,10 +259,11 @@ def not_(value: Any) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """`a is b`. Two arrays from outside may be one at another call, or even at this."""
-    if type(a) is Tracer and type(b) is Tracer and a is not b:
-        if all(x.parent is None and x.buffer.var_in is not None for x in (a, b)):
-            raise unsupported("whether two arrays from outside are one", verb="asks")
+    """`a is b`. Two arrays from outside may be one at another call, and a branch or loop decides what it gives."""
+    if type(a) is Tracer and type(b) is Tracer and a is not b and (a.shape, a.dtype) == (b.shape, b.dtype):
+        given = [x.parent is None and x.buffer.var_in is not None for x in (a, b)]
+        if all(given) or any(x.buffer.aliases is not None or x.buffer.ambiguous for x in (a, b)):
+            raise unsupported("whether two arrays are one", verb="asks")
     return a is b
 
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, MutableMap
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -199,6 +199,7 @@ class Lifter:
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}
         self._through_parent = False  # what is read through the view of the trace around this one, that one guards
+        self._given_twice = ""  # a list or dict among the arguments
         self._arguments: set[int] = set()  # lists and dicts of which the call's key knows what they hold
         self._copies: list[tuple[str, Any, Any]] = []  # name, the copy that the code sees, its content at first
 
@@ -259,6 +260,11 @@ class Lifter:
             self.originals[id(lifted)] = (lifted, value)
         return lifted
 
+    def known(self, value: Any) -> Any:
+        """What stands for `value`, None if nothing does yet."""
+        memo = self._memo.get(id(value))
+        return None if memo is None else memo[1]
+
     @contextmanager
     def by_content(self, given: bool = True) -> Iterator[None]:
         """What is lifted now stands for another object at each call: a function is known by its code and by what it
@@ -299,7 +305,11 @@ class Lifter:
             return self._sequence(value, name, read)
         if isinstance(value, dict):
             return self._mapping(value, name, read)
+        if kind is deque:
+            return self._deque(cast(deque, value), name, read)
         if isinstance(value, set | frozenset | deque | bytearray):
+            if not isinstance(value, bytearray) and not all(map(_is_constant, value)):
+                raise unsupported(f"`{name}`, a {kind.__name__} of objects", why="copies of them are others")
             self.guard(name, read, copy.copy(value), lambda a, b: type(a) is type(b) and a == b)
             return self._remember(value, self._watched(name, copy.copy(value)), read)
         if proxies.is_impure(value):
@@ -337,7 +347,21 @@ class Lifter:
         lifted = value._make(items) if hasattr(value, "_make") else tuple(items)  # type: ignore[attr-defined]
         return self._remember(value, lifted, read)
 
+    def _deque(self, value: deque, name: str, read: Read) -> Any:
+        def form(x: Any) -> tuple[Any, ...]:
+            return type(x), len(x), x.maxlen
+
+        self.guard(name, lambda: form(read()), form(value), operator.eq)
+        items = [self.lift(item, f"{name}[{i}]", _item(read, i)) for i, item in enumerate(value)]
+        return self._remember(value, self._watched(name, deque(items, value.maxlen)), read)
+
     def _mapping(self, value: dict, name: str, read: Read) -> Any:
+        from .functions import is_user_class
+
+        if is_user_class(type(value)):
+            raise unsupported(f"`{name}`, a {type(value).__name__}", why="it is a dict with code of its own")
+        if not all(map(_is_constant, value)):
+            raise unsupported(f"`{name}`, a dict with objects as keys", why="copies of them are others")
         self.guard(name, lambda: (type(read()), list(read())), (type(value), list(value)), operator.eq)
         lifted: Any = {} if type(value) is dict else copy.copy(value)
         self._remember(value, lifted, read)  # it may hold itself
@@ -348,7 +372,8 @@ class Lifter:
 
     def read_of(self, lifted: Any) -> Read | None:
         """How to get at what a lifted value stands for; None of what the code itself made."""
-        memo = self._memo.get(id(self.originals[id(lifted)][1]))
+        original = self.originals.get(id(lifted))
+        memo = None if original is None else self._memo.get(id(original[1]))
         return None if memo is None else memo[2]
 
     def handed_out(self, lifted: Any) -> Any:
@@ -371,6 +396,9 @@ class Lifter:
     def watch_argument(self, given: Any, copied: Any, name: str, read: Read) -> None:
         """Notice changes to what the code sees in place of a list or dict among its arguments. read: gives the one of a
         call."""
+        if id(given) in self._memo:
+            self._given_twice = name
+            return
         self._remember(given, self._watched(name, copied), read)
         self._arguments.add(id(copied))
 
@@ -413,7 +441,18 @@ class Lifter:
                     constants.append(now.name)
         if constants:
             raise VaryingHeldError(constants)
+        if found and self._given_twice:
+            raise _changed(self._given_twice, "is given twice", "both")
         return found
+
+    def containers_apart(self) -> tuple[Read, ...]:
+        """What reads the lists and dicts that the program takes for several, if some are arguments: each call may give
+        others, or one of them twice."""
+        if not self._arguments:
+            return ()
+        containers = [lifted for _, lifted, _ in self._copies if not isinstance(lifted, Attributes)]
+        reads = [self.read_of(lifted) for lifted in containers if isinstance(lifted, list | dict)]
+        return tuple(read for read in reads if read is not None)
 
     def check_side_effects(self, known: Sequence[Change] = ()) -> None:
         """SideEffectError if the code changed something outside besides arrays: it has to do so at every run. known:
@@ -453,6 +492,12 @@ def check_array(value: np.ndarray | np.void, name: str = "") -> None:
         raise unsupported(f"`{name}`, a {type(value).__name__}", why="only plain ndarrays are traced", code="WB121")
     if not supported_dtype(value.dtype):
         raise unsupported_dtype(value.dtype, f"`{name}`, an array" if name else "an array")
+
+
+def _is_constant(value: Any) -> bool:
+    if isinstance(value, tuple | frozenset):
+        return all(map(_is_constant, value))
+    return isinstance(value, CONSTANT_TYPES)
 
 
 def _item(read: Read, key: Any) -> Read:

@@ -311,6 +311,11 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         return lifter._remember(value, wrap_object(lifter, value, name, read), read)
     lifter.guard(name, lambda: type(read()), cls)
     lifted_cls = lifter.lift(cls, cls.__qualname__, lambda: cls)
+    known = lifter.known(value)
+    if known is not None:  # its class holds it
+        return known
+    if cls.__new__ is not object.__new__ and issubclass(cls, list | dict | set | str | int | float | bytes):
+        raise unsupported(f"`{name}`, a {cls.__name__}", why="its class derives from a builtin one")
     new = cls() if cls is types.SimpleNamespace else object.__new__(lifted_cls)
     lifter._remember(value, new, read)
     attributes = instance_attributes(value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import types
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -124,9 +126,9 @@ def has_grown_since(before: Any, now: Any) -> bool:
 
 def keys_set_since(before: Any, now: Any) -> tuple[Any, ...] | None:
     """The keys under which a dict, or the indices at which a list holds something else than `before`; None where it
-    lost some, or the list is of another length."""
+    lost some, or has them in another order, or the list is of another length."""
     if isinstance(now, dict):
-        if before.keys() - now.keys():
+        if list(before) != list(now)[: len(before)]:
             return None
         return tuple(key for key, value in now.items() if key not in before or before[key] is not value)
     if type(now) is not list or len(now) != len(before):
@@ -150,10 +152,12 @@ class Snapshot:
             if isinstance(value, np.ndarray):
                 if value.flags.writeable:
                     self.arrays.append((value, value.copy(order="K")))
-            elif type(value) in (list, dict, tuple):
-                if type(value) is not tuple:
-                    self.contents.append((value, value.copy()))
-                pending += value.values() if type(value) is dict else value
+            elif isinstance(value, list | dict | tuple | deque | set | frozenset):
+                if not isinstance(value, tuple | frozenset):
+                    self.contents.append((value, list(value) if isinstance(value, deque) else copy.copy(value)))
+                pending += value.values() if isinstance(value, dict) else value
+                if isinstance(value, dict):
+                    pending += value
             elif isinstance(value, types.MethodType):
                 pending.append(value.__self__)
             elif holds_attributes(value):
@@ -168,9 +172,12 @@ class Snapshot:
         for value, before in self.contents:
             if isinstance(value, Attributes):
                 value.put_back(before)
-            elif isinstance(value, dict):
+            elif isinstance(value, dict | set):
                 value.clear()
                 value.update(before)
+            elif isinstance(value, deque):
+                value.clear()
+                value.extend(before)
             else:
                 value[:] = before
         for array, before in self.arrays:

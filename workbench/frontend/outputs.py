@@ -91,7 +91,8 @@ class Outputs:
 
     tree, leaves: the structure; writes: (input, result) pairs, inputs that take a result's values in place; repeats:
     whether a container is in several places; n_inner: how many of the last leaves are in lists that are leaves;
-    held: what objects from outside are to hold; these values come before the result.
+    held: what objects from outside are to hold; these values come before the result; apart: what reads the lists and
+    dicts that must not be one, since some are changed.
     """
 
     tree: Any
@@ -100,6 +101,7 @@ class Outputs:
     repeats: bool = False
     n_inner: int = 0
     held: tuple[HeldOutput, ...] = ()
+    apart: tuple[Read, ...] = ()
 
     def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> Any:
         """Write back what was mutated and make the return value. inputs: of the program, captures included."""
@@ -287,7 +289,8 @@ def collect_outputs(
         if buffer is not None and buffer.version and buffer.value is not buffer.var_in:
             writes.append((i, collector.add(buffer.value)))
     return Outputs(
-        tree, tuple(out), tuple(writes), repeats, len(leaves) - n_leaves, held
+        tree, tuple(out), tuple(writes), repeats, len(leaves) - n_leaves, held,
+        lifter.containers_apart() if held else (),
     ), tuple(collector.atoms)  # fmt: skip
 
 

@@ -63,6 +63,7 @@ IMPURE_BUILTINS = {
     "print": "prints", "input": "asks for input", "open": "opens a file", "exec": "runs a string of code",
     "eval": "runs a string of code", "breakpoint": "enters the debugger", "globals": "reads the namespace as a dict",
     "exit": "ends the session", "quit": "ends the session", "help": "opens the help",
+    "id": "asks where an object is",
 }  # fmt: skip
 MATH_FUNCTIONS: dict[Any, np.ufunc] = {
     getattr(math, name): getattr(np, numpy_name)

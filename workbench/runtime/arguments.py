@@ -28,6 +28,8 @@ def input_key(value: Any) -> tuple:
     """The key of a program's input: an array, here or on a GPU, or a scalar, whose type is all that matters."""
     if isinstance(value, np.ndarray):
         return array_key(value)
+    if type(value) is int and value.bit_length() > 63:
+        return (int, ("long",))
     aval = device_aval(value)
     return (type(value), ()) if aval is None else (aval.dtype, aval.shape, "device")
 

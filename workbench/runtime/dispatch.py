@@ -230,7 +230,15 @@ class CompiledFunction:
     def _call_slowly(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if current_trace() is not None:
             return self._inline(args, kwargs)
-        args, kwargs = self._brought_here(args, kwargs)
+        with present_arguments(args, kwargs):
+            return self._call_anew(args, kwargs)
+
+    def _call_anew(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        try:
+            args, kwargs = self._brought_here(args, kwargs)
+        except RecursionError:  # a list or dict among them holds itself
+            with running_in_numpy():
+                return self.fn(*args, **kwargs)
         there = "" if self._settled or self.place != "cpu" else device_of(args, kwargs)
         if there:
             return self._call_and_follow(self._on(available(there)), args, kwargs)
@@ -247,22 +255,21 @@ class CompiledFunction:
             elif entry.trial is not None and entry.trial.wants_numpy and not self.is_strict:
                 tried = entry
             elif not entry.needs_numpy(leaves):
+                if entry.trial is None and self._plain and self.place == "cpu":
+                    self._remember(entry, args, kwargs)  # now: the call may change what its arguments hold
                 begin = time.perf_counter()
                 running = entry
-                with present_arguments(args, kwargs):
-                    result = entry.call(leaves)
+                result = entry.call(leaves)
                 entry.n_left = 0
                 if self._settled and not kwargs and self._plain:
                     self._fast = entry.fast_on_device(args, ()) or missed
                 if entry.trial is not None:
                     entry.trial.record_compiled(time.perf_counter() - begin)
                     self._settle(entry, args, kwargs)
-                elif self._plain and self.place == "cpu":
-                    self._remember(entry, args, kwargs)
                 return result
         except (LoopAbortedError, CheckFailedError) as error:
             if not self.is_strict and enlarge(error):
-                return self._call_slowly(args, kwargs)
+                return self._call_anew(args, kwargs)
             logger.info("%s runs in NumPy this time: %s", self.name, error)
             failure: Exception | None = None
         except (WorkbenchError, MemoryError) as error:
@@ -335,7 +342,10 @@ class CompiledFunction:
         self._fall_back(reason, args, kwargs)
 
     def _fall_back(self, reason: TracingError, args: tuple, kwargs: dict[str, Any]) -> None:
-        key, _ = self._key(args, kwargs)
+        try:
+            key, _ = self._key(args, kwargs)
+        except RecursionError:  # a list or dict that holds itself
+            return
         with self._state.lock:
             found = self._state.specialisations.get(key, [])
             self._state.specialisations[key] = [*found[-3:], Fallback(reason)]

@@ -67,13 +67,15 @@ class Native:
 class ResultText:
     """What a call returns, as an expression of `r`, the results of the program, of its inputs, `x0`, `x1` ..., of its
     arguments and of the names in `scope`. held: for what objects are to hold, the expression of the object, what sets
-    it there, and the expression of the value; in_call: whether it reads arguments, or `held` is not empty."""
+    it there, and the expression of the value; in_call: whether it reads arguments, or `held` is not empty; apart: a
+    test of the arguments."""
 
     text: str
     scope: dict[str, Any]
     reads_inputs: bool = False
     held: tuple[tuple[str, str, str], ...] = ()
     in_call: bool = False
+    apart: str = ""
     form: Form | None = None  # where it is all results of the program, in order, as arrays and NumPy scalars
 
     def function(self) -> Callable[[Sequence[np.ndarray]], Any] | None:
@@ -86,16 +88,24 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     the memory of an argument, a constant or another result: these need care. foreign: variables whose memory others
     know."""
     scope: dict[str, Any] = {}
-    new = [leaf for leaf in outputs.leaves if leaf.kind == "array" and leaf.base_input is None]
+    n_held = len(outputs.held)
+    again = {i for i, leaf in enumerate(outputs.leaves) if leaf.same_as is not None and leaf.same_as < n_held}
+    leaves = [leaf for i, leaf in enumerate(outputs.leaves) if i not in again]
+    new = [leaf for leaf in leaves if leaf.kind == "array" and leaf.base_input is None]
     held = [leaf.base_outvar if _turns(leaf) else leaf.outvar for leaf in new]
     arrays = [*(k for k in held if k is not None), *(k for _, k in outputs.writes)]
     if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
         return None
-    if any(_needs_care(leaf) for leaf in outputs.leaves):
+    if any(map(_needs_care, leaves)):
         return None
-    texts = [_leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
+    texts = [f"v{leaf.same_as}" if i in again else _leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
+    apart = []
+    for k, read in enumerate(outputs.apart):
+        scope[f"container{k}"] = read
+        apart.append(f"id({_argument_text(read) if isinstance(read, ArgumentRead) else f'container{k}()'})")
     reads_inputs = any(leaf.base_input is not None for leaf in outputs.leaves)
     in_call = bool(outputs.held) or any(isinstance(leaf.value, ArgumentRead) for leaf in outputs.leaves)
+    test = f"len({{{', '.join(apart)}}}) == {len(apart)}" if apart else ""
     tree, held = outputs.tree, ()
     if outputs.held:
         values, tree = tree.children()
@@ -110,15 +120,15 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
     is_plain = is_plain and not reads_inputs and not in_call
     if tree is None:
         form = Form(scalars, in_tuple=False) if is_plain else None
-        return ResultText(texts[0], scope, reads_inputs, held, in_call, form)
+        return ResultText(texts[0], scope, reads_inputs, held, in_call, test, form)
     listed = "".join(f"{text}, " for text in texts)
     if tree.type in (tuple, list) and all(child.is_leaf() for child in tree.children()):
         if tree.type is list:
-            return ResultText(f"[{listed}]", scope, reads_inputs, held, in_call)
+            return ResultText(f"[{listed}]", scope, reads_inputs, held, in_call, test)
         form = Form(scalars, in_tuple=True) if is_plain else None
-        return ResultText(f"({listed})", scope, reads_inputs, held, in_call, form)
+        return ResultText(f"({listed})", scope, reads_inputs, held, in_call, test, form)
     scope |= {"unflatten": optree.tree_unflatten, "tree": tree}
-    return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs, held, in_call)
+    return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs, held, in_call, test)
 
 
 def _held_text(i: int, place: HeldOutput, value: str, scope: dict[str, Any]) -> tuple[str, str, str]:
@@ -309,6 +319,8 @@ def fast_call(
     if not isinstance(elsewhere, tuple):
         tests.append("not elsewhere")
     tests += _guard_texts(guards, scope)
+    if result.apart:
+        tests.append(result.apart)
     parameters = [*(f"a{i}=MISS" for i in range(len(args))), *(["/"] if args else []), "*rest", "**named"]
     passed = (f"x{i}" if type(value) is np.ndarray else f"asarray(x{i})" for i, value in enumerate(inputs))
     look = None
@@ -339,13 +351,14 @@ def _returned(result: ResultText) -> list[str]:
     """The statements that let objects hold their values, all of which are read before, and return the result."""
     if not result.held:
         return [f"        return {result.text}"]
-    lines = [f"        result = {result.text}"]
+    lines: list[str] = []
     holders: dict[str, str] = {}
     for k, (holder, _, value) in enumerate(result.held):
         lines.append(f"        v{k} = {value}")
         if holder not in holders:
             lines.append(f"        o{k} = {holder}")
             holders[holder] = f"o{k}"
+    lines.append(f"        result = {result.text}")
     for k, (holder, statement, _) in enumerate(result.held):
         lines.append("        " + statement.format(o=holders[holder], v=f"v{k}"))
     return [*lines, "        return result"]

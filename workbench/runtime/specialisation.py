@@ -67,8 +67,11 @@ class Specialisation:
         return [*leaves, *(capture.read() for capture in self.traced.captures)]
 
     def needs_numpy(self, leaves: list[Any]) -> bool:
-        """Whether an input that the program writes is read-only, or shares memory with another one: then only NumPy
-        knows the order of things."""
+        """Whether an input that the program writes is read-only, or shares memory with another one, or lists and dicts
+        that it takes for several are one: then only NumPy knows the order of things."""
+        apart = [id(read()) for read in self.traced.outputs.apart]
+        if len(set(apart)) < len(apart):
+            return True
         written = [i for i, _ in self.traced.writes]
         if not written:
             return False
