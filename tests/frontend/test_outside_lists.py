@@ -364,3 +364,25 @@ def test_the_users_except_catches_no_attempt(f):
     for _ in range(3):
         assert_same(compiled(ours), f(theirs), reduction_scale=5.0)
         assert_same(everything(ours), everything(theirs), reduction_scale=5.0)
+
+
+def fails_before(x):
+    best = x[...]
+    try:
+        best = max(v for v in x.ravel() if v > 0.5)
+    except Exception:
+        found, t = [], x.sum() + 0.0
+        for _ in range(80):
+            if t > 50:
+                break
+            t = t * 1.5
+            found.append(t)
+        best = found
+    return best
+
+
+def test_what_failed_before_a_growing_list_is_not_forgotten():
+    """Seed 60100252 of the nested programs: the code caught an error of ours, and a loop after it forgot that."""
+    x, compiled = np.linspace(0.2, 1, 5), wb.jit(fails_before)
+    for _ in range(3):
+        assert_same(compiled(x), fails_before(x))

@@ -336,7 +336,7 @@ def _step_or_traced(
         return
     # A list of which data decide how long it is can be the result of an equation, but not of a step.
     may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(_appended_to(source), variables.get)
-    n_before, state = len(trace.eqns), variables.assigned(names)
+    n_before, failure, state = len(trace.eqns), trace.failure, variables.assigned(names)
     was_plain = may_be_plain and source in trace.plain_loops
     step = None if was_plain else as_step()
     if step is not None and prefers(step):
@@ -353,7 +353,7 @@ def _step_or_traced(
             step = as_step()
         if step is None:
             raise
-        trace.failure = None
+        trace.failure = failure
         emit_loop(step, variables, kind)
         return
     if n_done > MAX_UNROLL and len(trace.eqns) == n_before:
@@ -420,6 +420,7 @@ def for_(
     variables = Variables(body, scope)
     trace = current_trace()
     if type(iterable) is FunctionType:
+        failure = trace.failure if trace is not None else None
         try:
             iterable = iterable()
             n = _length(iterable)
@@ -428,7 +429,7 @@ def for_(
             if only is None:
                 raise
             assert trace is not None
-            trace.failure = None
+            trace.failure = failure
             emit_loop(only, variables, "for")
             return
     else:

@@ -317,13 +317,13 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
         return run()
     trace = require_trace()
     held = {name: list(found) for name, found in lists.items()}
-    n_writes, state = trace.n_writes, {**variables.assigned(bound), **lists}
+    n_writes, failure, state = trace.n_writes, trace.failure, {**variables.assigned(bound), **lists}
     try:
         return _attempted(run)
     except TracingError:
         if trace.n_writes != n_writes:
             raise
-        trace.failure = None
+        trace.failure = failure
     for name, found in lists.items():
         found[:] = held[name]
     items: dict[str, Items] = {}
@@ -384,7 +384,7 @@ def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[
     """`run()`, which traces a branch or loop, with `CountedList`s for the lists to which it appends and that are from
     outside or held by an object, dict or list."""
     trace = require_trace()
-    state = variables.assigned(bound)
+    failure, state = trace.failure, variables.assigned(bound)
     lists: dict[str, _InOutsideList | _InPlace] = {}
     items: dict[str, Items] = {}
     while True:
@@ -413,7 +413,7 @@ def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[
                 if new[0] in lists:
                     raise
                 lists[new[0]] = new[1]
-            trace.failure = None
+            trace.failure = failure
             variables.restore(state)
             let_go(error)
         finally:
