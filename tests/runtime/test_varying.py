@@ -190,3 +190,19 @@ def test_functions_of_many_lengths_give_what_numpy_gives():
         assert compiled(mine) == (pytest.approx(spread(its)[0], rel=1e-12), n)
         assert (mine == its).all()
     assert not compiled.fallbacks
+
+
+def test_ints_that_are_inputs_have_the_fast_path(monkeypatch):
+    def step(u, k):
+        return u * k + 1
+
+    compiled, u = wb.jit(step), np.ones(4)
+    for k in range(30):
+        np.testing.assert_array_equal(compiled(u, k), step(u, k))
+    monkeypatch.setattr(compiled, "_call_slowly", lambda *call: pytest.fail("not the fast path"))
+    for k in (31, -7, 2**62, 0):
+        assert compiled(u, k).tobytes() == step(u, k).tobytes()
+    monkeypatch.undo()
+    for k in (2**70, True, np.int8(3), 2.5):
+        np.testing.assert_array_equal(compiled(u, k), step(u, k))
+        assert compiled(u, k).dtype == step(u, k).dtype

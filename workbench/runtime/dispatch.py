@@ -205,8 +205,6 @@ class CompiledFunction:
 
     def _remember(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
-        if self._traced_ints:
-            return
         if entry.fast is None and entry.result is not None:
             executable, floats = entry.compilation.executable, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
@@ -216,7 +214,7 @@ class CompiledFunction:
                 native = Native(executable.native_plan, functools.partial(self._replace_fast, entry))
             call = fast_call(
                 args, kwargs, executable.run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere,
-                native=native, given=self._given, by_kind=self._by_kind,
+                native=native, given=self._given, by_kind=self._by_kind, traced_ints=self._traced_ints,
             )  # fmt: skip
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):

@@ -37,6 +37,7 @@ from ..frontend.views import Transpose
 from ..ir import Atom
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
 from .given import Given, kind_of
+from .keys import is_traced_int
 from .native.calls import ABSENT, Form, Look, native_call
 from .native.kernels import fits_function
 from .native.machine_code import is_possible
@@ -193,17 +194,19 @@ class _OtherKindError(Exception):
 
 class _Reader:
     """Writes the tests of the arguments. inputs: of the program, in order, with the expressions that read them; hold:
-    tells the guards which objects are given; by_kind: the leaves that these are."""
+    tells the guards which objects are given; by_kind: the leaves that these are; traced_ints: those that are ints and
+    inputs."""
 
     def __init__(
         self, scope: dict[str, Any], hold: Callable[[int, Any], bool], by_kind: Collection[int], *,
-        floats_are_traced: bool,
+        floats_are_traced: bool, traced_ints: Collection[int] = (),
     ):  # fmt: skip
         self.scope = scope
         self.hold = hold
         self.by_kind = by_kind
         self.n_held = 0
         self.floats_are_traced = floats_are_traced
+        self.traced_ints = traced_ints
         self.tests: list[str] = []
         self.inputs: list[tuple[Any, str]] = []
         self.leaves: list[Any] = []
@@ -225,6 +228,10 @@ class _Reader:
     def leaf(self, value: Any, kind: type, text: str) -> None:
         self.leaves.append(value)
         if kind is np.ndarray and value.flags.num & ALIGNED or kind is float and self.floats_are_traced:
+            self.inputs.append((value, text))
+        elif kind is int and len(self.leaves) - 1 in self.traced_ints:
+            if not is_traced_int(value):
+                raise _OtherKindError
             self.inputs.append((value, text))
         elif kind in STATIC_TYPES:
             types, value = self._bind("kind", kind), self._bind("value", value)
@@ -260,6 +267,7 @@ def fast_call(
     writes: Sequence[tuple[int, int]] = (),
     *,
     floats_are_traced: bool,
+    traced_ints: Collection[int] = (),
     given: Given | None = None,
     by_kind: Collection[int] = (),
     elsewhere: Collection[str] = (),
@@ -267,18 +275,18 @@ def fast_call(
 ) -> Callable[..., Any] | None:
     """`call(*args, **kwargs)`: the result of `run` for arguments like these, or MISS for others and inside a trace.
 
-    guards: what else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the
-    result that is written there; given, by_kind: objects that may be others of their kind; elsewhere: what must be
-    empty; native: how to do without Python after some calls. None where the arguments are of other kinds than arrays,
-    floats and static values, and tuples, lists and dicts of them, or where arrays in another order than C's are about
-    and some are written.
+    traced_ints: the leaves of the arguments that are ints and inputs; guards: what else must hold; captures: arrays
+    that the program reads from outside; writes: pairs of an input and the result that is written there; given, by_kind:
+    objects that may be others of their kind; elsewhere: what must be empty; native: how to do without Python after some
+    calls. None where the arguments are of other kinds than arrays, floats, ints and static values, and tuples, lists
+    and dicts of them, or where arrays in another order than C's are about and some are written.
     """
     if not is_possible():
         return None
     scope: dict[str, Any] = {"asarray": np.asarray, "copyto": np.copyto, "run": run, "MISS": MISS, **result.scope}
     scope["open"], scope["elsewhere"] = open_traces(), elsewhere
     given = given or Given()
-    reader = _Reader(scope, given.hold, by_kind, floats_are_traced=floats_are_traced)
+    reader = _Reader(scope, given.hold, by_kind, floats_are_traced=floats_are_traced, traced_ints=traced_ints)
     try:
         for i, arg in enumerate(args):
             reader.read(arg, f"a{i}")
@@ -328,7 +336,8 @@ def fast_call(
         are_plain = all(text == f"a{i}" for i, (_, text) in enumerate(reader.inputs[: len(args)]))
         look = _looked_up(guards, captures) if are_plain else None
     settle = []
-    if native is not None and result.form is not None and look is not None:
+    takes_ints = any(type(value) not in (np.ndarray, float) for value in inputs)
+    if native is not None and result.form is not None and look is not None and not takes_ints:
         places = None if isinstance(elsewhere, tuple) else elsewhere
         about = (result.form, flags, len(args), look, places)
         scope["calls"], scope["settle"] = itertools.count(1), _settler(native, about, scope)
