@@ -476,9 +476,11 @@ def test_an_inner_compiled_method():
                 self.step()
             return self.x.sum()
 
-    s = Walk()
-    assert wb.jit(Walk.run)(s, 3) == 12.0
-    assert_same(s.x, np.full(4, 3.0))
+    s, compiled = Walk(), wb.jit(Walk.run)
+    assert compiled(s, 3) == 12.0
+    assert compiled(s, 100) == 412.0
+    assert_same(s.x, np.full(4, 103.0))
+    assert not compiled.fallbacks
 
 
 def identities(a, b, note=None):

@@ -26,6 +26,7 @@ from ..frontend.captures import Read
 from ..frontend.counted_lists import enlarge
 from ..frontend.device_arrays import is_device_result
 from ..frontend.diagnostics import raised_in_a_trace
+from ..frontend.held import holds_attributes
 from ..frontend.positions import user_traceback
 from ..frontend.recursion import too_deep_recursion
 from ..frontend.scopes import running_in_numpy
@@ -351,6 +352,11 @@ class CompiledFunction:
     def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         from ..frontend.trace import call_traced
 
+        outer = current_trace()
+        leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+        if outer is not None and outer.lifter is not None and any(map(holds_attributes, leaves)):
+            # What it changes of an object is the outer program's to change: that records the body itself.
+            return outer.lifter.lift(self.fn, self.name, lambda: self.fn)(*args, **kwargs)
         traced = self.trace(args, kwargs)
         return call_traced(self.name, traced, args, kwargs)
 
