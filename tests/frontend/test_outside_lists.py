@@ -386,3 +386,23 @@ def test_what_failed_before_a_growing_list_is_not_forgotten():
     x, compiled = np.linspace(0.2, 1, 5), wb.jit(fails_before)
     for _ in range(3):
         assert_same(compiled(x), fails_before(x))
+
+
+kept_log = {"items": [], "rows": []}
+
+
+def keeps_a_function(x):
+    def note(value, log=kept_log):
+        log["items"].append(value)
+        return log
+
+    note(x.sum())
+    return note
+
+
+def test_a_function_that_is_kept_may_hold_lists_from_outside():
+    compiled = wb.jit(keeps_a_function)
+    for k in range(3):
+        note = compiled(np.ones(2) * k)
+        assert note(7.0) is kept_log
+        assert kept_log["items"][2 * k :] == [2.0 * k, 7.0]

@@ -293,7 +293,7 @@ def assigned_globals(names: Sequence[str], space: Any) -> Iterator[GlobalName]:
             pending += [v for c in value.__mro__ if c.__module__ == module for v in vars(c).values()]
         elif isinstance(value, property):
             pending += [value.fget, value.fset]
-        elif isinstance(value, list | tuple | dict) and len(value) <= MANY_ITEMS:
+        elif issubclass(type(value), list | tuple | dict) and len(value) <= MANY_ITEMS:
             pending += value.values() if isinstance(value, dict) else value
         elif type(value).__module__ == module:
             pending += [type(value), *getattr(value, "__dict__", {}).values()]
