@@ -633,6 +633,8 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
     """What a value held by a function stands for outside; TracingError for a traced array."""
     if type(value) is Tracer:
         raise _held_in("function", "in its closure or defaults")
+    if isinstance(value, list | dict) and id(value) in lifter.originals:
+        return lifter.handed_out(value)
     if issubclass(type(value), list | tuple | dict):  # by the type itself: what stands for a list says it is one
         return optree.tree_map(lambda v: unlift_static(lifter, v), value, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
     value = unwrap(value)
