@@ -258,8 +258,22 @@ def pairs(x):
     return track
 
 
+def first_and_rest(x):
+    found, m = {"first": [], "rest": [], "all": []}, None
+    for k in range(100):
+        if m is None:
+            m = x
+            found["first"].append(k)
+        else:
+            m = 0.9 * m + x
+            if m.sum() > 5:
+                found["rest"].append(m.sum())
+        found["all"].append(m[0])
+    return found
+
+
 @pytest.mark.parametrize(
-    "f", [two_of_a_dict, rows_until, of_an_object, of_a_list, read_afterwards, returned_twice, pairs]
+    "f", [first_and_rest, two_of_a_dict, rows_until, of_an_object, of_a_list, read_afterwards, returned_twice, pairs]
 )
 def test_lists_that_dicts_and_objects_hold(f):
     compiled = wb.jit(f)
