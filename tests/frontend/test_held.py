@@ -648,6 +648,88 @@ def test_ints_that_grow_past_64_bits():
     assert s.a == 354224848179261915075
 
 
+def test_counters_at_the_end_of_64_bits():
+    s, compiled = SimpleNamespace(u=np.ones(3), n=2**63 - 3), wb.jit(lambda s: count_on(s))
+    for _ in range(5):
+        compiled(s)
+    assert s.n == 2**63 + 2
+    s.n = 2**62 - 2
+    for _ in range(5):
+        compiled(s)
+    assert s.n == 2**62 + 3
+
+
+def count_on(s):
+    s.u = s.u + 1.0
+    s.n += 1
+
+
+def given_twice_by_keyword(p, g, rate=0.1):
+    for name in p:
+        p[name] = p[name] - rate * g[name]
+    return p
+
+
+def test_one_dict_under_two_keywords():
+    compiled = wb.jit(given_twice_by_keyword)
+    for _ in range(4):
+        p = {"W": np.ones(3), "b": np.ones(2)}
+        assert compiled(p=p, g=p) is p
+        assert_same(p["W"], np.full(3, 0.9))
+
+
+def two_objects(a, b):
+    a.u = a.u + 1.0
+    return a.u, b.u
+
+
+@pytest.mark.parametrize("turns", ["ss st ss st ss", "st ss st st ss ss", "ss ss st tt ts ss"])
+def test_two_objects_that_are_one_now_and_then(turns):
+    s, t = SimpleNamespace(u=np.ones(3)), SimpleNamespace(u=np.zeros(3))
+    theirs, compiled = copy.deepcopy({"s": s, "t": t}), wb.jit(two_objects)
+    for turn in turns.split():
+        a, b = ({"s": s, "t": t}[name] for name in turn)
+        found, expected = compiled(a, b), two_objects(*(theirs[name] for name in turn))
+        assert_same(found, expected)
+        assert (found[0] is a.u, found[1] is b.u, found[0] is found[1]) == (True, True, turn[0] == turn[1])
+
+
+def test_an_object_outside_that_is_given():
+    def both(a):
+        OUTSIDE.n += 1.0
+        a.n *= 2.0
+
+    compiled, other = wb.jit(both), SimpleNamespace(n=1.0)
+    OUTSIDE.n = 1.0
+    for a in (other, OUTSIDE, SimpleNamespace(n=3.0), OUTSIDE, other):
+        before, given = OUTSIDE.n, a.n
+        compiled(a)
+        assert OUTSIDE.n == (2 * (before + 1) if a is OUTSIDE else before + 1)
+        assert a.n == (2 * (before + 1) if a is OUTSIDE else 2 * given)
+
+
+OUTSIDE = SimpleNamespace(n=1.0)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_subclasses_of_arrays_are_numpys_also_later():
+    masked, matrix = np.ma.masked_array(np.ones(3), [0, 1, 0]), np.matrix([[1.0, 2.0], [3.0, 4.0]])
+
+    def product(a, b):
+        return a * b
+
+    compiled, s = wb.jit(product), SimpleNamespace(u=np.ones(3))
+    of_object = wb.jit(lambda s: s.u + 1.0)
+    for _ in range(6):
+        compiled(np.ones((2, 2)), np.ones((2, 2)))
+        compiled(np.ones(3), np.ones(3))
+        of_object(s)
+    assert compiled(masked, masked).sum() == 2.0
+    np.testing.assert_array_equal(compiled(matrix, matrix), matrix * matrix)
+    s.u = masked
+    assert of_object(s).sum() == 4.0
+
+
 def test_a_result_that_is_held_too():
     class Smooth:
         def __init__(self):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import time
 import traceback
 import types
 from typing import Any
@@ -730,3 +731,20 @@ def test_the_report_shows_pieces_where_they_stand(monkeypatch, capsys):
 def cached(filename: str, source: str) -> str:
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     return filename
+
+
+def test_attributes_that_a_loop_in_a_method_sets_and_reads():
+    class Clusters:
+        def fit(self, x):
+            assert time.time() > 0  # runs in NumPy
+            for turn in range(5):
+                self.labels = x[:, 0] > turn
+                self.sums = [x[self.labels].sum() for _ in range(2)]
+
+    x, ours, theirs = np.arange(18.0).reshape(9, 2) / 3, Clusters(), Clusters()
+    namespace = {"np": np, "__name__": "__main__", "clusters": ours, "x": x}
+    for _ in range(3):
+        run_cell("clusters.fit(x)", namespace, filename="<clusters>")
+        theirs.fit(x)
+        np.testing.assert_array_equal(ours.labels, theirs.labels)
+        assert ours.sums == theirs.sums

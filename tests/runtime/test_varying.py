@@ -200,7 +200,7 @@ def test_ints_that_are_inputs_have_the_fast_path(monkeypatch):
     for k in range(30):
         np.testing.assert_array_equal(compiled(u, k), step(u, k))
     monkeypatch.setattr(compiled, "_call_slowly", lambda *call: pytest.fail("not the fast path"))
-    for k in (31, -7, 2**62, 0):
+    for k in (31, -7, 2**61, 0):
         assert compiled(u, k).tobytes() == step(u, k).tobytes()
     monkeypatch.undo()
     for k in (2**70, True, np.int8(3), 2.5):

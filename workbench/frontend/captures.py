@@ -166,7 +166,7 @@ def with_varying_held(attempt: Callable[[Collection[str]], T]) -> T:
 def is_varying_number(value: Any) -> bool:
     """Whether it is a number that is another one at each run where the code changes it; truth values are few."""
     if type(value) is int:
-        return value.bit_length() < 64
+        return value.bit_length() < 63
     kind = type(value)  # by which a tracer is none
     return kind in (float, complex) or issubclass(kind, np.generic) and value.dtype.kind in "iufc"
 
@@ -199,6 +199,7 @@ class Lifter:
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}
         self._through_parent = False  # what is read through the view of the trace around this one, that one guards
+        self.instances: list[Read] = []  # what reads the objects whose attributes the code sees
         self._given_twice = ""  # a list or dict among the arguments
         self._arguments: set[int] = set()  # lists and dicts of which the call's key knows what they hold
         self._copies: list[tuple[str, Any, Any]] = []  # name, the copy that the code sees, its content at first
@@ -398,6 +399,7 @@ class Lifter:
         call."""
         if id(given) in self._memo:
             self._given_twice = name
+            self._watched(name, copied)
             return
         self._remember(given, self._watched(name, copied), read)
         self._arguments.add(id(copied))
@@ -444,6 +446,12 @@ class Lifter:
         if found and self._given_twice:
             raise _changed(self._given_twice, "is given twice", "both")
         return found
+
+    def guard_objects_apart(self) -> None:
+        """Let the program run only where the objects that it takes for several are several."""
+        if len(self.instances) > 1:
+            reads = tuple(self.instances)
+            self.guard("objects", lambda: len({id(read()) for read in reads}), len(reads), operator.eq)
 
     def containers_apart(self) -> tuple[Read, ...]:
         """What reads the lists and dicts that the program takes for several, if some are arguments: each call may give

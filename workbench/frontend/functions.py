@@ -318,6 +318,7 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         raise unsupported(f"`{name}`, a {cls.__name__}", why="its class derives from a builtin one")
     new = cls() if cls is types.SimpleNamespace else object.__new__(lifted_cls)
     lifter._remember(value, new, read)
+    lifter.instances.append(read)
     attributes = instance_attributes(value)
     lifter.guard(name, lambda: list(instance_attributes(read())), list(attributes), lambda a, b: a == b)
     with lifter.whole_or_not(value):

@@ -223,6 +223,8 @@ def finish(
     test_conditions(record)
     changed = lifter.changes()
     lifter.check_side_effects(changed)
+    if changed:
+        lifter.guard_objects_apart()
     # Lifting results may capture more: it comes before the inputs are counted.
     buffers: list[Buffer | None] = [None if x.scalar else x.buffer for x in arguments]
     n_before = -1

@@ -20,15 +20,16 @@ STATIC_TYPES = frozenset({bool, int, str, bytes, type(None)})
 
 def array_key(value: np.ndarray) -> tuple:
     """What a specialisation depends on in an array: dtype, shape, and the strides unless it is C-contiguous (which of
-    its reshapes are views depends on them)."""
-    return (value.dtype, value.shape, value.flags.c_contiguous or value.strides)
+    its reshapes are views depends on them); of subclasses also the class."""
+    key = (value.dtype, value.shape, value.flags.c_contiguous or value.strides)
+    return key if type(value) is np.ndarray else (*key, type(value))
 
 
 def input_key(value: Any) -> tuple:
     """The key of a program's input: an array, here or on a GPU, or a scalar, whose type is all that matters."""
     if isinstance(value, np.ndarray):
         return array_key(value)
-    if type(value) is int and value.bit_length() > 63:
+    if type(value) is int and value.bit_length() > 62:  # from which a few small steps may lead past 64 bits
         return (int, ("long",))
     aval = device_aval(value)
     return (type(value), ()) if aval is None else (aval.dtype, aval.shape, "device")

@@ -317,7 +317,7 @@ def fast_call(
             scope[f"number{i}"] = type(inputs[i])
             tests.append(f"type(x{i} := {reader.inputs[i][1]}) is number{i}")
             if type(inputs[i]) is int:
-                tests.append(f"-{2**63} <= x{i} < {2**63}")
+                tests.append(f"-{2**62} <= x{i} < {2**62}")
         place = {i: k for k, i in enumerate(of_fits)}
         apart = [(place[i], place[j]) for i, j in apart]
         scope["fits"] = fits_function([inputs[i] for i in of_fits], [flags[i] for i in of_fits], apart)

@@ -148,12 +148,16 @@ def type_here(name: str, value: Any) -> Type:
 
 
 def _named(namespace: Mapping[str, Any], name: str) -> Any:
-    try:
-        return namespace[name]
-    except KeyError:
-        if not hasattr(builtins, name):
-            raise
-        return getattr(builtins, name)
+    """What a name holds; a KeyError also of attributes that are not set, or whose reading runs code."""
+    value = namespace.get(name, _MISSING)
+    if value is not _MISSING:
+        return value
+    if not hasattr(builtins, name):
+        raise KeyError(name)
+    return getattr(builtins, name)
+
+
+_MISSING = object()
 
 
 def _same(a: Any, b: Any) -> bool:
