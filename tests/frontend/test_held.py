@@ -753,3 +753,41 @@ def test_what_deques_hold_in_cells(compare):
         run_cell("s = q[0] + q[-1]\nq[0] += 1", namespace, options=CellOptions(compare=compare)).finish()
         assert_same(namespace["q"][0], np.full(2, k))
         assert_same(namespace["s"], np.full(2, k))
+
+
+class Watched:
+    def __init__(self):
+        self.u, self.n, self.meta, self.size = np.ones((6, 6)), 0, {"runs": 0, "name": "a"}, 4
+        self.history, self.log = [], [0.5] * 20
+
+    def step(self):
+        self.u[1:-1, 1:-1] *= 0.9
+
+    def sized(self):
+        return np.zeros(self.size) + self.u[0, 0]
+
+    def last(self):
+        return self.u * self.history[-1], len(self.log)
+
+
+def test_what_others_change_of_an_object_makes_no_version_each_time():
+    compiled, s = wb.jit(Watched.step), Watched()
+    for k in range(30):
+        compiled(s)
+        s.history.append(s.u.max())
+        s.log.append(s.u.min())
+        s.n += 1
+        s.meta["runs"] += 1
+        assert_same(s.u[1:-1, 1:-1], np.full((4, 4), 0.9 ** (k + 1)), max_ulp=64)
+    assert compiled.n_traces < 8
+    assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("method", [Watched.sized, Watched.last])
+def test_what_is_asked_for_is_still_known(method):
+    compiled, s = wb.jit(method), Watched()
+    for k in range(12):
+        s.history.append(0.5 + k)
+        s.log.append(1.0)
+        s.size = 3 + k % 5
+        assert_same(compiled(s), method(s))

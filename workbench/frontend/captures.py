@@ -107,6 +107,13 @@ class Guard:
             return False
 
 
+def may_vary(guard: Guard) -> bool:
+    """Whether it guards a number or list that an object, dict or list holds, which may be traced as one that varies."""
+    value = guard.value
+    is_list = type(value) is list or type(value) is tuple and value[:1] == (list,)
+    return ("." in guard.name or "[" in guard.name) and (is_list or is_varying_number(value))
+
+
 def same_constant(a: Any, b: Any) -> bool:
     """Equal, of one type, and equal in ways that `==` overlooks (signed zeros, NaN)."""
     if a is b:
@@ -151,9 +158,9 @@ class VaryingHeldError(BaseException):
         self.names = frozenset(names)
 
 
-def with_varying_held(attempt: Callable[[Collection[str]], T]) -> T:
-    """What `attempt` gives, which traces code that changes what is held under these names."""
-    names: frozenset[str] = frozenset()
+def with_varying_held(attempt: Callable[[Collection[str]], T], known: Collection[str] = ()) -> T:
+    """What `attempt` gives, which traces code that changes what is held under these names. known: some of them."""
+    names = frozenset(known)
     while True:
         try:
             return attempt(names)

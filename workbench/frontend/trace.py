@@ -93,7 +93,7 @@ def trace(
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
     converts: bool | None = None, on_gpu: bool = False, falls_back: bool = False,
     traced_ints: Collection[int] = (), given: Mapping[int, Read] = MappingProxyType({}),
-    traced_held_ints: bool = False,
+    traced_held_ints: bool = False, varying: Collection[str] = (),
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -110,6 +110,8 @@ def trace(
     traced_ints : positions among the leaves of the arguments where Python's ints are inputs, as floats are.
     given : what reads the objects at some positions among these leaves at each call: the program is for all of their
         kind, with what they hold then. traced_held_ints: their ints are inputs, as their floats are.
+    varying : the paths of numbers and lists that objects hold and that are others at other calls: numbers are inputs,
+        lists are not looked into.
     converts : whether Python's control flow over traced values becomes branches and loops; by default, unless strict.
 
     Raises
@@ -163,7 +165,7 @@ def trace(
                 flatten=_flattener(numbers, names, is_traced), function=fn,
             )  # fmt: skip
 
-    return with_varying_held(attempt)
+    return with_varying_held(attempt, varying)
 
 
 class user_errors:  # noqa: N801 (reads as the `with` statement that it is)

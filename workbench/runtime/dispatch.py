@@ -22,7 +22,7 @@ import optree
 
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
-from ..frontend.captures import Read
+from ..frontend.captures import Read, may_vary
 from ..frontend.counted_lists import enlarge
 from ..frontend.device_arrays import is_device_result
 from ..frontend.diagnostics import raised_in_a_trace
@@ -109,6 +109,8 @@ class CompiledFunction:
         self._raising: set[Any] = set()  # keys of calls that raised when they were traced, and in NumPy
         self._fast: Callable[..., Any] = missed  # of the latest call's version
         self._plain = not self.static
+        self._held: frozenset[str] = frozenset()  # what objects hold and calls change, by path
+        self._may_vary = True
         self._refused: Fallback | None = None  # the latest
         self._n_refused = 0.0  # kinds of calls that could not be traced, while none could
         self.device = None if device is None else canonical(device)
@@ -429,7 +431,7 @@ class CompiledFunction:
             self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
             keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
             on_gpu=self.place.startswith("cuda"), falls_back=falls_back, traced_ints=self._traced_ints,
-            given=given, traced_held_ints=bool(given) and self._traced_held_ints,
+            varying=self._held, given=given, traced_held_ints=bool(given) and self._traced_held_ints,
         )  # fmt: skip
 
     @property
@@ -513,9 +515,14 @@ class CompiledFunction:
             if len(self._pinned) > MOST_PINNED:
                 self._pin(False)
                 return None
+        if self._may_vary:
+            self._held |= self._held_anew(key)
         try:
             traced = self.trace(args, kwargs, falls_back=not self.is_strict, given=self._reads(key))
         except TracingError as error:
+            if self._held:  # the code asks for more than varies
+                self._held, self._may_vary = frozenset(), False
+                return None
             if self.is_strict:
                 raise
             if self._traced_ints and self._may_trace_ints:
@@ -559,6 +566,12 @@ class CompiledFunction:
         found = self._state.specialisations.get(key, [])
         self._state.specialisations[key] = [*found[-3:], entry]
         return entry
+
+    def _held_anew(self, key: Any) -> frozenset[str]:
+        """The numbers and lists that objects hold and that made the versions for such a call stale."""
+        found = self._state.specialisations.get(key, ())
+        guards = (guard for entry in found if isinstance(entry, Specialisation) for guard in entry.traced.guards)
+        return frozenset(guard.name for guard in guards if may_vary(guard) and not guard.holds())
 
     def _of_other_values(self, varying: Varying, values: tuple) -> Fallback | None:
         """NumPy for a call that differs from many others in constants; None if another version is worth making."""
