@@ -287,6 +287,14 @@ def test_cells_give_objects_what_numpy_does(make, f, compare):
         assert not compare or run.report.verification.ok
 
 
+def test_results_that_objects_hold_are_named():
+    traced = trace(lambda s: step(s), (Leapfrog(),), {})
+    assert "s.now" in traced.output_names
+    namespace = {"s": Heat(), "np": np, "__name__": "__main__"}
+    report = run_cell("for k in range(80):\n    s.step()\nq = s.u + 1", namespace).report
+    assert {each.name for each in report.kept} == {"s.t", "s.n_steps", "s.largest", "s.previous", "s.u", "q"}
+
+
 def test_a_method_is_compiled():
     class Counter:
         def __init__(self):

@@ -292,7 +292,8 @@ def _trace(
     inputs = [capture.read() for capture in cell.captures]
     layouts = [layout_of(x) for x in inputs]
     whole = Source(label, source, filename) if part is None else part.whole
-    names = cell.outputs if len(cell.outputs) == len(cell.jaxpr.outvars) else cell.output_names
+    are_all = len(cell.outputs) == len(cell.jaxpr.outvars) and not cell.traced.outputs.held
+    names = cell.outputs if are_all else cell.output_names
     keys = tuple(map(input_key, inputs))
     earlier = _entries.get(key, [])
     changed = _changes(earlier[-1], cell, keys) if earlier else ""
