@@ -71,8 +71,8 @@ class Traced:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """The user's names for the results, "" where there is none: what is written into an input has its name, and what
-        an object holds its path."""
+        """The user's names for the results, "" where there is none: what is written into an input has its name, and
+        what an object holds its path."""
         names = [result_hint(atom) for atom in self.jaxpr.outvars]
         if self.outputs.held and all(child.is_leaf() for child in self.outputs.tree.children()[0].children()):
             for place, leaf in zip(self.outputs.held, self.outputs.leaves, strict=False):
