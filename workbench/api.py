@@ -142,7 +142,8 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         args, kwargs = optree.tree_map(_copied, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
         as_given = _Restored(compiled.fn, args, kwargs)
         try:
-            return report_on(args, kwargs, as_given)
+            with present_arguments(args, kwargs):
+                return report_on(args, kwargs, as_given)
         finally:
             as_given.snapshot.restore()
 
@@ -160,8 +161,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
             return _explained_in_parts(entry.parts, args, kwargs, numpy_ms, as_given)
         compilation = entry.compilation
         compilation.limits = machine_limits(compilation.device)
-        with present_arguments(args, kwargs):
-            _time(lambda: entry.call(leaves, compilation.run_timed), as_given)
+        _time(lambda: entry.call(leaves, compilation.run_timed), as_given)
         if not compilation.numpy_ms:
             compilation.numpy_ms = _time(in_numpy, as_given)
         return build_report(compilation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -597,6 +597,22 @@ def test_objects_that_their_class_holds_and_where_objects_are():
     assert [compiled(one), compiled(one), compiled(other)] == [(1, True), (2, True), (3, False)]
     s = SimpleNamespace(names={id(r): k for k, r in enumerate(Registered.all)}, all=list(Registered.all))
     assert wb.jit(lambda s: [s.names.get(id(r)) for r in s.all])(s) == [0, 1]
+
+
+def test_dicts_of_other_kinds():
+    ordered, counts = OrderedDict(x=np.ones(2), n=1.0), defaultdict(float, a=1.0)
+
+    def change(k):
+        ordered["x"] = ordered["x"] * k
+        counts["a"] = counts["a"] + k
+
+    compiled = wb.jit(change)
+    for _ in range(6):
+        compiled(2.0)
+    assert_same(ordered["x"], np.full(2, 64.0))
+    assert counts["a"] == 13.0
+    assert not vars(ordered)
+    assert not compiled.fallbacks
 
 
 def test_the_order_of_keys_is_numpys():

@@ -34,7 +34,7 @@ from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
 from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
-from .held import APPENDED, Attributes, HeldValue, has_grown_since, keys_set_since
+from .held import APPENDED, Attributes, HeldValue, has_grown_since, places_set_since
 from .outside_lists import OutsideList
 from .recording import Trace
 from .tracer import Tracer, from_outside
@@ -434,7 +434,7 @@ class Lifter:
         found: list[Change] = []
         constants: list[str] = []
         for name, lifted, before in self._copies:
-            keys, holder = _keys_set_since(lifted, before)
+            holder, keys = places_set_since(before, lifted)
             read = self.read_of(holder)
             if read is None:
                 continue
@@ -443,7 +443,7 @@ class Lifter:
                 constants.append(name)
             if type(lifted) is OutsideList and lifted.added:
                 found.append(Change(name, read, APPENDED, list(lifted.added)))
-            for key in () if type(lifted) is OutsideList else keys or ():
+            for key in keys or ():
                 now = HeldValue.of(name, holder, key)
                 found.append(Change(now.name, read, key, now.get()))
                 if not is_argument and is_varying_number(before[key] if isinstance(before, list) else before.get(key)):
@@ -475,7 +475,9 @@ class Lifter:
         names = {change.name for change in known}
         for name, lifted, before in self._copies:
             if not _unchanged(lifted.content if isinstance(lifted, Attributes) else lifted, before):
-                keys, holder = _keys_set_since(lifted, before)
+                holder, keys = places_set_since(before, lifted)
+                if type(lifted) is OutsideList:
+                    keys = (APPENDED,)
                 if keys is None or not names.issuperset(HeldValue.of(name, holder, key).name for key in keys):
                     raise _changed(name, "changes", "something outside")
         for _original, cell, before in self.cells.values():
@@ -517,16 +519,6 @@ def _is_constant(value: Any) -> bool:
 
 def _item(read: Read, key: Any) -> Read:
     return lambda: read()[key]
-
-
-def _keys_set_since(lifted: Any, before: Any) -> tuple[tuple[Any, ...] | None, Any]:
-    """`keys_set_since` of what the code sees in place of an object, dict or list outside; and that."""
-    holder = lifted.holder if isinstance(lifted, Attributes) else lifted
-    if type(holder) is OutsideList:
-        return ((APPENDED,) if holder.added else ()), holder
-    if isinstance(holder, types.FunctionType | type):
-        return None, holder
-    return keys_set_since(before, lifted.content if isinstance(lifted, Attributes) else lifted), holder
 
 
 def _unchanged(now: Any, before: Any) -> bool:

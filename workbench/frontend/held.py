@@ -85,15 +85,21 @@ class HeldValue:
     def set(self, value: Any) -> None:
         if self.key is APPENDED:
             self.holder[:] = value
-        elif isinstance(self.holder, dict | list):
-            if value is not UNDEFINED:
-                self.holder[self.key] = value
-            elif self.get() is not UNDEFINED:
-                del self.holder[self.key]
         elif value is not UNDEFINED:
-            set_attribute(self.holder, self.key, value)
+            hold(self.holder, self.key, value)
         elif self.get() is not UNDEFINED:
-            remove_attribute(self.holder, self.key)
+            if isinstance(self.holder, dict | list):
+                del self.holder[self.key]
+            else:
+                remove_attribute(self.holder, self.key)
+
+
+def hold(holder: Any, key: Any, value: Any) -> None:
+    """Let an object, dict or list hold `value` under `key`."""
+    if isinstance(holder, dict | list):
+        holder[key] = value
+    else:
+        set_attribute(holder, key, value)
 
 
 def set_attribute(holder: Any, name: str, value: Any) -> None:
@@ -115,6 +121,15 @@ def holds_attributes(value: Any) -> bool:
     """Whether it is an object of which all is known by its attributes."""
     kind = type(value)
     return kind is types.SimpleNamespace or is_user_class(kind)
+
+
+def places_set_since(before: Any, value: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    """Which object, dict or list `value`, or what its `Attributes` are of, is; and its `keys_set_since`, None also of
+    classes and functions."""
+    if not isinstance(value, Attributes):
+        return value, keys_set_since(before, value)
+    plain = not isinstance(value.holder, type | types.FunctionType)
+    return value.holder, keys_set_since(before, value.content) if plain else None
 
 
 def has_grown_since(before: Any, now: Any) -> bool:
@@ -170,15 +185,20 @@ class Snapshot:
 
     def restore(self) -> None:
         for value, before in self.contents:
-            if isinstance(value, Attributes):
-                value.put_back(before)
-            elif isinstance(value, dict | set):
-                value.clear()
-                value.update(before)
-            elif isinstance(value, deque):
-                value.clear()
-                value.extend(before)
-            else:
-                value[:] = before
+            put_back(value, before)
         for array, before in self.arrays:
             np.copyto(array, before)
+
+
+def put_back(value: Any, before: Any) -> None:
+    """Let a list, dict, set, deque or `Attributes` hold what it held before."""
+    if isinstance(value, Attributes):
+        value.put_back(before)
+    elif isinstance(value, dict | set):
+        value.clear()
+        value.update(before)
+    elif isinstance(value, deque):
+        value.clear()
+        value.extend(before)
+    else:
+        value[:] = before

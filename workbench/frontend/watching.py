@@ -14,7 +14,16 @@ import numpy as np
 
 from .captures import Lifter, Overlay, VaryingHeldError, held_in
 from .functions import class_attributes, instance_attributes, is_user_class
-from .held import UNDEFINED, Attributes, HeldValue, has_grown_since, holds_attributes, keys_set_since
+from .held import (
+    UNDEFINED,
+    Attributes,
+    HeldValue,
+    has_grown_since,
+    holds_attributes,
+    keys_set_since,
+    places_set_since,
+    put_back,
+)
 from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
 from .tracer import Tracer
@@ -163,13 +172,7 @@ class Watched:
         for name, value, before in self._entries():
             if self._same(value, before, own_cells):
                 continue
-            holder, keys = value, None
-            if isinstance(value, Attributes):
-                holder = value.holder
-                if not isinstance(holder, type | FunctionType):
-                    keys = keys_set_since(before, value.content)
-            elif isinstance(value, dict | list):
-                keys = keys_set_since(before, value)
+            holder, keys = places_set_since(before, value)
             if keys is None:
                 self._reconsider(name, value, before, own_cells)
                 return []
@@ -239,18 +242,12 @@ def _put_back(value: Any, before: Any) -> None:
             value.cell_contents = before
         else:
             del value.cell_contents
-    elif isinstance(value, GlobalName | Attributes):
+    elif isinstance(value, GlobalName):
         value.put_back(before)
     elif isinstance(value, np.ndarray):
         value[...] = before
-    elif isinstance(value, dict | set):
-        value.clear()
-        value.update(before)
-    elif isinstance(value, deque):
-        value.clear()
-        value.extend(before)
     else:
-        value[:] = before
+        put_back(value, before)
 
 
 def _copied(value: Any) -> Any:

@@ -398,10 +398,10 @@ class CompiledFunction:
         if self.device is not None or config.device:
             return self._call_and_follow(there, args, kwargs)
         try:
-            entry, leaves = there.specialise(args, kwargs)
-            if isinstance(entry, Fallback) or entry.needs_numpy(leaves):
-                return there(*args, **kwargs)
             with present_arguments(args, kwargs):
+                entry, leaves = there.specialise(args, kwargs)
+                if isinstance(entry, Fallback) or entry.needs_numpy(leaves):
+                    return there(*args, **kwargs)
                 return entry.call(leaves)
         except Exception as error:
             failure = error

@@ -29,7 +29,7 @@ import optree
 
 from ..frontend.captures import Capture, Guard, Read, absence_of, place_of, same_constant
 from ..frontend.device_arrays import device_aval
-from ..frontend.held import set_attribute
+from ..frontend.held import hold
 from ..frontend.outputs import HeldOutput, OutLeaf, Outputs
 from ..frontend.recording import open_traces
 from ..frontend.trace import ArgumentRead
@@ -134,21 +134,12 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
 
 def _held_text(i: int, place: HeldOutput, value: str, scope: dict[str, Any]) -> tuple[str, str, str]:
     """The expressions of an object and of a value, and the statement that lets it, `o`, hold it, `v`."""
-    holder = _argument_text(place.read) if isinstance(place.read, ArgumentRead) else f"holder{i}()"
-    scope[f"holder{i}"] = place.read
-    if isinstance(place.key, str) and not isinstance(place.read, ArgumentRead):
-        scope["set_held"] = set_held
-        return holder, f"set_held({{o}}, {place.key!r}, {{v}})", value
-    scope[f"held_key{i}"] = place.key
-    return holder, f"{{o}}[held_key{i}] = {{v}}", value
-
-
-def set_held(holder: Any, key: str, value: Any) -> None:
-    """`holder` is an object, or a dict."""
-    if type(holder) is dict:
-        holder[key] = value
-    else:
-        set_attribute(holder, key, value)
+    scope["hold"], scope[f"held_key{i}"] = hold, place.key
+    if isinstance(place.read, ArgumentRead):
+        return _argument_text(place.read), f"{{o}}[held_key{i}] = {{v}}", value
+    holder = next((name for name, known in scope.items() if known is place.read), f"holder{i}")
+    scope[holder] = place.read
+    return f"{holder}()", f"hold({{o}}, held_key{i}, {{v}})", value
 
 
 def _argument_text(read: ArgumentRead) -> str:
