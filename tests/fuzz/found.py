@@ -193,4 +193,13 @@ def exchanges_the_array_that_it_goes_over(a, b):
     return last
 
 
+def writes_into_what_it_has_written_many_times(a, b):
+    for _ in np.ndindex(9, 5):
+        done = 0
+        while done < 3 and (a is not None):
+            done += 1
+            b.reshape(-1)[:2] = 1
+    return b * 1
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

@@ -184,13 +184,18 @@ class _Clustering:
                 continue
             reads = {root.var for root in self.reader.roots(eqn)}
             self.group_of[eqn] = new_group(
-                position, eqn, reads, separation(eqn), is_store=eqn in self.classes.stores,
+                position, eqn, reads, self._n_choices(eqn), separation(eqn), is_store=eqn in self.classes.stores,
                 is_stack=eqn in self.classes.stacks,
             )  # fmt: skip
             for producer in self._producers(self.group_of[eqn]):
                 down = self.group_of[eqn]
                 if producer is not down and self._is_current(producer):
                     self._merge(producer, down)
+
+    def _n_choices(self, eqn: Equation) -> int:
+        """How many if-elses choose among operands where `eqn` is evaluated."""
+        evaluated = [eqn, *self.reader.lazy_closure([eqn])]
+        return sum(is_index_map(e) and sum(a.reads for a in self.reader.accesses(e)) > 1 for e in evaluated)
 
     def _is_current(self, group: Group) -> bool:
         return self.group_of[group.eqns[0]] is group

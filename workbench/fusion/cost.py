@@ -18,6 +18,8 @@ MAX_KERNEL_ARRAYS = 40
 MAX_REPEATED_TEXT = 100
 # A choice between operands is an if-else, and counts as so many equations.
 LINES_OF_A_CHOICE = 4
+# Each may lie in the else of the one before it, and Python reads 100 levels of indentation.
+MOST_CHOICES = 64
 # Elements of a row from which on its loop is cut where a condition changes, instead of asking for each element.
 LEAST_PIECES = 64
 # Rows (the three coordinates of many points) that a kernel goes down twice, then in the cache. A higher bound would

@@ -18,6 +18,7 @@ from .cost import (
     MAX_KERNEL_ARRAYS,
     MAX_KERNEL_EQNS,
     MAX_REPEATED_TEXT,
+    MOST_CHOICES,
     MOST_ROWS_TWICE,
     flops_per_element,
     is_expensive,
@@ -31,8 +32,8 @@ class Group:
     loops: for each equation, its own loop axes -> axes of the group's space, or None where it is evaluated wherever it
     is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a
     reduction of this group; reads: what its equations read, each other's results included; inputs: those that others
-    make; first, last: positions in the program; length: of a kernel's text; bases: arrays that it writes into, placed:
-    the results of that and stacks, which nobody in the group may read."""
+    make; first, last: positions in the program; length: of a kernel's text; choices: if-elses in it; bases: arrays that
+    it writes into, placed: the results of that and stacks, which nobody in the group may read."""
 
     eqns: list[Equation]
     shape: tuple[int, ...]
@@ -47,6 +48,7 @@ class Group:
     work: dict[Equation, int]
     inputs: set[Var]
     length: int
+    choices: int = 0
     separation: str = ""
     bases: set[Var] = field(default_factory=set)
     placed: set[Var] = field(default_factory=set)
@@ -93,10 +95,11 @@ class Refusal:
 
 
 def new_group(
-    position: int, eqn: Equation, reads: set[Var], separation: str, *, is_store: bool = False, is_stack: bool = False
+    position: int, eqn: Equation, reads: set[Var], choices: int, separation: str, *, is_store: bool = False,
+    is_stack: bool = False,
 ) -> Group:  # fmt: skip
     """A group of one equation that loops over its result, over its operand if it reduces, over the elements that it
-    replaces, or over one part of a stack."""
+    replaces, or over one part of a stack. choices: of it and of what it evaluates."""
     out = eqn.outvars[0]
     row: set[Var] = set()
     if is_fold(eqn):
@@ -112,7 +115,7 @@ def new_group(
     length = LINES_OF_A_CHOICE if is_index_map(eqn) and not is_stack else 1  # a choice between operands is an if-else
     group = Group(
         [eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, set(reads), length,
-        separation,
+        choices, separation,
     )  # fmt: skip
     if is_stack:
         group.placed.add(out)
@@ -201,6 +204,7 @@ class Fitter:
         if fit.repeated is not None and fit.places > 1:
             fit.repeated.work = {eqn: work * fit.places for eqn, work in fit.repeated.work.items()}
             fit.repeated.length *= fit.places
+            fit.repeated.choices *= fit.places
         base.work.update(other.work)
         base.eqns.extend(other.eqns)
         base.reduced = fit.reduced
@@ -210,6 +214,7 @@ class Fitter:
             base.loops.update((e, None if axes is None else fit.move(axes)) for e, axes in other.loops.items())
             base.align.update((var, fit.move(axes)) for var, axes in other.align.items())
         base.length += other.length
+        base.choices += other.choices
         base.made |= other.made
         base.reads |= other.reads
         base.inputs |= other.inputs
@@ -288,7 +293,8 @@ class Fitter:
         length = places * up.length + down.length
         if places > 1 and length > MAX_REPEATED_TEXT:
             return Refusal("WB314")
-        return Refusal("WB317") if length > self.most_eqns else None
+        too_long = length > self.most_eqns or places * up.choices + down.choices > MOST_CHOICES
+        return Refusal("WB317") if too_long else None
 
     def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], code: str) -> Fit | Refusal:
         """Map the loops of the smaller space onto the larger one."""
