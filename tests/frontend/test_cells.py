@@ -142,7 +142,7 @@ def test_mistakes_raise_numpys_own_error_at_the_users_line(source, error, messag
         ("print(x)", SideEffectError),
         ("y = x + np.random.rand()", SideEffectError),
         ("names.pop()", SideEffectError),
-        ("y = 1 if x.sum() > 0 else 'two'", TracingError),
+        ("y = x if x.sum() > 0 else x[1:]", TracingError),
         ("import os\nos.getcwd()", SideEffectError),
         ("exec('y = 1')", SideEffectError),
         ("o = object()", TracingError),

@@ -277,16 +277,17 @@ def test_functions_that_a_cell_keeps_are_the_users_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "code"),
+    "program",
     [
-        (lambda x: x if x.sum() > 0 else x[1:], "WB181"),
-        (lambda x: "positive" if x.sum() > 0 else "negative", "WB181"),
+        lambda x: x if x.sum() > 0 else x[1:],
+        lambda x: (1, 2) if x.sum() > 0 else x,
+        lambda x: [x] if x.sum() > 0 else None,
     ],
 )
-def test_types_that_differ_are_refused(program: Callable, code: str) -> None:
+def test_types_that_differ_are_refused(program: Callable) -> None:
     with pytest.raises(TracingError) as caught:
         trace(program, (X,), {})
-    assert caught.value.code == code
+    assert caught.value.code == "WB181"
 
 
 def test_lists_in_traced_loops_are_refused_and_left_alone() -> None:
@@ -597,18 +598,15 @@ def factors(a):
     return a
 
 
-def test_a_return_of_none_is_left_to_numpy() -> None:
+def test_a_return_of_none_is_one_of_two_results() -> None:
     compiled = wb.jit(factors)
     good, bad = np.linspace(1, 2, 9).reshape(3, 3), np.zeros((3, 3))
-    for k, a in enumerate((good, good, bad, good, bad, *[bad] * 6, good)):
+    for a in (good, good, bad, good, bad, *[bad] * 6, good):
         mine, its = a.copy(), a.copy()
         found, expected = compiled(mine), factors(its)
         np.testing.assert_array_equal(mine, its)
         assert (found is None) == (expected is None) and (found is None or found is mine)
-        if k < 6:
-            assert not compiled.fallbacks
-    (reason,) = compiled.fallbacks  # what always ends in a check is not tried for ever
-    assert reason.code == "WB351" and "in a row" in str(reason)
+    assert not compiled.fallbacks
 
 
 def labels(image):

@@ -19,7 +19,7 @@ from typing import Any
 os.environ.setdefault("WORKBENCH_CACHE_DIR", tempfile.mkdtemp(prefix="workbench-fuzz-"))
 os.environ.setdefault("WORKBENCH_LOG", "error")
 
-from . import held, nested, uncommon  # noqa: E402
+from . import held, nested, uncommon, varied  # noqa: E402
 from .differential import Case, reduce  # noqa: E402
 from .programs import Program, random_program  # noqa: E402
 
@@ -52,6 +52,9 @@ def main() -> None:
     parser.add_argument("--nested", action="store_true", help="programs of nested statements instead")
     parser.add_argument("--uncommon", action="store_true", help="programs over uncommon arrays and containers instead")
     parser.add_argument("--held", action="store_true", help="nested programs whose variables objects hold instead")
+    parser.add_argument(
+        "--varied", action="store_true", help="nested programs whose variables change their kind instead"
+    )
     parser.add_argument("--cells", action="store_true", help="programs of both of these kinds as cells instead")
     options = parser.parse_args()
     if sys.platform == "linux":
@@ -59,7 +62,7 @@ def main() -> None:
 
         # Programs whose arrays grow and grow raise instead of filling the machine
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.RLIM_INFINITY))
-    if options.nested or options.uncommon or options.held or options.cells:
+    if options.nested or options.uncommon or options.held or options.varied or options.cells:
         search_nested(options)
         return
     begin = time.perf_counter()
@@ -103,6 +106,8 @@ def search_nested(options: argparse.Namespace) -> None:
     judge: Any = uncommon.check if options.uncommon else nested.check
     if options.held:
         draw, judge = held.Held, held.check
+    if options.varied:
+        draw = varied.Varied
     if options.cells:
         from . import cells
 

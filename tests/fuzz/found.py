@@ -202,4 +202,18 @@ def writes_into_what_it_has_written_many_times(a, b):
     return b * 1
 
 
+def a_function_that_returns_is_made_in_loops(a, b):
+    n = 0
+    while n < 3 and 1 % 2 == 1:
+        n += 1
+        m = 0
+        while m < 5 and 0 < 1.5 <= 3:
+            m += 1
+
+            def last(q):
+                return q, m
+
+    return a.sum(), last(b)[1]
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

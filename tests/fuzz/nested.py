@@ -236,10 +236,14 @@ class Nested:
             values = found
             if any(isinstance(v, np.ndarray) and v.size > 2000 for v in values.values()):
                 break
-        kept = [k for k, v in values.items() if k[0] in "tkxy" and _is_result(v)]
+        kept = [k for k, v in values.items() if k[0] in "tkxy" and self.is_result(v)]
         names = self.rng.sample(kept, min(len(kept), 4)) or ["a"]
         form = self.rng.choice(("({})", "({})", "[{}]", "{{'r': ({})}}"))
         self.result = names[0] if len(names) == 1 else form.format(", ".join(names))
+
+    def is_result(self, value: Any) -> bool:
+        """Whether the program may return it."""
+        return _is_result(value)
 
     def _pick(self, values: dict[str, Any], wanted: Callable[[Any], bool]) -> str:
         names = [k for k, v in values.items() if wanted(v) and k[0] != "f"]
@@ -442,6 +446,8 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _is_exact(value: Any) -> bool:
     """Whether all numbers are so coarse and so small that sums of them in any order are equal."""
     for leaf in _leaves(value):
+        if leaf is None or isinstance(leaf, str):
+            continue
         x = np.asarray(leaf)
         if x.dtype.kind == "O" or type(leaf) is int and abs(leaf) > 2**60:
             return False

@@ -21,6 +21,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY
 from .builtin_calls import folded, number
 from .checks import end_unless
+from .choices import Choice, settled, truth
 from .comprehensions import array_of, counted, folded_items, listed
 from .counted_lists import lists_alone, signals, with_held_lists
 from .diagnostics import bool_value, unsupported
@@ -29,7 +30,16 @@ from .jumps import LoopSource
 from .loops.list_names import appended_names
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
-from .merging import UNDEFINED, Outcome, RaisingError, branch_outcome, merge_results, mixed_types, promoted
+from .merging import (
+    UNDEFINED,
+    Outcome,
+    RaisingError,
+    UnstableLoopError,
+    branch_outcome,
+    merge_results,
+    mixed_types,
+    promoted,
+)
 from .operators import weaken
 from .recording import current_trace
 from .regions import as_index, emit_cond
@@ -63,6 +73,7 @@ def if_(
 ) -> Any:  # fmt: skip
     """`if test: then() else: other()`. names: the variables that they bind; live: those read later; reads: those that
     they read."""
+    test = truth(test)
     if not unknown(test):
         return then() if test else other()
     variables = Variables(then, other)
@@ -117,10 +128,13 @@ def _traced_if(
         raise raising[0][1].error
     if raising:
         return _only_way(test, sides, 1 - sides.index(raising[0][0]))
-    gives_none = [outcome.result is None for outcome in outcomes]
-    if any(gives_none) and not all(gives_none):  # `return None` for input that has no result
-        return _only_way(test, sides, gives_none.index(False))
-    merged = merge_results(outcomes)
+    try:
+        merged = merge_results(outcomes)
+    except UnstableLoopError:
+        gives_none = [outcome.result is None for outcome in outcomes]
+        if not any(gives_none) or all(gives_none):
+            raise
+        return _only_way(test, sides, gives_none.index(False))  # `return None` for input that has no result
     outs = emit_cond(as_index(_scalar(test)), [o.region for o in outcomes], merged.columns, op="if")
     result, state = merged.rebuild(outs)
     variables.restore({name: state.get(name, UNDEFINED) for name in names})
@@ -136,6 +150,7 @@ def _only_way(test: Tracer, sides: Sequence[Callable[[], Any]], way: int) -> Any
 
 def holds(test: Any) -> Any:
     """The test of an `assert`: what is only known when the kernel runs is checked then."""
+    test = truth(test)
     if not unknown(test):
         return test
     end_unless(_scalar(test))
@@ -165,6 +180,7 @@ def _scalar(test: Tracer) -> Tracer:
 
 def choose(test: Any, then: FunctionType, other: FunctionType) -> Any:
     """`then() if test else other()`."""
+    test = truth(test)
     if not unknown(test):
         return then() if test else other()
     return _staged_if(test, (other, then), Variables(then, other), (), (), closure_names(then, other))
@@ -197,10 +213,11 @@ def _connected(
     value = seen_as(value)
     for position, operand in enumerate(operands):
         rest = operands[position + 1 :]
-        if unknown(value):
+        test = truth(value)
+        if unknown(test):
             more = lambda operand=operand, rest=rest: _connected(operand(), rest, goes_on, seen_as)  # noqa: E731
-            return _logical(value, more, operand, rest, goes_on)
-        if bool(value) is not goes_on:
+            return _logical(test, value, more, operand, rest, goes_on)
+        if bool(test) is not goes_on:
             return value
         value = seen_as(operand())
     return value
@@ -211,20 +228,25 @@ def _itself(value: Any) -> Any:
 
 
 def _truth(value: Any) -> Any:
+    value = truth(value)
     if not unknown(value):
         return bool(value)
     value = _scalar(value)
     return value if value.dtype.kind == "b" and value.weak_type else weaken(value != 0)
 
 
-def _logical(value: Tracer, more: Callable, operand: FunctionType, rest: Sequence[FunctionType], goes_on: bool) -> Any:
+def _logical(
+    test: Tracer, value: Any, more: Callable, operand: FunctionType, rest: Sequence[FunctionType], goes_on: bool
+) -> Any:  # fmt: skip
+    """test: whether `value`, the first operand, is true."""
     variables = Variables(operand, *rest)
     sides = (lambda: value, more) if goes_on else (more, lambda: value)
-    return _staged_if(value, sides, variables, (), (), closure_names(operand, *rest))
+    return _staged_if(test, sides, variables, (), (), closure_names(operand, *rest))
 
 
 def extreme(function: Any, *values: Any) -> Any:
     """`min(*values)` or `max(*values)`."""
+    values = tuple(map(settled, values))
     if function not in (min, max) or not any(map(unknown, values)) or not all(map(_is_scalar, values)):
         return function(*values)
     best = values[0]
@@ -252,14 +274,17 @@ def _is_scalar(value: Any) -> bool:
 
 
 def not_(value: Any) -> Any:
+    value = truth(value)
     if not unknown(value):
         return not value
     value = _scalar(value)
     return weaken(emit(REGISTRY["not"], value if value.dtype.kind == "b" else value != 0))  # a bool of Python
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> Any:
     """`a is b`. Two arrays from outside may be one at another call, and a branch or loop decides what it gives."""
+    if type(a) is Choice or type(b) is Choice:
+        return a.is_same(b) if type(a) is Choice else b.is_same(a)
     if type(a) is Tracer and type(b) is Tracer and a is not b and (a.shape, a.dtype) == (b.shape, b.dtype):
         given = [x.parent is None and x.buffer.var_in is not None for x in (a, b)]
         if all(given) or any(x.buffer.aliases is not None or x.buffer.ambiguous for x in (a, b)):
@@ -267,10 +292,22 @@ def same(a: Any, b: Any) -> bool:
     return a is b
 
 
+def contained(item: Any, items: Any) -> Any:
+    """`item in items`."""
+    return item.is_in(items) if type(item) is Choice else item in items
+
+
+def subject(value: Any) -> Any:
+    """What a `match` looks at: patterns are compared by Python."""
+    if type(value) is Choice:
+        raise value.error()
+    return value
+
+
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
-    "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not, "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
+    "NotEq": operator.ne, "Is": same, "IsNot": lambda a, b: not_(same(a, b)), "In": contained,
+    "NotIn": lambda a, b: not_(contained(a, b)),
 }  # fmt: skip
 
 
@@ -282,7 +319,7 @@ def compare(left: Any, symbols: tuple[str, ...], *operands: FunctionType) -> Any
         return value
     rest, more = operands[1:], symbols[1:]
     if unknown(value):
-        return _logical(value, lambda: compare(right, more, *rest), rest[0], rest[1:], True)
+        return _logical(value, value, lambda: compare(right, more, *rest), rest[0], rest[1:], True)
     return compare(right, more, *rest) if value else value
 
 
@@ -291,6 +328,7 @@ def compare(left: Any, symbols: tuple[str, ...], *operands: FunctionType) -> Any
 
 def range_(function: Any, *bounds: Any) -> Any:
     """`range(*bounds)`, also of traced integers."""
+    bounds = tuple(map(settled, bounds))
     if function is range and any(type(b) is Tracer for b in bounds):
         known = [known_value(b) if type(b) is Tracer else b for b in bounds]
         if any(v is None for v in known) and all(type(b) is not Tracer or b.dtype.kind in "iu" for b in bounds):
@@ -395,7 +433,7 @@ def _traced_while(
     stage: Stage | None = None
     n, n_eqns = 0, len(trace.eqns) if trace is not None else 0
     while True:
-        value = test()
+        value = truth(test())
         if unknown(value):
             _stage(variables, body, names, live, reads, grown=grown).run_while(test)
             return n
@@ -422,7 +460,7 @@ def for_(
     if type(iterable) is FunctionType:
         failure = trace.failure if trace is not None else None
         try:
-            iterable = iterable()
+            iterable = settled(iterable())
             n = _length(iterable)
         except TracingError:  # it depends on data how many items there are, or which
             only = _as_step(source, variables, live) if trace is not None else None
@@ -433,6 +471,7 @@ def for_(
             emit_loop(only, variables, "for")
             return
     else:
+        iterable = settled(iterable)
         n = _length(iterable)
     surely = frozenset((*anew, target)) if 1 <= n < math.inf else frozenset()
 
@@ -527,6 +566,7 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 
 __all__ = [
-    "and_", "array_of", "both", "choose", "compare", "counted", "either", "extreme", "folded", "folded_items", "for_",
-    "holds", "if_", "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of", "same", "while_",
+    "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "extreme", "folded",
+    "folded_items", "for_", "holds", "if_", "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of",
+    "same", "subject", "while_",
 ]  # fmt: skip

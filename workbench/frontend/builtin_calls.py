@@ -16,6 +16,7 @@ import numpy as np
 
 from ..ir import REGISTRY, supported_dtype
 from .checks import INDEX_BITS, INT64_BOUND, end_unless_later
+from .choices import settled
 from .growing import rows_together
 from .operators import weaken
 from .recording import Deferred
@@ -30,6 +31,7 @@ _ITERABLE = (list, tuple, types.GeneratorType)
 
 def number(function: Any, value: Any) -> Any:
     """`function(value)` for builtins and types of NumPy's that make numbers: `int(x)`, `len(x)`, `np.float32(x)`."""
+    value = settled(value)
     if type(value) is Tracer:
         converted = None
         if isinstance(function, type) and issubclass(function, np.generic):
@@ -48,6 +50,7 @@ def number(function: Any, value: Any) -> Any:
 
 def folded(function: Any, values: Any) -> Any:
     """`function(values)` for `sum`, `min`, `max`, `any` and `all` over one iterable."""
+    values = settled(values)
     if function in FOLDS:
         rows = values
         if type(values) in (list, tuple) and len(values) >= LONG:

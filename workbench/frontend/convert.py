@@ -279,7 +279,9 @@ class _Function:
                 cases = [
                     ast.match_case(c.pattern, c.guard, self._block(c.body, after | read(stmt))[0]) for c in stmt.cases
                 ]
-                return [ast.copy_location(ast.Match(_Expressions().visit(stmt.subject), cases), stmt)]
+                asked = [_Expressions().visit(stmt.subject)]
+                subject = located(ast.Call(_operation("subject"), asked, []), stmt.subject)
+                return [ast.copy_location(ast.Match(subject, cases), stmt)]
             case ast.FunctionDef() | ast.ClassDef():
                 return [stmt]
             case ast.Raise(exc=ast.Call(func=kind) as made, cause=cause) if _movable([made]):
@@ -539,7 +541,10 @@ class _Expressions(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)
         if _asks_for_identity(node):
             same = self._made("same", [self.visit(node.left), self.visit(node.comparators[0])], node)
-            return same if isinstance(node.ops[0], ast.Is) else located(ast.UnaryOp(ast.Not(), same), node)
+            return same if isinstance(node.ops[0], ast.Is) else self._made("not_", [same], node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+            found = self._made("contained", [self.visit(node.left), self.visit(node.comparators[0])], node)
+            return found if isinstance(node.ops[0], ast.In) else self._made("not_", [found], node)
         if len(node.ops) == 1 or not _movable(node.comparators):
             self.generic_visit(node)
             return node
@@ -552,10 +557,11 @@ class _Expressions(ast.NodeTransformer):
 
 
 def _asks_for_identity(node: ast.Compare) -> bool:
-    """Whether it is `a is b` or `a is not b`, neither of which is written as a constant."""
+    """Whether it is `a is b` or `a is not b`, neither of which is written as a constant other than None."""
     operands = (node.left, *node.comparators)
     is_one = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
-    return is_one and not any(isinstance(operand, ast.Constant) for operand in operands)
+    constants = [operand for operand in operands if isinstance(operand, ast.Constant)]
+    return is_one and len(constants) < 2 and all(constant.value is None for constant in constants)
 
 
 def _called(function: ast.expr) -> str:

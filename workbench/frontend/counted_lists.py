@@ -23,11 +23,12 @@ import numpy as np
 
 from ..errors import CheckFailedError, TracingError
 from ..ir import REGISTRY, Var
+from .blanks import NUMBERS
 from .captures import Guard, VaryingHeldError
 from .checks import end_unless
 from .diagnostics import build
 from .held import HeldValue
-from .merging import NUMBERS, refuse
+from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
 from .positions import current_spans
 from .recording import Deferred, Trace, signalled

@@ -14,8 +14,9 @@ import optree
 
 from ..ir import REGISTRY, Aval
 from .aliases import Aliases, Alternative
+from .blanks import is_number
 from .counted_lists import CountedList, Item, Items
-from .merging import is_number, refuse
+from .merging import refuse
 from .outside_lists import OutsideList, OutsideListError
 from .recording import Deferred
 from .regions import Region

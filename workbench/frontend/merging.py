@@ -16,15 +16,15 @@ import numpy as np
 import optree
 
 from ..errors import TracingError
-from ..ir import REGISTRY, Literal, Var, aval_of
+from ..ir import REGISTRY, Literal, Var
 from .aliases import BranchAliases, add_codes, mark_branch
+from .blanks import NUMBERS, zeros_like
 from .captures import CONSTANT_TYPES, same_constant
+from .choices import agreed
 from .diagnostics import build
 from .held import UNDEFINED
 from .regions import Region
-from .tracer import Tracer, emit, lay_out, lift
-
-NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
+from .tracer import Tracer, emit, lay_out
 
 
 class UnstableLoopError(TracingError):
@@ -164,6 +164,7 @@ def merge_results(outcomes: Sequence[Outcome]) -> Merged:
             given = next((v for v in values if v is not UNDEFINED), None)
             sides = zip(outcomes, values, strict=True)
             values = [o.region.run(lambda: zeros_like(given)) if v is UNDEFINED else v for o, v in sides]  # noqa: B023
+        values = agreed(values, lambda k, code: outcomes[k].region.run(code))
         flat = [optree.tree_flatten(v, none_is_leaf=True) for v in values]
         if any(tree != flat[0][1] for _, tree in flat):
             raise disagree(name, described(values[0]), described(values[1]))
@@ -185,25 +186,6 @@ def merge_results(outcomes: Sequence[Outcome]) -> Merged:
         merged.slots[name] = (flat[0][1], leaves)
     add_codes(merged.aliases, merged.columns)
     return merged
-
-
-def zeros_like(value: Any) -> Any:
-    """A value of the same types, for a place that is not read."""
-    return optree.tree_map(zero_like, value, none_is_leaf=True)
-
-
-def zero_like(leaf: Any) -> Any:
-    if not is_number(leaf):
-        return leaf
-    aval = leaf.aval if type(leaf) is Tracer else aval_of(leaf)
-    if aval.weak_type or isinstance(leaf, bool):  # of Python; also what stands for one is one
-        return {"f": 0.0, "c": 0j, "b": False}.get(aval.dtype.kind, 0)
-    zero = lift(aval.dtype.type(0))
-    if aval.shape:
-        zero = emit(REGISTRY["broadcast_in_dim"], zero, shape=aval.shape, broadcast_dimensions=())
-        zero._strides = leaf._strides if type(leaf) is Tracer else None
-    zero.scalar = leaf.scalar if type(leaf) is Tracer else not isinstance(leaf, np.ndarray)
-    return zero
 
 
 def is_static(column: Sequence[Any]) -> bool:
@@ -281,7 +263,3 @@ def promoted(value: Tracer, dtype: np.dtype) -> Tracer | None:
             except OverflowError:  # an int below or above all that it holds
                 return None
     return emit(REGISTRY["convert_element_type"], value, new_dtype=dtype, weak_type=False)
-
-
-def is_number(value: Any) -> bool:
-    return type(value) is Tracer or isinstance(value, NUMBERS)

@@ -21,6 +21,7 @@ from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Change, Lifter, Read
+from .choices import VALUE, Choice, ChoiceForm
 from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
 from .growing import with_whole_stacks
@@ -39,10 +40,11 @@ class OutLeaf:
 
     outvar: the program's result that holds it, None for a static `value`; kind: "array", "scalar" (of NumPy), "python"
     (a Python number), "outside" (an object from outside, which `value` reads when it is returned), "repeat" (a
-    container that is elsewhere in the result, too) or "counted" (a list, of which `value` tells the form, and the
-    program's result `count` how many items of `outvar` it has); same_as: an earlier leaf that is the same object;
-    base_input, base_outvar: it is the view `views` of that input (after write-back), or of that result; code, options:
-    a branch or loop chose what it is, and the program's result `code` tells which of `options`.
+    container that is elsewhere in the result, too) or "made" (of other leaves and results, as `value`, a form, says: a
+    list with as many items as the program's result `count` tells, or the one of several kinds that it tells); same_as:
+    an earlier leaf that is the same object; base_input, base_outvar: it is the view `views` of that input (after
+    write-back), or of that result; code, options: a branch or loop chose what it is, and the program's result `code`
+    tells which of `options`.
     """
 
     outvar: int | None = None
@@ -183,7 +185,7 @@ def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Mappin
 def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], earlier: Sequence[Any]) -> Any:
     if leaf.outvar is None:
         return leaf.value() if leaf.kind == "outside" else leaf.value
-    if leaf.kind == "counted":  # made when all others are
+    if leaf.kind == "made":  # when all others are
         return None
     if leaf.kind == "array":
         if leaf.same_as is not None:
@@ -255,13 +257,14 @@ def collect_outputs(
     else:
         result = with_whole_stacks(result)
         # Containers from outside, which the code has not changed, are returned as the objects that they are.
-        whole = partial(_is_outside, lifter)
+        whole = partial(_is_whole, lifter)
         result, repeats = each_once(result, lambda value: id(value) in lifter.originals)
         plain = optree.tree_map(unwrap, result, is_leaf=whole, none_is_leaf=True)
         leaves, tree = optree.tree_flatten(plain, is_leaf=whole, none_is_leaf=True)
     collector = _Collector()
     n_leaves = len(leaves)
-    leaves += [item for leaf in leaves for item in _counted_list(leaf).before]
+    parts = [_parts(leaf) for leaf in leaves]
+    leaves += [item for part in parts for item in part]
     _check_known(leaves)
     made: dict[int, Any] = {}  # one array of known numbers in several places is one result
     values = []
@@ -270,17 +273,17 @@ def collect_outputs(
         if value is None:
             value = made[id(leaf)] = _output_value(trace, lifter, leaf)
         values.append(value)
-    n_listed = n_leaves
+    n_placed = n_leaves
     input_index = {id(b): i for i, b in enumerate(inputs) if b is not None}
     out: list[OutLeaf] = []
-    for value in values:
+    for k, value in enumerate(values):
         if type(value) is Tracer:
             out.append(OutLeaf(collector.add(value.current)))
-        elif isinstance(value, CountedList | CountedArray):
-            found = _counted_list(value)
-            before = tuple(range(n_listed, n_listed + len(found.before)))
-            n_listed += len(before)
-            out.append(_counted_leaf(value, before, collector))
+        elif type(value) in (Choice, CountedList, CountedArray):
+            places = tuple(range(n_placed, n_placed + len(parts[k])))
+            n_placed += len(places)
+            out.append(_choice_leaf(value, places, collector) if type(value) is Choice else
+                       _counted_leaf(value, places, collector))  # fmt: skip
         else:
             out.append(_constant_leaf(value))
     _Places(trace, collector, values, out, input_index).fill()
@@ -294,14 +297,22 @@ def collect_outputs(
     ), tuple(collector.atoms)  # fmt: skip
 
 
-def _counted_list(leaf: Any) -> CountedList:
-    """The list that a leaf is, or is an array of; an empty one for others."""
-    if type(leaf) is CountedArray:
-        return leaf.items
-    return leaf if type(leaf) is CountedList else _NO_LIST
+def _parts(leaf: Any) -> Sequence[Any]:
+    """The results of which a leaf is made, besides those that its form knows: leaves, too."""
+    if type(leaf) is Choice:
+        return optree.tree_leaves(leaf.value, none_is_leaf=True) if VALUE in leaf.kinds else ()
+    return _counted_list(leaf).before if type(leaf) in (CountedList, CountedArray) else ()
 
 
-_NO_LIST = CountedList("", (), None)
+def _counted_list(leaf: CountedList | CountedArray) -> CountedList:
+    """The list that a leaf is, or is an array of."""
+    return leaf.items if isinstance(leaf, CountedArray) else leaf
+
+
+def _choice_leaf(value: Choice, places: tuple[int, ...], collector: _Collector) -> OutLeaf:
+    tree = optree.tree_structure(value.value, none_is_leaf=True) if VALUE in value.kinds else None
+    code = collector.add(lift(value.code).current)
+    return OutLeaf(code, value=ChoiceForm(value.kinds, tree, places), kind="made", count=code)
 
 
 def _counted_leaf(value: CountedList | CountedArray, before: tuple[int, ...], collector: _Collector) -> OutLeaf:
@@ -311,7 +322,7 @@ def _counted_leaf(value: CountedList | CountedArray, before: tuple[int, ...], co
     results = tuple(collector.add(lift(array).current) for array in found.arrays)
     in_array = isinstance(value, CountedArray)
     form = CountedForm(found.items, results, found.first, before, in_array, value.dtype if in_array else None)
-    return OutLeaf(results[0], value=form, kind="counted", count=collector.add(lift(found.count).current))
+    return OutLeaf(results[0], value=form, kind="made", count=collector.add(lift(found.count).current))
 
 
 def _constant_leaf(value: Any) -> OutLeaf:
@@ -487,7 +498,10 @@ class _Outside:
     read: Callable[[], Any]
 
 
-def _is_outside(lifter: Lifter, value: Any) -> bool:
+def _is_whole(lifter: Lifter, value: Any) -> bool:
+    """Whether the result does not say what is inside: choices, and containers from outside."""
+    if type(value) is Choice:
+        return True
     return isinstance(value, list | tuple | dict | set | deque) and id(value) in lifter.originals
 
 
@@ -498,7 +512,7 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
 
         check_not_mixed(value)
         return lift(value)
-    if isinstance(value, CountedList | CountedArray):
+    if type(value) in (Choice, CountedList, CountedArray):
         return value
     if issubclass(type(value), Deferred) and id(value) not in lifter.originals:
         raise value.error()

@@ -23,6 +23,7 @@ import numpy as np
 from . import positions
 from .captures import CONSTANT_TYPES, Lifter, _Lifted
 from .checks import end_unless_finite
+from .choices import Choice, settled
 from .diagnostics import side_effect, unsupported
 from .functions import NOT_CALLABLE
 from .operators import weaken
@@ -355,6 +356,7 @@ class MathFunction(_Lifted):
         self._ufunc = ufunc
 
     def __call__(self, *args: Any) -> Any:
+        args = tuple(map(settled, args))
         if not any(type(x) is Tracer for x in args):
             return self.__wrapped__(*args)
         if all(known_value(x) is not None for x in args if type(x) is Tracer):
@@ -550,6 +552,7 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
     names["__import__"] = import_module
     if not lifter.trace.strict:
         names["type"] = _TypeOf(type, type)
+        names["isinstance"] = _IsInstance(isinstance)
         names["vars"] = _Variables(vars)
         names["dir"] = _Directory(dir, "dir", "lists the names of the namespace")
     return names
@@ -564,6 +567,8 @@ class _TypeOf(CreationType):
         trace = current_trace()
         if len(args) != 1 or trace is None:
             return self.__wrapped__(*args, **kwargs)
+        if type(args[0]) is Choice:
+            raise args[0].error()
         if type(args[0]) is not Tracer:
             original = getattr(trace.lifter, "originals", {}).get(id(args[0]))
             if original is None:
@@ -575,6 +580,18 @@ class _TypeOf(CreationType):
 
     def __getitem__(self, key: Any) -> Any:
         return self.__wrapped__[key]  # type: ignore[index]  # type[int] in an annotation
+
+
+class _IsInstance(_Lifted):
+    """`isinstance`, which the numbers decide of a value of several kinds."""
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, function: Callable):
+        self.__wrapped__ = function
+
+    def __call__(self, value: Any, classes: Any, /) -> Any:
+        return value.is_instance(classes) if type(value) is Choice else self.__wrapped__(value, classes)
 
 
 class _RefusedBuiltin(_Lifted):

@@ -18,23 +18,22 @@ import optree
 from ..errors import TracingError
 from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
+from .blanks import NUMBERS, is_number, zero_like
 from .checks import INDEX_BITS
+from .choices import agreed, is_choice, truth
 from .counted_lists import let_go, with_counted_lists, with_held_lists
 from .diagnostics import build
 from .growing import Growth
 from .merging import (
-    NUMBERS,
     UNDEFINED,
     UnstableLoopError,
     described,
-    is_number,
     is_static,
     mixed_types,
     name_mixed,
     promoted,
     refuse,
     region_of,
-    zero_like,
 )
 from .operators import weaken
 from .outside_lists import HeldListError
@@ -103,6 +102,7 @@ class Stage:
         self.target = target
         self.lists = lists or {}
         self.grown = grown
+        self.writes_out_first = False  # the first iteration, where types do not settle
 
     def _with_counted_lists(self, run: Callable[[], T]) -> T:
         def with_lists() -> T:
@@ -147,6 +147,7 @@ class Stage:
     def _run_or_unroll(self, rows: range, max_eqns: int, max_must: int) -> int | None:
         trace = require_trace()
         failure, before = trace.failure, self.variables.assigned(self.names)
+        self.writes_out_first = True
         try:
             prepared = self._prepare(rows)
             if not prepared.is_worth_an_equation(len(rows), max_eqns):
@@ -174,6 +175,8 @@ class Stage:
             trace.failure = failure
             self.variables.restore(before)
             return 0
+        finally:
+            self.writes_out_first = False
         trace.failure = failure
         self.variables.restore(before)
         self.body(rows[0])
@@ -316,6 +319,12 @@ class Stage:
                 changed.update({(name, k): lift(zero) for k, zero in enumerate(blank) if is_number(zero)})
                 news = True
                 continue
+            if self._choose(prepared, name):
+                news = True
+                for key in [key for key in changed if key[0] == name]:
+                    del changed[key]
+            tree, leaves = prepared.start[name]
+            final_tree, final = prepared.final[name]
             if final_tree != tree:
                 raise self._unstable(name, leaves, final)
             for k, (old, new) in enumerate(zip(leaves, final, strict=True)):
@@ -351,6 +360,23 @@ class Stage:
                     changed[key], news = from_atom(require_trace(), before.current), True
                     changed[key].buffer.mixed = (*before.buffer.mixed, after.__class__)  # Python's from the second on
         return news
+
+    def _choose(self, prepared: _Prepared, name: str) -> bool:
+        """Let a variable be a choice where iterations give it values of several kinds. Whether it was none, or one
+        between fewer, at first."""
+        old, new = [
+            optree.tree_unflatten(tree, leaves) for tree, leaves in (prepared.start[name], prepared.final[name])
+        ]
+        inside = [leaf for v in (old, new) for leaf in optree.tree_leaves(v, is_leaf=is_choice, none_is_leaf=True)]
+        if self.writes_out_first and not any(map(is_choice, inside)):
+            return False
+        begins, ends = agreed([old, new], lambda k, code: prepared.region.run(code) if k else code())
+        if ends is not new:
+            prepared.final[name] = _flat(ends)
+        if begins is old:
+            return False
+        prepared.start[name] = _flat(begins)
+        return prepared.start[name][0] != _flat(old)[0]
 
     def _unstable(self, name: str, old: Sequence[Any], new: Sequence[Any]) -> TracingError:
         pair = next(((a, b) for a, b in zip(old, new, strict=False) if a is not b), (None, None))
@@ -527,7 +553,7 @@ class Stage:
 
         def run(*inputs: Tracer) -> Any:
             self._set_state(prepared, dict(zip(prepared.keys, inputs, strict=False)))  # then come the aliases' numbers
-            return test()
+            return truth(test())
 
         written = frozenset(id(x.buffer) for x in prepared.region.written)
         try:

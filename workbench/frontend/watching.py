@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .captures import Lifter, Overlay, VaryingHeldError, held_in
+from .choices import Choice
 from .functions import class_attributes, instance_attributes, is_user_class
 from .held import (
     UNDEFINED,
@@ -85,7 +86,7 @@ class Watched:
                     self.alone.add(id(value))
                 self.held_lists[id(value)] = HeldValue.of(name, *where)
             kind = type(value)
-            if kind is Tracer or id(value) in seen:
+            if kind is Tracer or kind is Choice or id(value) in seen:
                 continue
             seen.add(id(value))
             if type(value) is OutsideList:

@@ -300,6 +300,7 @@ class CompiledFunction:
                 compiling.task.may_begin.set()
         if running is not None and failure is None:
             running.n_left += 1
+            self._fast = missed  # which would not tell of a call that is not left
             if running.n_left == MOST_LEFT:
                 message = f"WB351  {self.name} runs in NumPy: a check has failed {MOST_LEFT} times in a row."
                 self._fall_back(TracingError(message, code="WB351"), args, kwargs)

@@ -153,7 +153,7 @@ def _needs_care(leaf: OutLeaf) -> bool:
     if _turns(leaf):
         return leaf.same_as is not None or leaf.code is not None
     return (
-        leaf.kind in ("repeat", "counted")
+        leaf.kind in ("repeat", "made")
         or bool(leaf.views)
         or any(x is not None for x in (leaf.same_as, leaf.base_outvar, leaf.code))
     )

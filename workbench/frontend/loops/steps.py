@@ -191,6 +191,7 @@ class _ReturnsToBreaks(ast.NodeTransformer):
     def __init__(self, source: LoopSource):
         self.source = source
         self.depth = 0
+        self.n_returns = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
         return node
@@ -199,12 +200,12 @@ class _ReturnsToBreaks(ast.NodeTransformer):
 
     def _loop(self, node: Any) -> Any:
         self.depth += 1
-        returns = any(isinstance(n, ast.Return) for n in ast.walk(node))
+        n_returns = self.n_returns
         if self.depth > 1 and node.orelse:
             raise UntranslatableError("`else` of a loop")
         node.body = [s for stmt in node.body for s in _listed(self.visit(stmt))]
         self.depth -= 1
-        if self.depth and returns:
+        if self.depth and self.n_returns > n_returns:
             assert self.source.keeps is not None
             return [node, ast.If(ast.Name(self.source.keeps[0], ast.Load()), [ast.Break()], [])]
         return node
@@ -213,6 +214,7 @@ class _ReturnsToBreaks(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802 (ast's name)
         assert self.source.keeps is not None
+        self.n_returns += 1
         has, value = self.source.keeps
         made = [_assign(has, ast.Constant(True))]
         if node.value is not None:  # otherwise all returns give the same, which is known

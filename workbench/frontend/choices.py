@@ -1,0 +1,346 @@
+"""Values of which the numbers decide what kind they are: None until a branch sets an array, one word or another.
+
+    best = None                               best, code = zeros, 0
+    for x in candidates:                      for x in candidates:
+        if error(x) < least:                      if error(x) < least:
+            best = x                                  best, code = x, 1
+    return best                               return (None, best)[code]
+
+Where branches meet, such a value becomes a `Choice`. `is None`, comparisons with words and its truth are questions to
+`code`. Code that computes with it needs the number or array that it may be: the call ends where it is another one, and
+runs in NumPy, which raises.
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..errors import TracingError
+from ..ir import REGISTRY
+from .blanks import is_number, zeros_like
+from .captures import CONSTANT_TYPES
+from .checks import end_unless
+from .diagnostics import unsupported
+from .operators import weaken
+from .recording import Deferred, Trace
+from .tracer import Tracer, emit, lift, require_trace
+
+KINDS = (type(None), str, bytes, enum.Enum)  # of constants that are no numbers
+MOST_KINDS = 16
+
+
+class _Value:
+    """Among the kinds of a choice: the number or array, or a tuple of them."""
+
+    def __repr__(self) -> str:
+        return "an array"
+
+
+VALUE = _Value()
+
+
+class Choice(Deferred):
+    """kinds: what it may be, constants and `VALUE`; code: a traced int, which of them; value: what VALUE stands for."""
+
+    __slots__ = ("_settled_in", "code", "kinds", "value")
+
+    def __init__(self, kinds: tuple[Any, ...], code: Any, value: Any = None):
+        self.kinds = kinds
+        self.code = code
+        self.value = value
+        self._settled_in: list[Trace] = []
+
+    # ---- questions that its code answers ----
+
+    def _is_one_of(self, test: Callable[[Any], bool]) -> Any:
+        """Whether it is of the kinds for which `test` holds: a bool, or a traced one."""
+        holds = [bool(test(kind)) for kind in self.kinds]
+        if len(set(holds)) == 1:
+            return holds[0]
+        found = None
+        for k, wanted in enumerate(holds):
+            if wanted is (sum(holds) * 2 <= len(holds)):  # the fewer ones
+                one = emit(REGISTRY["eq"], lift(self.code), lift(k))
+                found = one if found is None else emit(REGISTRY["or"], found, one)
+        if sum(holds) * 2 > len(holds):
+            found = emit(REGISTRY["not"], found)
+        return weaken(found)
+
+    def is_same(self, other: Any) -> Any:
+        """`self is other`."""
+        if not _is_kind(other):
+            raise self.error()
+        return self._is_one_of(lambda kind: kind is other)
+
+    def is_instance(self, classes: Any) -> Any:
+        """`isinstance(self, classes)`."""
+        return self._is_one_of(lambda kind: isinstance(self.value if kind is VALUE else kind, classes))
+
+    def truth(self) -> Any:
+        """`bool(self)`, or a traced one."""
+        if VALUE not in self.kinds:
+            return self._is_one_of(bool)
+        true = [kind is not VALUE and bool(kind) for kind in self.kinds]
+        if type(self.value) is tuple:
+            return self._is_one_of(lambda kind: bool(self.value if kind is VALUE else kind))
+        value = lift(self.value)
+        if value.size != 1:
+            return bool(self.settled())  # NumPy's error
+        holds = (value.reshape(()) if value.shape else value) != 0
+        holds = emit(REGISTRY["and"], holds, lift(self._is_one_of(lambda kind: kind is VALUE)))
+        if any(true):
+            others = self._is_one_of(lambda kind: kind is not VALUE and bool(kind))
+            holds = emit(REGISTRY["or"], holds, lift(others))
+        return weaken(holds)
+
+    def _equals(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
+        if not _is_kind(other):
+            return compare(self.settled(), other)
+        if VALUE in self.kinds and _has_elements_in(self.value):
+            return compare(self.settled(), other)  # element by element
+        # No number equals one of these.
+        return self._is_one_of(lambda kind: compare(kind, other) is True)
+
+    def __eq__(self, other: object) -> Any:
+        return self._equals(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._equals(other, operator.ne)
+
+    def __hash__(self) -> int:
+        raise self.error()
+
+    def is_in(self, items: Any) -> Any:
+        """`self in items`."""
+        if type(items) not in (tuple, list, set, frozenset) or not all(map(_is_kind, items)):
+            raise self.error()
+        if VALUE in self.kinds and _has_elements_in(self.value):
+            raise self.error()
+        return self._is_one_of(lambda kind: kind in items)
+
+    # ---- the number or array that code computes with ----
+
+    def settled(self) -> Any:
+        """The number or array; the call ends here where it is something else."""
+        if VALUE not in self.kinds:
+            raise self.error()
+        trace: Trace | None = require_trace()
+        while trace is not None and not any(trace is known for known in self._settled_in):
+            trace = trace.parent
+        if trace is None:
+            is_value = self._is_one_of(lambda kind: kind is VALUE)
+            if type(is_value) is Tracer:
+                end_unless(is_value)
+            self._settled_in.append(require_trace())
+        return self.value
+
+    def error(self) -> TracingError:
+        return unsupported(
+            f"a value that is {self.description()}, as the numbers decide",
+            why="what it is must be known where it is used so",
+            fixes=("compare it with `is None` or `==`, or give it one type on every path",),
+        )
+
+    def description(self) -> str:
+        return " or ".join(_described(self.value) if kind is VALUE else repr(kind) for kind in self.kinds)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.settled(), name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*map(settled, inputs), **kwargs)
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        args, kwargs = optree.tree_map(settled, (args, kwargs), is_leaf=is_choice, none_is_leaf=True)  # type: ignore[arg-type]
+        return func(*args, **kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.settled(), dtype)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.settled()[key] = value
+
+    def __repr__(self) -> str:
+        raise self.error()
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        raise self.error()
+
+    def __bool__(self) -> bool:
+        return bool(self.truth())
+
+
+def _forwarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: function(self.settled(), *map(settled, args))
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: function(other, self.settled())
+
+
+_NAMES = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+for _name in _NAMES:
+    _operator = getattr(operator, f"__{_name}__")
+    setattr(Choice, f"__{_name}__", _forwarded(_operator))
+    setattr(Choice, f"__r{_name}__", _reflected(_operator))
+    setattr(Choice, f"__i{_name}__", _forwarded(getattr(operator, f"__i{_name}__")))
+for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "contains", "index"):
+    setattr(Choice, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
+for _function in (len, iter, int, float, complex, divmod, round):
+    setattr(Choice, f"__{_function.__name__}__", _forwarded(_function))
+
+
+def is_choice(value: Any) -> bool:
+    return type(value) is Choice
+
+
+def settled(value: Any) -> Any:
+    return value.settled() if type(value) is Choice else value
+
+
+def truth(value: Any) -> Any:
+    """What to ask of a test: of a choice, whether it is true."""
+    return value.truth() if type(value) is Choice else value
+
+
+def _has_elements_in(value: Any) -> bool:
+    """Whether NumPy compares `value` element by element."""
+    leaves = optree.tree_leaves(value, none_is_leaf=True)
+    return any(type(x) is Tracer and not x.scalar or isinstance(x, np.ndarray) for x in leaves)
+
+
+def _described(value: Any) -> str:
+    if type(value) is tuple:
+        return "a tuple"
+    x = lift(value)
+    return str(x.aval) if x.shape else x.dtype.name
+
+
+# ---- in trees: the code and the value are leaves ----
+
+
+def _flatten(choice: Choice) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
+    return (choice.code, choice.value), choice.kinds
+
+
+def _unflatten(kinds: tuple[Any, ...], parts: Any) -> Choice:
+    code, value = parts
+    return Choice(kinds, code, value)
+
+
+optree.register_pytree_node(Choice, _flatten, _unflatten, namespace=optree.registry.__GLOBAL_NAMESPACE)  # type: ignore[arg-type]
+
+
+# ---- where branches meet ----
+
+
+def agreed(values: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]) -> list[Any]:
+    """`values`, one of each path, as choices where they are of several kinds. run: what path `k` computes.
+
+    They are left as they are where no choice can be made of them.
+    """
+    flat = [optree.tree_flatten(v, is_leaf=is_choice, none_is_leaf=True) for v in values]
+    if any(tree != flat[0][1] for _, tree in flat):
+        return _choices(values, run) or list(values)
+    columns = [list(column) for column in zip(*[leaves for leaves, _ in flat], strict=True)]
+    found = [_choices(column, run) for column in columns]
+    if not any(found):
+        return list(values)
+    filled = zip(*[choices or column for choices, column in zip(found, columns, strict=True)], strict=True)
+    return [optree.tree_unflatten(tree, leaves) for (_, tree), leaves in zip(flat, filled, strict=True)]
+
+
+def _choices(column: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]) -> list[Any] | None:
+    """The same values as choices between the same kinds; None if they are all of one kind, or too different."""
+    kinds: list[Any] = []
+    given: list[Any] = []
+    for x in column:
+        if type(x) is Choice:
+            mine = x.kinds
+            given += [x.value] if VALUE in mine else []
+        elif _is_kind(x):
+            mine = (x,)
+        elif _is_value(x):
+            mine = (VALUE,)
+            given.append(x)
+        else:
+            return None
+        kinds += [kind for kind in mine if not any(_is_same_kind(kind, known) for known in kinds)]
+    if len(kinds) < 2 or len(kinds) > MOST_KINDS:
+        return None
+    if all(type(x) is Choice and x.kinds == tuple(kinds) for x in column):
+        return None
+    return [as_choice(x, tuple(kinds), given, lambda code, k=k: run(k, code)) for k, x in enumerate(column)]
+
+
+def as_choice(x: Any, kinds: tuple[Any, ...], given: Sequence[Any], run: Callable[[Callable[[], Any]], Any]) -> Choice:
+    """`x` as a choice between `kinds`, of which it is one. given: something like the number or array, if it is none."""
+    place = lambda kind: next(k for k, other in enumerate(kinds) if _is_same_kind(kind, other))  # noqa: E731
+    blank = lambda: run(lambda: zeros_like(given[0])) if given else None  # noqa: E731
+    if type(x) is not Choice:
+        kind = x if _is_kind(x) else VALUE
+        return Choice(kinds, place(kind), x if kind is VALUE else blank())
+    moves = [place(kind) for kind in x.kinds]
+
+    def moved() -> Any:
+        code = lift(x.code)
+        new = lift(moves[0])
+        for k, to in list(enumerate(moves))[1:]:
+            new = emit(REGISTRY["select_n"], emit(REGISTRY["eq"], code, lift(k)), new, lift(to))
+        return new
+
+    code = x.code if moves == list(range(len(moves))) else run(moved)
+    return Choice(kinds, code, x.value if VALUE in x.kinds else blank())
+
+
+def _is_same_kind(a: Any, b: Any) -> bool:
+    return a is b or type(a) is type(b) and isinstance(a, str | bytes) and a == b
+
+
+def _is_kind(x: Any) -> bool:
+    return type(x) not in (Choice, Tracer) and isinstance(x, KINDS) and not is_number(x)
+
+
+def _is_value(x: Any) -> bool:
+    """Whether it is a number, an array or a tuple of them."""
+    if type(x) is tuple:
+        return all(_is_value(item) or isinstance(item, CONSTANT_TYPES) for item in x)
+    return type(x) is Tracer or type(x) is not Choice and is_number(x)
+
+
+# ---- as a result ----
+
+
+@dataclass(frozen=True)
+class ChoiceForm:
+    """How the value of a choice that a program returns is made. tree, places: of its number or array, the latter among
+    the leaves of the result."""
+
+    kinds: tuple[Any, ...]
+    tree: Any
+    places: tuple[int, ...]
+    results: tuple[int, ...] = ()
+
+    def value(self, results: Sequence[Any], code: Any, leaves: Sequence[Any]) -> Any:
+        """code: which of the kinds it is; leaves: of the result."""
+        given = None
+        if self.tree is not None:
+            given = optree.tree_unflatten(self.tree, [leaves[k] for k in self.places])
+        if type(code) is Tracer:
+            return Choice(self.kinds, code, given)
+        kind = self.kinds[int(code)]
+        return given if kind is VALUE else kind
+
+
+__all__ = ["KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "is_choice", "settled", "truth"]
