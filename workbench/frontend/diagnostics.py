@@ -544,6 +544,7 @@ A compiled branch has one type on both sides, and a loop carries the type that i
   fori_loop(0, 9, body, 0)  # adds floats  ->  fori_loop(0, 9, body, 0.0)""",
     "WB181": """A variable has one type on one path through a branch or loop, and another one elsewhere.
 Which path is taken is only known when the kernel runs; types and shapes are fixed before. Such code runs in NumPy.
+None, words and members of enums in place of a number or array compile: the numbers decide which it is.
   if c: y = x[1:]                          ->  y = np.where(c, ..., ...), of one shape
   while x.sum() < 9: x = np.append(x, 1)   ->  an array as long as it may get, and a count of what is in it
 A number may also be Python's on one path and NumPy's on another, which promote differently beside float32 or int8:
@@ -573,8 +574,8 @@ It raised (an index out of bounds, a division by zero of Python numbers, a faile
 past 64 bits. Nothing had been changed; NumPy ran everything from the start and raised what it raises.
   s = 1; s = s * k             ->  s = np.int64(1), which wraps as NumPy's integers do""",
     "WB351": """An `assert` failed, or a branch or routine raised (a singular matrix), and the call ran in NumPy.
-Such lines compile to a check. Nothing has been changed when it fails; NumPy then runs everything from the start, and
-raises what the line raises. A check that passes costs a microsecond.
+Or code computed with what may be None, and was. Such lines compile to a check. Nothing has been changed when it fails;
+NumPy then runs everything from the start, and raises what the line raises. A check that passes costs a microsecond.
   if x.min() < 0: raise ValueError(...)    compiles; as long as it does not raise, nothing to change""",
     "WB170": """The code writes into an array while another of its inputs is a view of the same memory, or some of its
 own elements share theirs. What is read before and after the write is for NumPy to keep in order, and so it runs there.
