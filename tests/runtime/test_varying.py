@@ -206,3 +206,28 @@ def test_ints_that_are_inputs_have_the_fast_path(monkeypatch):
     for k in (2**70, True, np.int8(3), 2.5):
         np.testing.assert_array_equal(compiled(u, k), step(u, k))
         assert compiled(u, k).dtype == step(u, k).dtype
+
+
+def draws(n, rng):
+    x = 0.0
+    for _ in range(n):
+        x = x + rng.normal()
+    return x
+
+
+def draws_not(x, rng):
+    return x * 2 if len(x) > 2 else rng.normal()
+
+
+def test_a_generator_of_another_state_is_refused_at_once():
+    compiled = wb.jit(draws)
+    for seed in range(6):
+        assert compiled(20, np.random.default_rng(seed)) == draws(20, np.random.default_rng(seed))
+    assert compiled.n_traces == 1 and len(compiled.fallbacks) == 1
+
+
+def test_generators_that_nobody_asks_do_not_matter():
+    compiled, x = wb.jit(draws_not), np.ones(3)
+    for seed in range(4):
+        assert (compiled(x, np.random.default_rng(seed)) == 2).all()
+    assert not compiled.fallbacks

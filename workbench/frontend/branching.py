@@ -26,6 +26,7 @@ from .comprehensions import array_of, counted, folded_items, listed
 from .counted_lists import lists_alone, signals, with_held_lists
 from .diagnostics import bool_value, unsupported
 from .held import HeldValue
+from .items import item_at
 from .jumps import LoopSource
 from .loops.list_names import appended_names
 from .loops.steps import Translated, emit_loop, translate
@@ -567,6 +568,6 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 __all__ = [
     "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "extreme", "folded",
-    "folded_items", "for_", "holds", "if_", "listed", "not_", "number", "or_", "raised", "range_", "reduced", "rows_of",
-    "same", "subject", "while_",
+    "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "or_", "raised", "range_", "reduced",
+    "rows_of", "same", "subject", "while_",
 ]  # fmt: skip

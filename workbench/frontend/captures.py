@@ -461,10 +461,7 @@ class Lifter:
             self.guard("objects", lambda: len({id(read()) for read in reads}), len(reads), operator.eq)
 
     def containers_apart(self) -> tuple[Read, ...]:
-        """What reads the lists and dicts that the program takes for several, if some are arguments: each call may give
-        others, or one of them twice."""
-        if not self._arguments:
-            return ()
+        """What reads the lists and dicts that the program takes for several: a call may find one of them twice."""
         containers = [lifted for _, lifted, _ in self._copies if not isinstance(lifted, Attributes)]
         reads = [self.read_of(lifted) for lifted in containers if isinstance(lifted, list | dict)]
         return tuple(read for read in reads if read is not None)

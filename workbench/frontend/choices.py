@@ -17,6 +17,7 @@ import enum
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Choice(Deferred):
 
     def is_same(self, other: Any) -> Any:
         """`self is other`."""
-        if not _is_kind(other):
+        if not is_kind(other):
             raise self.error()
         return self._is_one_of(lambda kind: kind is other)
 
@@ -101,7 +102,7 @@ class Choice(Deferred):
         return weaken(holds)
 
     def _equals(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-        if not _is_kind(other):
+        if not is_kind(other):
             return compare(self.settled(), other)
         if VALUE in self.kinds and _has_elements_in(self.value):
             return compare(self.settled(), other)  # element by element
@@ -119,7 +120,7 @@ class Choice(Deferred):
 
     def is_in(self, items: Any) -> Any:
         """`self in items`."""
-        if type(items) not in (tuple, list, set, frozenset) or not all(map(_is_kind, items)):
+        if type(items) not in (tuple, list, set, frozenset) or not all(map(is_kind, items)):
             raise self.error()
         if VALUE in self.kinds and _has_elements_in(self.value):
             raise self.error()
@@ -210,8 +211,11 @@ def settled(value: Any) -> Any:
 
 
 def truth(value: Any) -> Any:
-    """What to ask of a test: of a choice, whether it is true."""
-    return value.truth() if type(value) is Choice else value
+    """What to ask of a test: of a choice, or of an object whose class says it, whether it is true."""
+    if type(value) is Choice:
+        return value.truth()
+    says = getattr(type(value), "__bool__", None)
+    return says(value) if type(says) is FunctionType and type(value) is not Tracer else value
 
 
 def _has_elements_in(value: Any) -> bool:
@@ -269,7 +273,7 @@ def _choices(column: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]
         if type(x) is Choice:
             mine = x.kinds
             given += [x.value] if VALUE in mine else []
-        elif _is_kind(x):
+        elif is_kind(x):
             mine = (x,)
         elif _is_value(x):
             mine = (VALUE,)
@@ -289,7 +293,7 @@ def as_choice(x: Any, kinds: tuple[Any, ...], given: Sequence[Any], run: Callabl
     place = lambda kind: next(k for k, other in enumerate(kinds) if _is_same_kind(kind, other))  # noqa: E731
     blank = lambda: run(lambda: zeros_like(given[0])) if given else None  # noqa: E731
     if type(x) is not Choice:
-        kind = x if _is_kind(x) else VALUE
+        kind = x if is_kind(x) else VALUE
         return Choice(kinds, place(kind), x if kind is VALUE else blank())
     moves = [place(kind) for kind in x.kinds]
 
@@ -308,7 +312,8 @@ def _is_same_kind(a: Any, b: Any) -> bool:
     return a is b or type(a) is type(b) and isinstance(a, str | bytes) and a == b
 
 
-def _is_kind(x: Any) -> bool:
+def is_kind(x: Any) -> bool:
+    """Whether it may be one of the kinds of a choice, besides a number or array."""
     return type(x) not in (Choice, Tracer) and isinstance(x, KINDS) and not is_number(x)
 
 
@@ -343,4 +348,4 @@ class ChoiceForm:
         return given if kind is VALUE else kind
 
 
-__all__ = ["KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "is_choice", "settled", "truth"]
+__all__ = ["KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "is_choice", "is_kind", "settled", "truth"]

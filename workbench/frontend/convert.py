@@ -538,6 +538,13 @@ class _Expressions(ast.NodeTransformer):
                 return None
         return None if parts is None else self._made("folded_items", [node.func, *parts], node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        single = isinstance(node.slice, ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute | ast.IfExp)
+        if not isinstance(node.ctx, ast.Load) or not single:
+            return node
+        return self._made("item_at", [node.value, node.slice], node)
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)
         if _asks_for_identity(node):
             same = self._made("same", [self.visit(node.left), self.visit(node.comparators[0])], node)

@@ -63,8 +63,11 @@ def class_body_names(code: types.CodeType) -> set[str]:
 
 def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     """A function, method, partial or class as traced code sees it; NOT_CALLABLE for anything else."""
-    from .proxies import wrap_library
+    from .proxies import CachedFunction, DispatchingFunction, wrap_library
 
+    if isinstance(value, types.FunctionType) and _chooses_by_type(value):
+        lifter.guard(name, read, value)
+        return lifter._remember(value, DispatchingFunction(lifter, value, name), read)
     if isinstance(value, types.FunctionType):
         is_users = is_user_code(value.__code__)
         if is_users and lifter.is_by_content:
@@ -91,11 +94,8 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         )
         return lifter._remember(value, lifted, read)
     if isinstance(value, _LRU_CACHE):
-        # A cache of its own, so that no tracer stays in the user's.
-        lifted = functools.lru_cache(**value.cache_parameters())(  # type: ignore[attr-defined]
-            lifter.lift(value.__wrapped__, name, lambda: read().__wrapped__)
-        )
-        return lifter._remember(value, lifted, read)
+        lifter.guard(name, read, value)
+        return lifter._remember(value, CachedFunction(lifter, value, name), read)
     if isinstance(value, type):
         lifter.guard(name, read, value)
         return lift_class(lifter, value, name, read)
@@ -113,6 +113,11 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         lifter.guard(name, read, value)
         return lifter._remember(value, wrap_library(lifter, value), read)
     return NOT_CALLABLE
+
+
+def _chooses_by_type(value: types.FunctionType) -> bool:
+    """Whether it is a `functools.singledispatch`."""
+    return value.__code__.co_filename == functools.__file__ and hasattr(value, "registry")
 
 
 def _is_numpy_callable(value: Any) -> bool:
@@ -295,7 +300,7 @@ def copy_class(
             value.__set_name__(new, key)
         elif isinstance(value, staticmethod | classmethod):
             value = type(value)(convert(f"{key}.__func__", value.__func__))
-        elif isinstance(value, types.FunctionType) or not hasattr(type(value), "__get__"):
+        elif isinstance(value, types.FunctionType | _LRU_CACHE) or not hasattr(type(value), "__get__"):
             value = convert(key, value) if not key.startswith("__dataclass") else value
         setattr(new, key, value)
     return new

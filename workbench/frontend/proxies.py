@@ -278,6 +278,45 @@ class Creation(_Lifted):
         return repr(self.__wrapped__)
 
 
+class CachedFunction(_Lifted):
+    """A `functools.lru_cache`: it gives what it keeps, the same object at each call, which others may change."""
+
+    __slots__ = ("__name__", "__wrapped__", "_lifter")
+
+    def __init__(self, lifter: Lifter, function: Any, name: str):
+        self.__wrapped__ = function
+        self.__name__ = name
+        self._lifter = lifter
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not all(isinstance(x, CONSTANT_TYPES) for x in (*args, *kwargs.values())):
+            raise unsupported(f"`{self.__name__}`, which keeps its results, of what is no constant", verb="calls")
+        read = lambda: self.__wrapped__(*args, **kwargs)  # noqa: E731
+        return self._lifter.lift(read(), f"{self.__name__}(...)", read)
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+
+class DispatchingFunction(_Lifted):
+    """A `functools.singledispatch`: objects are of the classes that they stand for."""
+
+    __slots__ = ("__name__", "__wrapped__", "_lifter")
+
+    def __init__(self, lifter: Lifter, function: Any, name: str):
+        self.__wrapped__ = function
+        self.__name__ = name
+        self._lifter = lifter
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not args or type(args[0]) is Choice:
+            raise unsupported(f"`{self.__name__}` of what has no one type", verb="calls")
+        kind = args[0].__class__
+        kind = self._lifter.originals.get(id(kind), (kind, kind))[1]
+        read = lambda: self.__wrapped__.dispatch(kind)  # noqa: E731
+        return self._lifter.lift(read(), f"{self.__name__}.dispatch({kind.__name__})", read)(*args, **kwargs)
+
+
 class ErrorState(_Lifted):
     """`np.errstate`: kernels ignore floating-point errors, so that one that asks to hear of them is refused."""
 
@@ -553,6 +592,8 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
     if not lifter.trace.strict:
         names["type"] = _TypeOf(type, type)
         names["isinstance"] = _IsInstance(isinstance)
+        names["hasattr"] = _Has(hasattr)
+        names["getattr"] = _Get(getattr)
         names["vars"] = _Variables(vars)
         names["dir"] = _Directory(dir, "dir", "lists the names of the namespace")
     return names
@@ -591,7 +632,40 @@ class _IsInstance(_Lifted):
         self.__wrapped__ = function
 
     def __call__(self, value: Any, classes: Any, /) -> Any:
-        return value.is_instance(classes) if type(value) is Choice else self.__wrapped__(value, classes)
+        if type(value) is Choice:
+            return value.is_instance(classes)
+        if type(value) is Tracer:  # which has what any number or array may have
+            return issubclass(value.__class__, _plain_classes(classes))
+        return self.__wrapped__(value, classes)
+
+
+def _plain_classes(classes: Any) -> Any:
+    return tuple(map(_plain_classes, classes)) if isinstance(classes, tuple) else unwrap(classes)
+
+
+class _Has(_Lifted):
+    """`hasattr`, which says of a traced value what it says of the number or array."""
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, function: Callable):
+        self.__wrapped__ = function
+
+    def __call__(self, value: Any, name: str, /) -> bool:
+        value = settled(value)
+        return self.__wrapped__(value.__class__ if type(value) is Tracer else value, name)
+
+
+class _Get(_Has):
+    """`getattr`."""
+
+    __slots__ = ()
+
+    def __call__(self, value: Any, name: str, /, *default: Any) -> Any:
+        value = settled(value)
+        if default and type(value) is Tracer and not hasattr(value.__class__, name):
+            return default[0]
+        return self.__wrapped__(value, name, *default)
 
 
 class _RefusedBuiltin(_Lifted):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.device_arrays import device_aval, is_device_result
+from ..frontend.device_arrays import cuda_interface, device_aval, is_device_result
 from ..ir import Aval
 
 # Bits of `ndarray.flags.num`, which is one look-up where the named flags are two each.
@@ -58,7 +58,7 @@ def overlapping(inputs: Sequence[Any], written: Iterable[int]) -> tuple[int, int
 
 def _device_memory(value: Any) -> tuple[int, int] | None:
     """The addresses from which to which an array of a GPU reaches; None of anything else."""
-    interface = getattr(value, "__cuda_array_interface__", None)
+    interface = cuda_interface(value)
     if interface is None or isinstance(value, np.ndarray | np.generic):
         return None
     shape, itemsize = interface["shape"], np.dtype(interface["typestr"]).itemsize
@@ -77,7 +77,7 @@ def is_writeable(value: Any) -> bool:
         return value.flags.writeable
     if is_device_result(value):
         return True
-    interface = getattr(value, "__cuda_array_interface__", None)
+    interface = cuda_interface(value)
     return interface is not None and not interface["data"][1]
 
 

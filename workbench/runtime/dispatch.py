@@ -38,7 +38,15 @@ from .devices import accelerator, available, canonical, chosen, device_of, looke
 from .executable import Executable, has_written
 from .fast_path import MISS, Native, fast_call, missed
 from .given import Given
-from .keys import StaticArguments, call_key, is_traced_int, objects_of, without_constants, without_sizes
+from .keys import (
+    StaticArguments,
+    call_key,
+    is_traced_int,
+    objects_of,
+    without_constants,
+    without_generators,
+    without_sizes,
+)
 from .log import logger
 from .loops import LoopAbortedError
 from .parts.functions import FunctionParts
@@ -112,6 +120,7 @@ class CompiledFunction:
         self._held: frozenset[str] = frozenset()  # what objects hold and calls change, by path
         self._may_vary = True
         self._refused: Fallback | None = None  # the latest
+        self._refused_kinds: dict[Any, Fallback] = {}  # for random generators of any state
         self._n_refused = 0.0  # kinds of calls that could not be traced, while none could
         self.device = None if device is None else canonical(device)
         self.auto_device = auto_device
@@ -491,6 +500,9 @@ class CompiledFunction:
         begin = time.perf_counter()
         entry: Entry | None
         kind, values = without_constants(key)
+        any_generator = (kind, without_generators(values))
+        if not self.is_strict and any_generator in self._refused_kinds:
+            return self._refused_kinds[any_generator]
         varying = self._varying.setdefault(kind, Varying())
         if objects := varying.objects(values):
             self._by_kind |= objects
@@ -541,6 +553,8 @@ class CompiledFunction:
                 return None
             self._refused = entry = Fallback(error, FunctionParts.of(self.fn, self.source(), error))
             self._n_refused += 1
+            if any_generator[1] != values:
+                self._refused_kinds[any_generator] = entry
             how = "in NumPy" if entry.parts is None else "in NumPy, or in parts where that is faster"
             logger.warning("%s runs %s: %s", self.name, how, error)
         else:

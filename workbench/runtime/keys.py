@@ -12,6 +12,7 @@ import optree
 
 from ..errors import NonHashableStaticArgumentError
 from ..frontend.device_arrays import device_aval
+from ..frontend.proxies import is_impure
 from ..ir import supported_dtype
 from .arguments import STATIC_TYPES, array_key
 from .given import Contents, Identity, contents_of, kind_of
@@ -135,6 +136,12 @@ def without_constants(key: Any) -> tuple[Any, tuple[Any, ...]]:
         return ((item[0],), item[1]) if varies else (item, None)
 
     return _split(key, split)
+
+
+def without_generators(constants: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Constants of a dispatch key with the types of random generators in their place: a program that cannot be traced
+    with one cannot be with another."""
+    return tuple(type(x.value) if type(x) is Identity and is_impure(x.value) else x for x in constants)
 
 
 def objects_of(key: Any) -> tuple[int, ...]:
