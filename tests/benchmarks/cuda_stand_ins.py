@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 
@@ -41,10 +41,23 @@ class Tree:
         return "*" if self.type is None else f"{self.type.__name__}{self.inside}"
 
 
+_registered: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {}
+
+
+def register_pytree_node(
+    kind: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any], *, namespace: object
+) -> type:
+    _registered[kind] = flatten, unflatten
+    return kind
+
+
 def _parts(value: Any, none_is_leaf: bool) -> tuple[Any, tuple, Sequence[Any]] | None:
     """(kind, keys, values inside) of a value, None for a leaf."""
     if value is None and not none_is_leaf:
         return type(None), (), ()
+    if type(value) in _registered:
+        inside, keys = _registered[type(value)][0](value)
+        return type(value), keys, list(inside)
     if type(value) in (tuple, list) or isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value), (), list(value)
     if type(value) is dict:
@@ -86,6 +99,8 @@ def tree_unflatten(tree: Tree, leaves: Any) -> Any:
             return dict(zip(tree.keys, inside, strict=True))
         if tree.type is type(None):
             return None
+        if tree.type in _registered:
+            return _registered[tree.type][1](tree.keys, inside)
         return tree.type(*inside) if hasattr(tree.type, "_fields") else tree.type(inside)
 
     made = build(tree)
@@ -94,8 +109,12 @@ def tree_unflatten(tree: Tree, leaves: Any) -> Any:
     return made
 
 
-def tree_leaves(value: Any, *, none_is_leaf: bool = False) -> list[Any]:
-    return tree_flatten(value, none_is_leaf=none_is_leaf)[0]
+def tree_leaves(value: Any, is_leaf: IsLeaf | None = None, *, none_is_leaf: bool = False) -> list[Any]:
+    return tree_flatten(value, is_leaf, none_is_leaf=none_is_leaf)[0]
+
+
+def tree_structure(value: Any, *, none_is_leaf: bool = False) -> Tree:
+    return tree_flatten(value, none_is_leaf=none_is_leaf)[1]
 
 
 def tree_map(
@@ -123,7 +142,15 @@ def user_cache_dir(name: str, *_: Any, **options: Any) -> str:
 
 
 NAMES: dict[str, tuple[Callable[..., Any], ...]] = {
-    "optree": (tree_flatten, tree_unflatten, tree_leaves, tree_map, tree_paths),
+    "optree": (
+        tree_flatten,
+        tree_unflatten,
+        tree_leaves,
+        tree_map,
+        tree_paths,
+        tree_structure,
+        register_pytree_node,
+    ),
     "platformdirs": (user_cache_dir,),
 }
 
@@ -136,5 +163,7 @@ def install(names: Sequence[str]) -> list[str]:
         module.__spec__ = ModuleSpec(name, None)
         for function in NAMES[name]:
             setattr(module, function.__name__, function)
+        if name == "optree":
+            module.registry = SimpleNamespace(__GLOBAL_NAMESPACE="")  # type: ignore[attr-defined]
         sys.modules[name] = module
     return installed

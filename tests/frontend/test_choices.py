@@ -185,7 +185,7 @@ def outcome(function, x, n):
     x = x.copy()
     try:
         return function(x, n), x
-    except TypeError as error:
+    except (TypeError, UnboundLocalError) as error:
         return type(error), x
 
 

@@ -244,3 +244,68 @@ def test_lists_of_cells() -> None:
     same(
         [mine[name] for name in ("u", "history", "error", "n")], [its[name] for name in ("u", "history", "error", "n")]
     )
+
+
+# ---- what only some iterations append ----
+
+
+def accepted_steps(x, n):
+    t, h = 0.0, 0.125
+    ts, xs = [t], [x]
+    k = 0
+    while t < 3 and k < n:
+        k += 1
+        new = x + h * (1 - x)
+        error = np.abs(h * (1 - x)).max()
+        if error < 0.25:
+            t += h
+            x = new
+            ts.append(t)
+            xs.append(x)
+        h *= min(2.0, max(0.25, 0.5 / (error + 0.5)))
+    return np.array(ts), xs, x
+
+
+def best_so_far(x, n):
+    kept, least = [], np.inf
+    for k in range(n):
+        x = x * 0.75 + 0.25 * (k % 3)
+        size = (x**2).sum()
+        if size < least:
+            least = size
+            kept.append(x)
+    return kept
+
+
+def python_and_numpy_floats(x, n):
+    found, k = [], 0
+    while k < n:
+        k += 1
+        if x[k % len(x)] > 1:
+            found.append(0.5)
+        else:
+            found.append(x[k % len(x)])
+    return found
+
+
+@pytest.mark.parametrize("program", [accepted_steps, best_so_far, python_and_numpy_floats])
+def test_what_some_iterations_append(program):
+    compiled = wb.jit(program)
+    for n in (0, 1, 3, 60):
+        for x in (np.array([0.5, 2.0, -1.0]), np.zeros(3), np.array([8.0, 1.0, 0.25])):
+            found, expected = compiled(x.copy(), n), program(x.copy(), n)
+            for mine, its in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(mine, its)
+    assert not compiled.fallbacks
+
+
+def test_an_array_that_was_there_before_is_not_appended_again_and_again():
+    def program(x, n):
+        kept = []
+        for k in range(n):
+            if x[k % 3] > 0:
+                kept.append(x)
+        return kept
+
+    compiled, x = wb.jit(program), np.array([1.0, -1.0, 2.0])
+    assert all(item is x for item in compiled(x, 40)) and len(compiled(x, 40)) == 27

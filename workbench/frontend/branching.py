@@ -46,7 +46,7 @@ from .recording import current_trace
 from .regions import as_index, emit_cond
 from .rows import MAX_UNROLL, Rows, rows_of
 from .staging import Stage, TracedRange
-from .tracer import Tracer, emit, in_region, known_value, lift
+from .tracer import Tracer, emit, in_region, known_value, lift, require_trace
 from .variables import Variables, closure_names
 
 logger = logging.getLogger("workbench")
@@ -446,7 +446,30 @@ def _traced_while(
             stage = _stage(variables, body, names, live, reads)
             if stage.attempt(lambda stage=stage: stage.run_while(test)):
                 return n
+        if n > 1 or not grown:
+            body()
+        elif not _is_traced_in_python(body, variables, names, reads):
+            _stage(variables, body, names, live, reads, grown=grown).run_while(test)
+            return n
+
+
+def _is_traced_in_python(
+    body: Callable[[], Any], variables: Variables, names: Sequence[str], reads: Sequence[str]
+) -> bool:
+    """Run the first turn of a loop, if Python's lists allow what it does to them: those of a compiled loop allow more.
+    Otherwise nothing has happened."""
+    trace = require_trace()
+    cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
+    watched, state, moment = variables.watched(reads, names), variables.assigned(names), trace.moment()
+    try:
         body()
+    except TracingError:
+        if not trace.go_back(moment):
+            raise
+        watched.undo(cells)
+        variables.restore(state)
+        return False
+    return True
 
 
 def for_(
@@ -529,7 +552,11 @@ def _traced_for(
         iterable = rows = rows[n if done is None else done :]
     position = 0
     for item in counted(iterable, MOST_UNROLLED_EQNS, "loop"):
-        body(item)
+        if position or not grown or rows is None:
+            body(item)
+        elif not _is_traced_in_python(lambda item=item: body(item), variables, names, reads):
+            _stage(variables, body, names, live, reads, stop, target, grown=grown).run_range(rows)
+            return 0
         position += 1
         if stop is not None:
             stopped = variables.get(stop)

@@ -8,14 +8,15 @@
 
 Where branches meet, such a value becomes a `Choice`. `is None`, comparisons with words and its truth are questions to
 `code`. Code that computes with it needs the number or array that it may be: the call ends where it is another one, and
-runs in NumPy, which raises.
+runs in NumPy, which raises. A variable that only some paths bind is a choice, too: any use of it needs the value.
 """
 
 from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -29,6 +30,7 @@ from .blanks import is_number, zeros_like
 from .captures import CONSTANT_TYPES
 from .checks import end_unless
 from .diagnostics import unsupported
+from .held import UNDEFINED
 from .operators import weaken
 from .recording import Deferred, Trace
 from .tracer import Tracer, emit, lift, require_trace
@@ -76,16 +78,22 @@ class Choice(Deferred):
 
     def is_same(self, other: Any) -> Any:
         """`self is other`."""
+        if UNDEFINED in self.kinds:
+            return self.settled() is other
         if not is_kind(other):
             raise self.error()
         return self._is_one_of(lambda kind: kind is other)
 
     def is_instance(self, classes: Any) -> Any:
         """`isinstance(self, classes)`."""
+        if UNDEFINED in self.kinds:
+            return isinstance(self.settled(), classes)
         return self._is_one_of(lambda kind: isinstance(self.value if kind is VALUE else kind, classes))
 
     def truth(self) -> Any:
         """`bool(self)`, or a traced one."""
+        if UNDEFINED in self.kinds:
+            return self.settled()
         if VALUE not in self.kinds:
             return self._is_one_of(bool)
         true = [kind is not VALUE and bool(kind) for kind in self.kinds]
@@ -102,7 +110,7 @@ class Choice(Deferred):
         return weaken(holds)
 
     def _equals(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-        if not is_kind(other):
+        if not is_kind(other) or UNDEFINED in self.kinds:
             return compare(self.settled(), other)
         if VALUE in self.kinds and _has_elements_in(self.value):
             return compare(self.settled(), other)  # element by element
@@ -120,6 +128,8 @@ class Choice(Deferred):
 
     def is_in(self, items: Any) -> Any:
         """`self in items`."""
+        if UNDEFINED in self.kinds:
+            return self.settled() in items
         if type(items) not in (tuple, list, set, frozenset) or not all(map(is_kind, items)):
             raise self.error()
         if VALUE in self.kinds and _has_elements_in(self.value):
@@ -150,7 +160,8 @@ class Choice(Deferred):
         )
 
     def description(self) -> str:
-        return " or ".join(_described(self.value) if kind is VALUE else repr(kind) for kind in self.kinds)
+        texts = {VALUE: lambda: _described(self.value), UNDEFINED: lambda: "unbound"}
+        return " or ".join(texts[kind]() if kind in (VALUE, UNDEFINED) else repr(kind) for kind in self.kinds)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -270,7 +281,9 @@ def _choices(column: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]
     kinds: list[Any] = []
     given: list[Any] = []
     for x in column:
-        if type(x) is Choice:
+        if x is UNDEFINED:
+            mine = (x,)
+        elif type(x) is Choice:
             mine = x.kinds
             given += [x.value] if VALUE in mine else []
         elif is_kind(x):
@@ -283,6 +296,8 @@ def _choices(column: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]
         kinds += [kind for kind in mine if not any(_is_same_kind(kind, known) for known in kinds)]
     if len(kinds) < 2 or len(kinds) > MOST_KINDS:
         return None
+    if UNDEFINED in kinds and (len(kinds) > 2 or VALUE not in kinds or _undecided):
+        return None
     if all(type(x) is Choice and x.kinds == tuple(kinds) for x in column):
         return None
     return [as_choice(x, tuple(kinds), given, lambda code, k=k: run(k, code)) for k, x in enumerate(column)]
@@ -293,7 +308,7 @@ def as_choice(x: Any, kinds: tuple[Any, ...], given: Sequence[Any], run: Callabl
     place = lambda kind: next(k for k, other in enumerate(kinds) if _is_same_kind(kind, other))  # noqa: E731
     blank = lambda: run(lambda: zeros_like(given[0])) if given else None  # noqa: E731
     if type(x) is not Choice:
-        kind = x if is_kind(x) else VALUE
+        kind = x if x is UNDEFINED or is_kind(x) else VALUE
         return Choice(kinds, place(kind), x if kind is VALUE else blank())
     moves = [place(kind) for kind in x.kinds]
 
@@ -324,6 +339,19 @@ def _is_value(x: Any) -> bool:
     return type(x) is Tracer or type(x) is not Choice and is_number(x)
 
 
+_undecided: list[bool] = []  # whether a loop is tried that may write out its first iteration instead
+
+
+@contextmanager
+def first_iteration_may_bind() -> Iterator[None]:
+    """Variables that only some paths of what is traced bind are refused: a first iteration by itself may bind them."""
+    _undecided.append(True)
+    try:
+        yield
+    finally:
+        _undecided.pop()
+
+
 # ---- as a result ----
 
 
@@ -348,4 +376,7 @@ class ChoiceForm:
         return given if kind is VALUE else kind
 
 
-__all__ = ["KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "is_choice", "is_kind", "settled", "truth"]
+__all__ = [
+    "KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "first_iteration_may_bind", "is_choice", "is_kind",
+    "settled", "truth",
+]  # fmt: skip

@@ -16,7 +16,7 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,6 +58,12 @@ class Item:
         kind = "array" if not x.scalar else "python" if x.aval.weak_type else "scalar"
         return cls(x.shape, x.dtype, kind)
 
+    def is_like(self, other: Item) -> bool:
+        """Whether they are the same, or floats of which one is Python's."""
+        return (
+            self == other or {self.kind, other.kind} == {"scalar", "python"} and self.dtype == other.dtype == np.float64
+        )
+
     @property
     def n_bytes(self) -> int:
         return self.dtype.itemsize * int(np.prod(self.shape))
@@ -78,7 +84,22 @@ class Items:
         return _rooms.get(self.place, max(min(MOST_ITEMS, first), FEWEST_ITEMS))
 
     def fits(self, other: Items) -> bool:
-        return (self.items, self.in_tuple) == (other.items, other.in_tuple)
+        """Whether a list of these takes the other ones, too."""
+        if self.in_tuple != other.in_tuple or len(self.items) != len(other.items):
+            return False
+        pairs = zip(self.items, other.items, strict=True)
+        return all(mine == its or mine.kind == "scalar" and mine.is_like(its) for mine, its in pairs)
+
+    def with_numpys(self, other: Items) -> Items:
+        """These, NumPy's where they or the others are."""
+        pairs = zip(self.items, other.items, strict=True)
+        return replace(self, items=tuple(mine if mine.kind == "scalar" else its for mine, its in pairs))
+
+    def are_like(self, other: Items) -> bool:
+        """Whether they differ at most in which floats are Python's."""
+        if self.in_tuple != other.in_tuple or len(self.items) != len(other.items):
+            return False
+        return all(mine.is_like(its) for mine, its in zip(self.items, other.items, strict=True))
 
 
 def enlarge(error: BaseException) -> bool:
@@ -152,25 +173,42 @@ class CountedList(Deferred):
         if not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):
             raise refuse("appends to", self.name, "something that is no number or array, in a traced loop")
         xs = [lift(x) for x in parts]
-        if any(x.buffer.mixed for x in xs):
+        if any(x.buffer.mixed and (x.buffer.mixed != (float,) or x.dtype != np.float64) for x in xs):
             raise refuse("appends to", self.name, "a number whose type depends on the path")
+        if any(x.buffer.mixed for x in xs):
+            self.mixed = (float,)
         found = Items(tuple(map(Item.of, xs)), parts is value, _place())
         if self.items is None:
             if max(item.n_bytes for item in found.items) * found.room > MOST_BYTES:
                 raise refuse("appends to", self.name, "large arrays, as often as the numbers decide")
             raise signalled(ItemFoundError(self.name, found))
-        if not found.fits(self.items):
+        if not self.items.fits(found):
+            if self.items.are_like(found):  # a list of NumPy's floats holds either
+                raise signalled(ItemFoundError(self.name, self.items.with_numpys(found)))
             raise refuse("appends to", self.name, "items of several types or shapes, in a traced loop")
         place = self.items.place
         at = self.count[()]
         end_unless(at < self.room, place)
         for array, x in zip(self.arrays, xs, strict=True):
             if not x.scalar:
-                if any(entry.tracer is not None and entry.tracer.buffer is x.buffer for entry in _captured()):
+                if self._is_from_outside(x):
                     raise refuse("appends to", self.name, "one array again and again")
                 x.buffer.ambiguous = True  # the list holds that very array: a write to it would be one to the list
             array[at] = x
         self.count[()] = at + 1
+
+    def _is_from_outside(self, x: Tracer) -> bool:
+        """Whether an array was there before the loop, so that each iteration may append it."""
+        trace: Trace | None = require_trace()
+        outside = self.count.buffer.trace
+        while trace is not None and trace is not outside and trace.region:
+            entry = next(
+                (e for e in trace.adopted.values() if e.tracer is not None and e.tracer.buffer is x.buffer), None
+            )
+            if entry is None:
+                return False  # of this iteration
+            x, trace = entry.value, trace.parent
+        return True
 
     def extend(self, values: Any) -> None:
         if type(values) not in (list, tuple):
@@ -335,7 +373,7 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
         try:
             result = _attempted(run)
         except ItemFoundError as error:
-            if error.name in items or error.name not in lists:
+            if items.get(error.name) == error.items or error.name not in lists:
                 raise
             items[error.name] = error.items
             let_go(error)

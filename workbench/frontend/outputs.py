@@ -25,7 +25,7 @@ from .choices import VALUE, Choice, ChoiceForm
 from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
 from .growing import with_whole_stacks
-from .held import APPENDED, HeldValue
+from .held import APPENDED, UNDEFINED, HeldValue
 from .layouts import memory_order, overlaps_itself
 from .proxies import unwrap
 from .recording import Trace
@@ -300,7 +300,8 @@ def collect_outputs(
 def _parts(leaf: Any) -> Sequence[Any]:
     """The results of which a leaf is made, besides those that its form knows: leaves, too."""
     if type(leaf) is Choice:
-        return optree.tree_leaves(leaf.value, none_is_leaf=True) if VALUE in leaf.kinds else ()
+        is_made = VALUE in leaf.kinds and UNDEFINED not in leaf.kinds
+        return optree.tree_leaves(leaf.value, none_is_leaf=True) if is_made else ()
     return _counted_list(leaf).before if type(leaf) in (CountedList, CountedArray) else ()
 
 
@@ -507,6 +508,10 @@ def _is_whole(lifter: Lifter, value: Any) -> bool:
 
 def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     """A leaf as a tracer, an object from outside, or a static value that every call may return."""
+    if type(value) is Choice and UNDEFINED in value.kinds:  # what is returned is bound
+        value = value.settled()
+        if type(value) is tuple:
+            raise unsupported("a tuple that only some paths bind", verb="returns")
     if type(value) is Tracer:
         from .numpy_api.promotion import check_not_mixed
 

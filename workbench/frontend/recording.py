@@ -133,6 +133,19 @@ class Trace:
             self.name_result(result, hint, origin)
         return result
 
+    def moment(self) -> tuple[int, int, int, TracingError | None]:
+        """Where the trace is, to `go_back`."""
+        return len(self.eqns), len(self.conditions), self.n_writes, self.failure
+
+    def go_back(self, moment: tuple[int, int, int, TracingError | None]) -> bool:
+        """Forget what was recorded since `moment`, if no array was written to meanwhile; whether that is done."""
+        n_eqns, n_conditions, n_writes, failure = moment
+        if self.n_writes != n_writes:
+            return False
+        del self.eqns[n_eqns:], self.conditions[n_conditions:]
+        self.failure = failure
+        return True
+
     def count_step(self) -> None:
         """One more loop has been translated. Recursion in branches makes exponentially many, in regions of their own,
         before any of them is long."""

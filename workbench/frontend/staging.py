@@ -20,7 +20,7 @@ from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .blanks import NUMBERS, is_number, zero_like
 from .checks import INDEX_BITS
-from .choices import agreed, is_choice, truth
+from .choices import agreed, first_iteration_may_bind, is_choice, truth
 from .counted_lists import let_go, with_counted_lists, with_held_lists
 from .diagnostics import build
 from .growing import Growth
@@ -149,7 +149,8 @@ class Stage:
         failure, before = trace.failure, self.variables.assigned(self.names)
         self.writes_out_first = True
         try:
-            prepared = self._prepare(rows)
+            with first_iteration_may_bind():
+                prepared = self._prepare(rows)
             if not prepared.is_worth_an_equation(len(rows), max_eqns):
                 return 0
             try:
