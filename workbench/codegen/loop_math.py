@@ -82,6 +82,16 @@ def whole(x):
 
 
 @linked(error_model="numpy", forceinline=True)
+def as_whole(x, is_whole):
+    # An int of Python's has no -0.0, and is exact.
+    if is_whole:
+        if abs(x) >= 2.0**53:
+            raise OverflowError
+        return x + 0.0
+    return x
+
+
+@linked(error_model="numpy", forceinline=True)
 def nonzero(x):
     if x == 0:
         raise ZeroDivisionError

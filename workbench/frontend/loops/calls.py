@@ -19,7 +19,7 @@ from ..tracer import Tracer
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .lists import Lists
-from .operators import binary, call, cast, compare, index, operand, truth
+from .operators import binary, call, cast, compare, index, operand, truth, whole_of, whole_text
 from .routines import DESCRIPTIONS, ROUTINES
 from .types import (
     BOOL,
@@ -221,8 +221,10 @@ class Calls(Lists):
                 text = f"abs({cast(value, I64)})" if low > LEAST else f"checked_abs({value.text})"
                 return Value(text, weak_int(0, reach))
             if value.type.kind == "f":
-                return Value(call("fabs", F64, value.text), Number(F64, True))
+                return Value(call("fabs", F64, value.text), replace(value.type, single=False), whole=value.whole)
             return Value(f"unless_infinite({call('abs', C128, value.text)}, 0.0)", Number(F64, True))
+        if isinstance(value.type, Number) and value.type.ints:
+            return Value(call("abs", value.type.dtype, value.text), value.type, whole=value.whole)
         return self._ufunc(np.absolute, [value])
 
     def _call_round(self, value: Value, digits: Value | None = None) -> Value:
@@ -250,9 +252,12 @@ class Calls(Lists):
             pick = max if name == "max" else min
             kind = weak_int(*(pick(a.type.interval[k] for a in args) for k in (0, 1)))  # type: ignore[union-attr]  # numbers
         first, *rest = (self.convert(a, kind).text for a in args)
-        for text in rest:
+        whole, *wholes = map(whole_text, args) if kind.ints else [""] * len(args)
+        for text, other in zip(rest, wholes, strict=True):
+            is_other = f"{text} {'>' if name == 'max' else '<'} {first}"
+            whole = whole_of([other, whole], f"({{0}} if {is_other} else {{1}})") or min(whole, other)
             first = f"{'larger' if name == 'max' else 'smaller'}({first}, {text})"
-        return Value(first, kind)
+        return Value(first, kind, whole=self.told(whole))
 
     def _call_min(self, *args: Value) -> Value:
         return self._extreme("min", args)
@@ -320,8 +325,9 @@ class Calls(Lists):
         kinds = [a.type for a in args]
         dtype = kinds[0].dtype  # type: ignore[union-attr]  # numbers
         if len(kinds) == 2:
-            both = kinds[0].weak == kinds[1].weak  # type: ignore[union-attr]
-            dtype = np.result_type(kinds[0].dtype, kinds[1].dtype) if both else promote(*kinds)  # type: ignore[union-attr,arg-type]
+            dtype = promote(*kinds)  # type: ignore[arg-type]  # numbers
+        elif kinds[0].unsure and dtype != promote(kinds[0], kinds[0]):  # type: ignore[union-attr,arg-type]
+            raise UntranslatableError(f"{function.__name__}() whose precision depends on whether a number is Python's")
         try:
             found = function.resolve_dtypes((dtype,) * len(args) + (None,) * function.nout)
         except TypeError:

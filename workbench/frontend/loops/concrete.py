@@ -444,6 +444,7 @@ class _Concrete:
             kind = self.scope.types[name]
             text = f"no_items({blank(kind.item)})" if isinstance(kind, Growing) else blank_of(kind, False)
             head += [f"{local(name)} = {text}", f"{is_set(name)} = False"]
+        head += self.scope.flags_at_first({name: p.kind for name, p in self.parameters.items()})
         tail = self._told_apart(results)
         returned: list[str] = []
         for r in results:

@@ -21,7 +21,7 @@ from ..proxies import unwrap
 from ..recording import Deferred
 from ..tracer import Tracer
 from .arrays import Arrays, Compute, tuple_of
-from .operators import SYMBOLS, as_type, binary, call, compare, index, invert, negative, truth
+from .operators import SYMBOLS, as_type, binary, call, compare, index, invert, negative, truth, whole_of, whole_text
 from .types import (
     BOOL,
     C128,
@@ -45,6 +45,7 @@ from .types import (
 from .writing import INDENT, Facts, Module
 
 MOST_ITEMS = 16  # of a tuple or list that is written out
+MOST_TEXT = 400  # of what tells whether a number is an int: it holds expressions once more
 
 
 class Scope(Arrays):
@@ -85,7 +86,8 @@ class Scope(Arrays):
         if name in self.bound:
             if name not in self.types:
                 raise UntranslatableError(f"`{name}`, which is read before it is set")
-            return Value(local(name), self.types[name])
+            kind = self.types[name]
+            return Value(local(name), kind, whole=is_whole(name) if isinstance(kind, Number) and kind.ints else "")
         try:
             found = unwrap(self.outer(name))
         except KeyError:
@@ -396,8 +398,16 @@ class Scope(Arrays):
         kind = join(then.type, other.type)
         if isinstance(kind, Number) and then.type.dtype != other.type.dtype:  # type: ignore[union-attr]  # numbers
             kind = replace(kind, mixed=True)
+        whole = ""
+        if isinstance(kind, Number) and kind.ints:
+            whole = self.told(whole_of([whole_text(then), whole_text(other)], f"({{0}} if {test} else {{1}})"))
         then, other = self.convert(then, kind), self.convert(other, kind)
-        return Value(f"({then.text} if {test} else {other.text})", kind)
+        return Value(f"({then.text} if {test} else {other.text})", kind, whole=whole)
+
+    def told(self, text: str) -> str:
+        """`text` as what tells of a number whether it is an int, if it may be computed beside the number."""
+        calls = any(f"{function.name}(" in text for function in self.module.functions.values())
+        return "" if calls or len(text) > MOST_TEXT or text == "False" else text
 
     # ---- subscripts ----
 
@@ -425,8 +435,7 @@ class Scope(Arrays):
         key = re.sub(r"\W", "_", str(node.value))
         return self.outside(f"{name}_{key}", unwrap(found[node.value]))
 
-    @staticmethod
-    def _item(base: Value, position: Value) -> Value:
+    def _item(self, base: Value, position: Value) -> Value:
         assert isinstance(base.type, Items)
         k = position.literal
         if not isinstance(k, int) or not -len(base.type.items) <= k < len(base.type.items):
@@ -564,5 +573,10 @@ def is_set(name: str) -> str:
     return f"{local(name)}__set"
 
 
+def is_whole(name: str) -> str:
+    """The flag in the text that tells whether a float is an int of Python's."""
+    return f"{local(name)}__whole"
+
+
 _SHORT = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for k in "iu" for n in (1, 2, 4, 8))))
-__all__ = ["Facts", "FunctionType", "Module", "Scope", "call", "is_set", "local"]
+__all__ = ["Facts", "FunctionType", "Module", "Scope", "call", "is_set", "is_whole", "local"]

@@ -52,7 +52,8 @@ def translate_function(
 
         scope.settle(run)
         parameters = ", ".join(map(local, (*given, *scope.extras)))
-        text = f"def {name}({parameters}):\n" + "\n".join(scope.lines or ["    pass"])
+        lines = ["    " + line for line in scope.flags_at_first(given)] + scope.lines
+        text = f"def {name}({parameters}):\n" + "\n".join(lines or ["    pass"])
         assert scope.result is not None
         extras = {n: found for n, (found, _) in scope.extras.items()}
         found = module.functions[key] = Function(name, text, scope.result, extras)

@@ -8,6 +8,8 @@ state that NumPy leaves.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -84,11 +86,10 @@ def operand(value: Value, dtype: np.dtype) -> str:
 
 
 def stored(value: Value, dtype: np.dtype) -> str:
-    """A number as it is written into an array: what fits is cut to the array's dtype, as NumPy does."""
+    """A number as it is written into an array: what fits is cut to the array's dtype, as NumPy does. What does not fit
+    raises, be it Python's number, for which NumPy raises, or one of NumPy's, which it wraps."""
     kind = value.type
     assert isinstance(kind, Number)
-    if kind.unsure and dtype.kind in "iu" and kind.dtype != dtype:
-        raise UntranslatableError("a number that may be Python's, written into integers")
     if kind.weak and kind.kind == "i" and dtype.kind in "iu":
         return operand(value, dtype)
     if kind.kind == "f" and dtype.kind in "iu":
@@ -104,6 +105,22 @@ def stored(value: Value, dtype: np.dtype) -> str:
 def as_type(value: Value, target: Number) -> str:
     """The value of a variable as the type that the variable has everywhere."""
     return cast(value, target.dtype)
+
+
+def whole_text(value: Value) -> str:
+    """What tells whether a number is one of Python's ints; empty where that is not known."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    if kind.python and kind.kind in "bi":
+        return "True" if kind.weak else ""
+    return value.whole if kind.ints else "False"
+
+
+def whole_of(texts: Sequence[str], form: str) -> str:
+    """What tells it of one of several numbers, as `form` picks it."""
+    if not all(texts) or set(texts) == {"False"}:
+        return ""
+    return form.format(*texts)
 
 
 def truth(value: Value) -> str:
@@ -127,6 +144,8 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     x, y = a.type, b.type
     if not isinstance(x, Number) or not isinstance(y, Number):
         raise UntranslatableError(f"{symbol} between {x} and {y}")
+    if x.ints or y.ints:
+        return _binary_of_wholes(symbol, a, b)
     if x.weak and y.weak:
         return _binary_of_pythons(symbol, a, b)
     dtype = promote(x, y)
@@ -170,6 +189,24 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     else:
         text = call(_NAMES[symbol], dtype, left, right)
     return Value(text, Number(dtype, unsure=unsure))
+
+
+def _binary_of_wholes(symbol: str, a: Value, b: Value) -> Value:
+    """Where floats may be ints of Python's: these know no -0.0, and no rounding."""
+    texts = [whole_text(v) for v in (a, b)]
+    plain = [replace(v, type=replace(v.type, ints=False, mixed=False), whole="") for v in (a, b)]  # type: ignore[type-var]  # numbers
+    found = binary(symbol, *plain)
+    if "False" in texts or symbol == "/":
+        return found
+    return _of_wholes(found, f"({texts[0]} and {texts[1]})" if all(texts) else "")
+
+
+def _of_wholes(found: Value, whole: str) -> Value:
+    """A float that is an int where `whole` says so. Where that is not known, it is taken for a float."""
+    kind = found.type
+    assert isinstance(kind, Number)
+    text = f"as_whole({found.text}, {whole})" if whole else found.text
+    return Value(text, replace(kind, ints=True, mixed=kind.weak), whole=whole)
 
 
 def _binary_of_pythons(symbol: str, a: Value, b: Value) -> Value:
@@ -286,6 +323,8 @@ def negative(value: Value) -> Value:
     if kind.weak and kind.kind == "i":
         return _binary_of_ints("-", Value("0", weak_int(0, 0), 0, 0), value)
     text = f"(-{value.text})" if kind.kind == "f" else call("neg", kind.dtype, value.text)
+    if kind.ints:
+        return _of_wholes(Value(text, Number(kind.dtype, kind.weak, unsure=kind.unsure)), value.whole)
     return Value(text, Number(kind.dtype, kind.weak, single=kind.single, unsure=kind.unsure))
 
 
@@ -301,6 +340,14 @@ def invert(value: Value) -> Value:
 
 
 # ---- comparisons ----
+
+
+def _common_dtype(x: Number, y: Number) -> np.dtype | None:
+    """A dtype that holds both numbers, so that it decides nothing."""
+    if x.dtype == y.dtype:
+        return x.dtype
+    weak, other = (x, y) if x.weak else (y, x)
+    return other.dtype if weak.weak and fits(weak, other.dtype) else None
 
 
 def compare(symbol: str, a: Value, b: Value) -> Value:
@@ -324,6 +371,9 @@ def compare(symbol: str, a: Value, b: Value) -> Value:
     elif x.weak and y.weak:
         dtype = C128 if "c" in (x.kind, y.kind) else F64
         left, right = _as_float(a, dtype), _as_float(b, dtype)
+    elif x.python and y.python and (common := _common_dtype(x, y)) is not None:
+        dtype = common
+        left, right = cast(a, dtype), cast(b, dtype)
     else:
         dtype = promote(x, y)
         left, right = operand(a, dtype), operand(b, dtype)

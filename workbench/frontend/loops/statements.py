@@ -6,15 +6,15 @@ The types of variables are found by translating again and again until they settl
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..jumps import jumps
 from .arrays import broadcast, tuple_of
-from .expressions import is_set, local
-from .operators import SYMBOLS, index, stored
+from .expressions import is_set, is_whole, local
+from .operators import SYMBOLS, index, stored, whole_text
 from .picking import Pick
 from .types import (
     F64,
@@ -50,7 +50,10 @@ class Translator(Writers):
         self.results: list[Type] | None = None  # of a function's return statements
         self.result: Type | None = None
         self.flagged: frozenset[str] = frozenset()  # variables that note whether they were set
+        self.changing: frozenset[str] = frozenset()  # those of them that note whether their last type is this one
         self.assigned: dict[str, set[np.dtype]] = {}  # the dtypes that a variable is given
+        self.pythons: dict[str, set[np.dtype]] = {}  # the dtypes of those of them that may be Python's numbers
+        self.doubtful: dict[str, set[bool]] = {}  # whether it is told of each of them that may have another dtype
         self.tagged: frozenset[str] = frozenset()  # variables that note whether they hold a number of Python's
         self.skipped = False  # a statement, since nothing was known yet of a list
 
@@ -123,14 +126,46 @@ class Translator(Writers):
             self.assigned.setdefault(name, set()).add(value.type.dtype)
             if value.type.mixed:
                 self.assigned[name] |= {I64, F64}
+            if value.type.python:
+                self.pythons.setdefault(name, set()).add(value.type.dtype)
+            if value.type.ints or value.type.mixed:
+                self.doubtful.setdefault(name, set()).add(bool(value.whole))
         known = self.types.get(name)
         kind = _plain(value.type) if known is None else join(known, _plain(value.type))
         self.types[name] = kind
+        flags: list[str] = []
+        if isinstance(kind, Number) and isinstance(value.type, Number):
+            whole = whole_text(value) or "False"
+            if " " in whole and (kind.ints or name in self.changing):
+                whole = self.early_flag(whole)
+            if kind.ints:
+                flags.append(f"{is_whole(name)} = {whole}")
+            if name in self.flagged:
+                has_type = "True"
+                if name in self.changing and value.type.dtype != kind.dtype:
+                    has_type = "False"
+                elif name in self.changing and whole != "False" and kind.kind == "f":
+                    has_type = f"not {whole}"
+                flags.append(f"{is_set(name)} = {has_type}")
+        elif name in self.flagged:
+            flags.append(f"{is_set(name)} = True")
         self.line(f"{local(name)} = {self.convert(value, kind).text}")
-        if name in self.flagged:
-            self.line(f"{is_set(name)} = True")
+        for flag in flags:
+            self.line(flag)
         if name in self.tagged:
             self.line(f"{name}__python = {self._tag(value)}")
+
+    def early_flag(self, text: str) -> str:
+        """What tells of a value, computed before the value itself, which it may be about."""
+        name = self.temporary()
+        self.line(f"{name} = {text}")
+        return name
+
+    def flags_at_first(self, given: Mapping[str, Type]) -> list[str]:
+        """What sets the flags of variables that may be ints, for what they are given."""
+        names = sorted(n for n, kind in self.types.items() if isinstance(kind, Number) and kind.ints)
+        kinds = {n: given.get(n) for n in names}
+        return [f"{is_whole(n)} = {isinstance(k, Number) and k.weak and k.kind == 'i'}" for n, k in kinds.items()]
 
     def _tag(self, value: Value) -> str:
         """Whether a number is one of Python's."""

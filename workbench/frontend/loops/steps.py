@@ -274,6 +274,7 @@ class _Builder:
         self.statics: dict[str, Any] = {}
         self.touches = False
         self.shrinks = False  # it carries arrays whose lengths it decides, which no equation of a traced loop can
+        self.changed: frozenset[str] = frozenset()  # numbers that may have another type than in the end
         self.module = Module(self._changes)
         given: dict[str, Type] = {}
         for name in sorted(names & first):
@@ -323,9 +324,10 @@ class _Builder:
     def build(self) -> Translated:
         scope, facts = self.scope, self.module.facts
         scope.settle(lambda: scope.statement(self.node))
-        changed = frozenset(name for name in self.carried if self._changes_dtype(name))
-        if changed:
-            scope.flagged |= changed
+        self.changed = frozenset(name for name in self.carried if self._changes_dtype(name))
+        if self.changed:
+            scope.flagged |= self.changed
+            scope.changing = self.changed
             scope.settle(lambda: scope.statement(self.node))
         if not self.touches:
             raise UntranslatableError("nothing that is traced")
@@ -405,15 +407,21 @@ class _Builder:
             yield wholes[id(at)], tuple(reversed(ops))
 
     def _changes_dtype(self, name: str) -> bool:
-        """Whether a number has another dtype once it is set: it must be, then, for the result to have that one."""
+        """Whether a number has another dtype once it is set, or may have one: in the end it must have its type here."""
         assigned = self.scope.assigned.get(name, set())
-        if len(assigned) > 1:
-            raise UntranslatableError(f"`{name}`, whose last assignment decides its type")
+        doubtful = self.scope.doubtful.get(name, set())
         kind = self.scope.types.get(name)
-        if isinstance(kind, Number) and assigned - {kind.dtype}:
+        if not isinstance(kind, Number):
+            if len(assigned) > 1:
+                raise UntranslatableError(f"`{name}`, whose last assignment decides its type")
+            return False
+        if assigned and kind.dtype not in assigned:
             raise UntranslatableError(f"`{name}`, which has another type before the loop")
+        if len(assigned) > 1 and (False in doubtful or kind.kind != "f"):
+            raise UntranslatableError(f"`{name}`, whose last assignment decides its type")
         before = self.parameters.get(name, (None, None))[1]
-        return isinstance(before, Number) and name not in self.unset and bool(assigned - {before.dtype})
+        changes = isinstance(before, Number) and name not in self.unset and bool(assigned - {before.dtype})
+        return changes or len(assigned) > 1 or True in doubtful
 
     def _reason(self) -> str:
         facts = self.module.facts
@@ -442,6 +450,9 @@ class _Builder:
                         self.shrinks = True
                         continue
                     raise UntranslatableError(f"`{name}`, whose length the loop decides")
+            if isinstance(kind, Number) and name in self.changed:
+                if kind.dtype not in self.scope.pythons.get(name, ()) and not self._is_given(name):
+                    kind = replace(kind, unsure=False)  # it was surely given one of NumPy's
             outputs.append((name, kind, len(_avals(kind))))
         return outputs
 
@@ -461,9 +472,17 @@ class _Builder:
                     return True
         return False
 
+    def _is_given(self, name: str) -> bool:
+        """Whether a variable has its type before the loop."""
+        before, kind = self.parameters.get(name, (None, None))[1], self.scope.types.get(name)
+        same = isinstance(before, Number) and isinstance(kind, Number) and before.dtype == kind.dtype
+        return same and name not in self.unset
+
     def _text(self, outputs: list[tuple[str, Type, int]]) -> str:
+        given = {name: kind for name, (_, kind) in self.parameters.items()}
         head = [f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
-        head += [f"    {is_set(n)} = False" for n in sorted(self.scope.flagged)]
+        head += [f"    {is_set(n)} = {self._is_given(n)}" for n in sorted(self.scope.flagged)]
+        head += ["    " + line for line in self.scope.flags_at_first(given)]
         tail = []
         for n in sorted(self.scope.flagged):
             tail += [f"    if not {is_set(n)}:", "        raise NameError()"]

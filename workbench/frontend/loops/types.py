@@ -35,7 +35,7 @@ class UnknownItemError(UntranslatableError):
 @dataclass(frozen=True, slots=True)
 class Number:
     """A scalar. interval: of a weak integer; single: a weak float that float32 holds exactly; unsure: it may also be a
-    Python number (of this value), which an operation must not depend on."""
+    Python number (of this value), which an operation must not depend on; ints: of a float, it may be a Python int."""
 
     dtype: np.dtype
     weak: bool = False
@@ -43,6 +43,7 @@ class Number:
     single: bool = False
     unsure: bool = False
     mixed: bool = False  # the value is right, but its dtype may be another one
+    ints: bool = False
 
     @property
     def python(self) -> bool:
@@ -128,7 +129,7 @@ class Value:
 
     known: the number that a weak integer is at this specialisation, for shapes; never written into the text; fresh: of
     a new list, its elements and how often they are repeated; source: of a list, the variable that holds it, and how
-    many lists around it.
+    many lists around it; whole: of a float that may be a Python int, the text that tells whether it is one.
     """
 
     text: str
@@ -139,6 +140,7 @@ class Value:
     box: Box | None = None
     fresh: tuple[tuple[Value, ...], str] | None = None
     source: tuple[str, int] | None = None
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +199,16 @@ def literal(value: Any) -> Value:
     raise UntranslatableError(f"a constant of type {type(value).__name__}")
 
 
+_PYTHONS = {"b": BOOL, "i": I64, "f": F64, "c": C128}  # dtypes of what Python's own numbers give
+
+
 def promote(a: Number, b: Number) -> np.dtype:
     """NumPy's result dtype of an operation on two scalars, one of which at least is no Python number."""
     results = {
-        _promote(replace(a, weak=x), replace(b, weak=y))
+        _PYTHONS[max(a.kind, b.kind, key=KINDS.index)] if x and y else _promote(replace(a, weak=x), replace(b, weak=y))
         for x in ({True, False} if a.unsure else {a.weak})
         for y in ({True, False} if b.unsure else {b.weak})
-        if not (x and y)
     }
-    if a.python and b.python:
-        results.add(np.result_type(a.dtype, b.dtype))
     if len(results) > 1:
         raise UntranslatableError("an operation whose precision depends on whether a number is Python's")
     return results.pop()
@@ -258,19 +260,20 @@ def _join_numbers(a: Number, b: Number) -> Number:
         mixed = a.mixed or b.mixed
         if a.weak and b.weak:
             interval = (min(a.interval[0], b.interval[0]), max(a.interval[1], b.interval[1]))
-            return replace(a, interval=interval, single=a.single and b.single, mixed=mixed)
-        return Number(a.dtype, unsure=a.python or b.python, mixed=mixed)
+            return replace(a, interval=interval, single=a.single and b.single, mixed=mixed, ints=a.ints or b.ints)
+        return Number(a.dtype, unsure=a.python or b.python, mixed=mixed, ints=a.ints or b.ints)
     if not a.weak and not b.weak or "b" in (a.kind, b.kind):
         raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
     if a.weak and b.weak:
         low, high = sorted((a, b), key=lambda t: KINDS.index(t.kind))
         if low.kind == "i" and not low.within(-EXACT, EXACT):
             raise UntranslatableError("a variable that is a large integer in one place and a float in another")
-        return Number(high.dtype, True, mixed=True)
+        return Number(high.dtype, True, mixed=True, ints=high.kind == "f")
     weak, strong = (a, b) if a.weak else (b, a)
     if not fits(weak, strong.dtype):
         raise UntranslatableError(f"a variable that is {weak} in one place and {strong} in another")
-    return Number(strong.dtype, unsure=True)
+    ints = strong.kind == "f" and (weak.kind == "i" or weak.ints or strong.ints)
+    return Number(strong.dtype, unsure=True, ints=ints)
 
 
 def fits(weak: Number, dtype: np.dtype) -> bool:

@@ -1,0 +1,238 @@
+"""Numbers that a loop makes of Python's, or of several types: NumPy's values, signs of zero and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.compare import assert_same
+
+RNG = np.random.default_rng(5)
+SPECIAL = np.array([0.5, -0.0, np.inf, -1.5, 1e30, -1e30, 0.0, np.nan, 3.25, -np.inf, 1e-30, 2.0])
+
+
+def total(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i]
+    return s
+
+
+def total_of_squares(a):
+    s = 0.0
+    for v in a:
+        if v > 0:
+            s += v * v
+    return s / (len(a) or 1)
+
+
+def total_or_not(a):
+    s = 0.0
+    for v in a:
+        if v > 0:
+            s += v * v
+    return s
+
+
+def total_that_starts_again(a):
+    s = 0.0
+    for v in a:
+        s = s + v
+        if s > 2.0:
+            s = 0.0
+        elif s < -3:
+            s = 0
+    return s
+
+
+def clamped(a):
+    s = 0.5
+    for v in a:
+        s = s + v
+        if s > 1.75:
+            s = 1.75
+        if s < 0:
+            s = 0
+    return s
+
+
+def clamped_by_a_call(a):
+    s = 0
+    highest = 0
+    for v in a:
+        s = max(0, s + v)
+        highest = max(highest, s)
+    return s, highest
+
+
+def clamped_and_copied(a):
+    s = last = 0.25
+    out = np.zeros(len(a))
+    for i, v in enumerate(a):
+        s = s * 0.5 + v
+        if s < 0:
+            s = 0
+        out[i] = -s
+        last = s
+    return out, last
+
+
+def signs(a):
+    out = np.zeros((7, len(a)), a.dtype)
+    for i in range(len(a)):
+        s = 0
+        if a[i] > 0:
+            s = a[i]
+        t = max(0, a[i])
+        out[0, i] = -s
+        out[1, i] = s * -2
+        out[2, i] = -max(0, a[i])
+        out[3, i] = t - 1
+        out[4, i] = -(s if a[i] < 2 else t)
+        out[5, i] = -abs(t)
+        out[6, i] = -s * t
+    return out
+
+
+def remainders(a):
+    out = np.zeros((4, len(a)))
+    for i in range(len(a)):
+        s = 4
+        if a[i] > 1:
+            s = a[i]
+        out[0, i] = s % -2
+        out[1, i] = s // 3
+        out[2, i] = (s - 4) // -2
+        out[3, i] = s**2
+    return out
+
+
+def of_helpers(a):
+    def positive(v):
+        return max(0, v)
+
+    def slope(s, v):
+        if v > 0:
+            s = s + v
+        return -s
+
+    out = np.zeros((2, len(a)))
+    for i in range(len(a)):
+        out[0, i] = positive(a[i]) + 1
+        out[1, i] = slope(0.5, a[i])
+    return out
+
+
+PROGRAMS = [
+    total, total_of_squares, total_or_not, total_that_starts_again, clamped, clamped_by_a_call, clamped_and_copied,
+    signs, remainders, of_helpers,
+]  # fmt: skip
+INPUTS = {
+    "empty": np.zeros(0),
+    "special": SPECIAL,
+    "finite": np.concatenate([SPECIAL[[0, 1, 3, 6, 8, 11]], np.linspace(-1, 1.5, 40)]),
+    "positive": np.linspace(0.25, 3, 40),
+    "negative": np.linspace(-0.25, -3, 40),
+    "zeros": np.zeros(40),
+    "many": RNG.standard_normal(500),
+    "ends with a clamp": np.concatenate([RNG.standard_normal(90), [-1e9]]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_numbers_of_a_loop_are_numpys(program: Callable[..., Any], dtype: Any) -> None:
+    compiled = wb.jit(program)
+    for name, values in INPUTS.items():
+        a = values.astype(dtype)
+        found, expected = compiled(a.copy()), program(a.copy())
+        for x, y in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, expected)), strict=True):
+            assert_same(np.asarray(x), np.asarray(y), where=name)  # a float of Python's may be one of NumPy's
+
+
+@pytest.mark.parametrize("program", [total, total_of_squares, total_or_not], ids=lambda f: f.__name__)
+def test_a_float_of_python_becomes_one_of_numpys(program: Callable[..., Any]) -> None:
+    a = RNG.standard_normal(3000).astype(np.float32)
+    compiled = wb.jit(program)
+    found, expected = compiled(a), program(a)
+    assert type(found) is type(expected) is np.float32
+    assert found == expected
+    assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("program", [clamped, clamped_and_copied, clamped_by_a_call], ids=lambda f: f.__name__)
+def test_an_int_for_a_float_on_some_paths(program: Callable[..., Any]) -> None:
+    a = np.concatenate([RNG.standard_normal(400), [100.0]])
+    compiled = wb.jit(program)
+    found, expected = compiled(a), program(a)
+    for x, y in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, expected)), strict=True):
+        assert_same(np.asarray(x), np.asarray(y))
+    assert not compiled.fallbacks
+
+
+def test_an_int_in_the_end_stays_one() -> None:
+    a = np.array([*RNG.standard_normal(40), -1e9])
+    found = wb.jit(clamped)(a)
+    assert type(found) is int
+    assert found == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int64, np.uint64, np.float32])
+@pytest.mark.parametrize("limits", [(0, 255), (0, 100), (-128, 127), (-5, 5.5), (0.0, 99.0), (0, 2**53), (0, 2**70)])
+def test_limits_of_python_and_elements_of_numpy(dtype: Any, limits: tuple) -> None:
+    low, high = limits
+
+    def clipped(g):
+        out = np.zeros(g.shape, dtype)
+        for y in range(g.shape[0]):
+            for x in range(g.shape[1]):
+                out[y, x] = min(high, max(low, g[y, x]))
+        return out
+
+    values = RNG.random((20, 9)) * 300 - 60
+    values[:3, :3] = [[0.0, -0.0, 255.0], [255.5, -0.5, 254.999], [1e300, -1e300, 127.5]]
+    for g in (values, values.astype(np.float32), values[:3, 3:].astype(np.int64), np.zeros((0, 3)), values * np.nan):
+        try:
+            expected = clipped(g)
+        except (OverflowError, ValueError) as error:
+            with pytest.raises(type(error)):
+                wb.jit(clipped)(g)
+            continue
+        assert_same(wb.jit(clipped)(g), expected)
+
+
+def test_limits_compile() -> None:
+    def clipped(g):
+        out = np.zeros(g.shape, np.uint8)
+        for y in range(g.shape[0]):
+            for x in range(g.shape[1]):
+                out[y, x] = min(255, max(0, g[y, x]))
+        return out
+
+    g = RNG.random((30, 20)) * 400 - 70
+    compiled = wb.jit(clipped)
+    assert_same(compiled(g), clipped(g))
+    assert not compiled.fallbacks
+
+
+def test_the_root_of_a_float_that_may_be_pythons() -> None:
+    """Of Python's it is a float64, of a float32 one of its own."""
+
+    def roots(a):
+        out = np.zeros(len(a))
+        for i in range(len(a)):
+            s = 0.5
+            if a[i] > 0:
+                s = a[i]
+            out[i] = np.sqrt(s) + np.maximum(s, np.float32(0.1))
+        return out
+
+    for dtype in (np.float32, np.float64):
+        a = RNG.standard_normal(300).astype(dtype)
+        assert_same(wb.jit(roots)(a), roots(a), max_ulp=1)
