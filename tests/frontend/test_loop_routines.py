@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests import compare
 
 from .test_loops import assert_same, steps
 
@@ -289,6 +290,45 @@ def medians_of_windows(a):
         for j in range(a.shape[1]):
             out[i, j] = np.median(p[i : i + 3, j : j + 3]) + np.linalg.norm(p[i : i + 2, j : j + 2])
     return out
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize("length", [1, 4, 5])
+def test_medians_of_numbers_of_any_kind(dtype: Any, length: int) -> None:
+    def medians(a, out):
+        for i in range(len(a)):
+            out[i] = np.median(a[i : i + length])
+        return np.median(a[:length]) if len(a) > 3 else None
+
+    kind = np.dtype(dtype)
+    info: Any = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+    ends = [info.max, info.max, info.min, info.max, 0, 1, info.min, info.min]
+    values = np.array([*ends, 3, 1, 2, 2, 7, 9, 100, 44, 1, 1], dtype)
+    inexact = [] if kind.kind in "iu" else [values * np.inf, np.where(values == 2, np.nan, values)]
+    for a in (values, np.sort(values), values[::-1], values[8:11], values[:0], *inexact):
+        found, expected = np.zeros(len(a)), np.zeros(len(a))
+        with np.errstate(all="ignore"):
+            compiled = wb.jit(medians)
+            compare.assert_same(compiled(a, found), medians(a, expected))
+        compare.assert_same(found, expected)
+        assert not compiled.fallbacks
+
+
+def test_medians_put_into_integers() -> None:
+    def filtered(a):
+        out = np.empty_like(a)
+        p = np.pad(a, 1, mode="edge")
+        for y in range(a.shape[0]):
+            for x in range(a.shape[1]):
+                out[y, x] = np.median(p[y : y + 3, x : x + 2])
+        return out
+
+    for dtype in (np.uint8, np.int16, np.int64):
+        a = RNG.integers(0, 100, (9, 8)).astype(dtype)
+        compiled = wb.jit(filtered)
+        compare.assert_same(compiled(a), filtered(a))
+        assert not compiled.fallbacks
 
 
 @pytest.mark.parametrize(("program", "args"), CASES, ids=lambda v: v.__name__ if callable(v) else "")

@@ -158,12 +158,16 @@ class Routines(Rearranging):
     def _call_median(self, a: Value) -> Value:
         if isinstance(a.type, Array) and a.type.ndim > 1:
             a = self.flattened(a)
-        kind = self._row(a, "median", "f")
+        kind = self._row(a, "median", "iuf")
+        dtype = self._inexact(kind)
         name = self.early(f"sorted_copy({self._held(a)})")
         n = self.early(f"nonzero({name}.shape[0])")
-        one = f"{name}[{n} // 2]"
-        two = f"({name}[({n} - 1) // 2] + {one}) / {scalar_name(kind.dtype)}(2)"
-        return Value(f"({name}[{n} - 1] if np.isnan({name}[{n} - 1]) else {two})", Number(kind.dtype))
+        scalar = scalar_name(dtype)
+        low, high = f"{scalar}({name}[({n} - 1) // 2])", f"{scalar}({name}[{n} // 2])"
+        text = f"({high} if {n} % 2 else ({low} + {high}) / {scalar}(2))"
+        if kind.dtype.kind == "f":
+            text = f"({name}[{n} - 1] if np.isnan({name}[{n} - 1]) else {text})"
+        return Value(text, Number(dtype))
 
     # ---- where elements come from ----
 
