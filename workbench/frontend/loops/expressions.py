@@ -228,7 +228,9 @@ class Scope(Arrays):
         if symbol == "@":
             return self.matmul(left, right)
         if symbol == "+" and isinstance(left.type, Items) and isinstance(right.type, Items):
-            raise UntranslatableError("a sum of tuples")
+            if left.type.is_list != right.type.is_list:
+                raise UntranslatableError("a sum of a tuple and a list")
+            return self._tuple_of([*self.parts_of(left), *self.parts_of(right)], left.type.is_list)
         return self.pointwise(lambda v: binary(symbol, *v), left, right)
 
     def pointwise(self, compute: Compute, *operands: Value) -> Value:
@@ -416,6 +418,8 @@ class Scope(Arrays):
         if isinstance(base.type, Static) and type(base.type.value) is dict:
             return self._entry(ast.unparse(node.value), base.type.value, node.slice)
         if isinstance(base.type, Items):
+            if isinstance(node.slice, ast.Slice):
+                return self._items_between(base, node.slice)
             return self._item(base, self.value(node.slice))
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
@@ -438,11 +442,55 @@ class Scope(Arrays):
     def _item(self, base: Value, position: Value) -> Value:
         assert isinstance(base.type, Items)
         k = position.literal
-        if not isinstance(k, int) or not -len(base.type.items) <= k < len(base.type.items):
-            raise UntranslatableError("an index into a tuple that is not written out")
+        if not isinstance(k, int):
+            whole = self.alike(base)
+            return Value(f"{whole.text}[{index(position)}]", whole.type.items[0])  # type: ignore[union-attr]  # a tuple's
+        if not -len(base.type.items) <= k < len(base.type.items):
+            raise UntranslatableError("an index into a tuple that it does not have")
         if isinstance(base.literal, tuple):
             return base.literal[k]
         return Value(f"{base.text}[{k}]", base.type.items[k])
+
+    def alike(self, base: Value) -> Value:
+        """A tuple whose items have one type, in a variable, so that any of them can be picked."""
+        assert isinstance(base.type, Items)
+        kinds = base.type.items
+        if not kinds:
+            raise UntranslatableError("an item of no items")
+        kind = kinds[0]
+        for other in kinds[1:]:
+            kind = join(kind, other)
+        if not _is_certain(kind) or any(_dtypes(k) != _dtypes(kind) for k in kinds):
+            raise UntranslatableError(f"one of several items of {base.type}")
+        whole = self.convert(base, Items((kind,) * len(kinds)))
+        text = whole.text if whole.text.isidentifier() else self.early(whole.text)
+        return Value(text, whole.type)
+
+    def _items_between(self, base: Value, node: ast.Slice) -> Value:
+        """A part of a tuple or list."""
+        assert isinstance(base.type, Items)
+        bounds = [None if part is None else self.value(part) for part in (node.lower, node.upper, node.step)]
+        if any(bound is not None and type(bound.literal) is not int for bound in bounds):
+            raise UntranslatableError("a slice of a tuple that is not written out")
+        numbers = [None if bound is None else bound.literal for bound in bounds]
+        if numbers[2] == 0:
+            raise UntranslatableError("a slice with step 0")
+        return self._tuple_of(self.parts_of(base)[slice(*numbers)], base.type.is_list)
+
+    def parts_of(self, value: Value) -> list[Value]:
+        """The items of a tuple or list, each of which can be used again."""
+        assert isinstance(value.type, Items)
+        kept = self.kept(value)
+        if isinstance(kept.literal, tuple):
+            return list(kept.literal)
+        return [Value(f"{kept.text}[{k}]", kind) for k, kind in enumerate(value.type.items)]
+
+    @staticmethod
+    def _tuple_of(parts: list[Value], is_list: bool) -> Value:
+        if not 1 <= len(parts) <= MOST_ITEMS:
+            raise UntranslatableError("a tuple of none or many items")
+        made = tuple_of(parts)
+        return replace(made, type=replace(made.type, is_list=is_list))  # type: ignore[type-var]  # a tuple's
 
     def element(
         self, base: Value, text: str, shape: tuple[int | None, ...] | None,
@@ -551,6 +599,17 @@ def is_newaxis_or_dots(scope: Scope, node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is None or node.value is Ellipsis
     return isinstance(node, ast.Attribute) and node.attr == "newaxis"
+
+
+def _is_certain(kind: Type) -> bool:
+    """Whether the type says of all numbers in it what they are."""
+    if isinstance(kind, Items):
+        return all(map(_is_certain, kind.items))
+    return isinstance(kind, Number) and not (kind.mixed or kind.unsure)
+
+
+def _dtypes(kind: Type) -> Any:
+    return tuple(map(_dtypes, kind.items)) if isinstance(kind, Items) else _dtype(kind)
 
 
 def _dtype(kind: Type) -> Any:

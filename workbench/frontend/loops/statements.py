@@ -407,7 +407,7 @@ class Translator(Writers):
         leaving = any(isinstance(n, ast.Break | ast.Return) for each in stmt.body for n in ast.walk(each))
         if leaving and jumps(stmt.body, True):
             raise UntranslatableError("`break` out of a loop over the indices of an array")
-        args = [self.value(a) for a in node.args]
+        args = [value for a in node.args for value in self._argument(a)]
         if function.value is np.ndenumerate:
             kind = args[0].type if len(args) == 1 else None
             if not isinstance(kind, Array) or not kind.ndim:
@@ -432,6 +432,15 @@ class Translator(Writers):
 
         self.nest(sizes, body)
         return True
+
+    def _argument(self, node: ast.expr) -> list[Value]:
+        """The values that an argument of a call stands for: several with a star."""
+        if not isinstance(node, ast.Starred):
+            return [self.value(node)]
+        value = self.value(node.value)
+        if not isinstance(value.type, Items):
+            raise UntranslatableError("a starred argument")
+        return self.parts_of(value)
 
     def iterate(self, target: ast.expr, node: ast.expr, body: Callable[[], Any]) -> None:
         """`for target in node: body()`."""
@@ -458,13 +467,15 @@ class Translator(Writers):
                 if isinstance(inner.func, ast.Name) and self.static(inner.func) is range and not inner.keywords:
                     return self.range(inner.args, True)
             if function is enumerate and len(node.args) == 1:
-                base = self.kept(self.value(node.args[0]))
+                base = self.value(node.args[0])
+                base = self.alike(base) if isinstance(base.type, Items) else self.kept(base)
                 name = self.temporary()
                 item = self.items(base, name)
                 count = Value(name, weak_int(0, SMALL))
                 return f"for {name} in range({self.length_of(base)}):", tuple_of([count, item])
             if function is zip and node.args:
-                bases = [self.kept(self.value(a)) for a in node.args]
+                bases = [self.value(a) for a in node.args]
+                bases = [self.alike(b) if isinstance(b.type, Items) else self.kept(b) for b in bases]
                 name = self.temporary()
                 items = [self.items(b, name) for b in bases]
                 lengths = [self.length_of(b) for b in bases]
@@ -487,12 +498,16 @@ class Translator(Writers):
         return f"for {name} in range({base.text}.shape[0]):", self.items(base, name)
 
     def length_of(self, base: Value) -> str:
+        if isinstance(base.type, Items):
+            return str(len(base.type.items))
         return self.count(base) if isinstance(base.type, Growing) else f"{base.text}.shape[0]"
 
     def items(self, base: Value, name: str) -> Value:
         if isinstance(base.type, Growing):
             self.must_stay(base)
             return self.element_of(base, name)
+        if isinstance(base.type, Items):
+            return Value(f"{base.text}[{name}]", base.type.items[0])
         if not isinstance(base.type, Array) or not base.type.ndim:
             raise UntranslatableError(f"a loop over {base.type}")
         return self.element(base, name, base.type.shape[1:] or None)

@@ -1,0 +1,135 @@
+"""Tuples and lists that are written out, in loops that are translated: their parts, sums, and items that data choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.compare import assert_same
+
+RNG = np.random.default_rng(11)
+
+
+def transitions(a):
+    c = np.zeros(a.shape, int)
+    for y in range(1, a.shape[0] - 1):
+        for x in range(1, a.shape[1] - 1):
+            n = [a[y - 1, x], a[y, x + 1], a[y + 1, x], a[y, x - 1]]
+            c[y, x] = sum(1 for p, q in zip(n, n[1:] + n[:1]) if p == 0 and q == 1)  # noqa: B905
+    return c
+
+
+def parts(a):
+    total = a[0, 0] * 0
+    for y in range(1, a.shape[0]):
+        row = (a[y, 0], a[y, 1], a[y - 1, 0], a[y - 1, 1])
+        back = row[::-1]
+        total += back[0] * 2 + back[-1] + (row[1:3] + back[:2])[3]
+        for k, v in enumerate(row[-2:] + (a[y, 2],)):
+            total += v * k
+        for v, w in zip(row[:3], [a[y, 1], a[y, 2]]):  # noqa: B905
+            total -= v * w
+    return total
+
+
+def chosen(a):
+    steps = [(-1, 0), (0, 1), (1, 0), (0, -1)]
+    weights = (0.5, -0.0, 2.0)
+    x = y = d = 0
+    out = np.zeros((40, 3))
+    for k in range(40):
+        d = (d + (1 if a[x, y] > 0 else 3)) % 4
+        x = (x + steps[d][0]) % a.shape[0]
+        y = (y + steps[d - 4][1]) % a.shape[1]
+        out[k] = x, y, weights[d % 3] * -1.0
+    return out
+
+
+def items_of_the_loop(a):
+    out = np.zeros((a.shape[0], 2))
+    for i in range(a.shape[0]):
+        row = (a[i, 0], a[i, 1], a[i, 2])
+        k = int(a[i, 0] > 0) + int(a[i, 1] > 0)
+        out[i] = row[k], row[-1 - k]
+    return out
+
+
+def over_indices(a):
+    s = np.zeros(a.shape)
+    for i, j in np.ndindex(*a.shape):
+        s[i, j] = a[i, j] * i - j
+    for i, j in np.ndindex(*a.shape[:1], 3):
+        s[i, j] += a[i, j]
+    for i, j in np.ndindex(a.shape[-2:]):
+        s[i, j] -= j
+    for (j,) in np.ndindex(*(a.shape[0],)):
+        s[j, 0] += 1
+    return s
+
+
+@pytest.mark.parametrize(
+    "program", [transitions, parts, chosen, items_of_the_loop, over_indices], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int8, np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore")
+def test_items_that_are_written_out(program: Callable[..., Any], dtype: Any) -> None:
+    compiled = wb.jit(program)
+    a = RNG.integers(-1 if np.dtype(dtype).kind != "u" else 0, 2, (18, 17)).astype(dtype)
+    others = [a * 0, a * 0 + 1]
+    if np.dtype(dtype).kind == "f":
+        others += [a * np.inf, a * -0.0]
+    else:
+        others += [a * 0 + np.iinfo(dtype).max, a * 0 + np.iinfo(dtype).min]
+    for each in (a, *others):
+        assert_same(compiled(each), program(each))
+    assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("index", [2, -3, 7, 2**40])
+def test_an_item_that_is_not_there(index: int) -> None:
+    def program(a, places):
+        for i in range(len(a)):
+            t = (a[i], 2 * a[i])
+            a[i] = t[places[i]]
+        return a
+
+    places = np.zeros(30, np.int64)
+    places[20] = index
+    for function in (program, wb.jit(program)):
+        with pytest.raises(IndexError):
+            function(np.ones(30), places)
+
+
+def test_items_of_several_types_keep_theirs() -> None:
+    """An int of Python's has no -0.0, and one of NumPy's has a dtype."""
+
+    def program(a, places):
+        out = np.zeros((len(a), 2))
+        for i in range(len(a)):
+            t = (0, a[i], 0.0)
+            out[i, 0] = -t[places[i]]
+            out[i, 1] = -t[1:][places[i] % 2]
+        return out
+
+    a, places = RNG.standard_normal(60), RNG.integers(0, 3, 60)
+    for x in (a, a.astype(np.float32), a * 0):
+        assert_same(wb.jit(program)(x, places), program(x, places))
+
+
+def test_lists_that_change_are_lists() -> None:
+    def program(a):
+        out = np.zeros(len(a))
+        for i in range(len(a)):
+            n = [a[i], 1.0]
+            m = n[:]
+            m += [a[i - 1]]
+            n[0] = 3.0
+            out[i] = m[0] + n[0] + len(m) + sum(m[k] for k in range(len(m)))
+        return out
+
+    a = RNG.standard_normal(40)
+    assert_same(wb.jit(program)(a), program(a))
