@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.compare import assert_same
 from tests.numpy_programs.test_programs import assert_like
 
 Z = np.random.default_rng(0).random((90, 3))
@@ -175,3 +176,197 @@ def test_a_loop_goes_through_a_part_of_a_list_of_arrays() -> None:
 
     x = np.random.default_rng(0).normal(size=(40, 6))
     np.testing.assert_array_equal(wb.jit(counted)(x), counted(x))
+
+
+# ---- items that are lists and dicts ----
+
+
+def lists_of_numbers(s: Any, n: Any) -> Any:
+    i, out = 1 - s, []
+    for k in range(n):
+        s, i = s - 0.1 * s * i, i + 0.1 * s * i - 0.01 * i
+        out.append([s, i, k])
+    return np.array(out), out
+
+
+def lists_that_are_carried(s: Any, n: Any) -> Any:
+    y = [s, 1 - s]
+    out = [y]
+    for _ in range(n):
+        a, b = y
+        y = [a - 0.1 * a * b, b + 0.1 * a * b]
+        out.append(y)
+    return out
+
+
+def lists_before_they_are_replaced(s: Any, n: Any) -> Any:
+    y, out = [s, 1 - s], []
+    for _ in range(n):
+        out.append(y)
+        y = [0.5 * y[0], y[1] + y[0]]
+    return out, y
+
+
+def records(s: Any, n: Any) -> Any:
+    out = []
+    for k in range(n):
+        s = 0.5 * s + 1
+        out.append({"time": k, "at": (s, [2 * s])})
+    return out
+
+
+def tuples_after_a_first(s: Any, n: Any) -> Any:
+    out = [(s, 1.0)]
+    for _ in range(n):
+        s = 0.5 * s + 1
+        out.append((s, s * s))
+    return np.array(out), np.array(out, dtype=np.float32), out
+
+
+def lists_of_arrays(s: Any, n: Any) -> Any:
+    out = []
+    for k in range(n):
+        x = np.ones(3) * s + k
+        out.append([x, 2 * x])
+    return np.array(out)
+
+
+def lists_in_lists(s: Any, n: Any) -> Any:
+    out = []
+    for k in range(n):
+        s = 0.5 * s + 1
+        out.append([[s, s + k], (s - k, 1.0)])
+    return np.array(out)
+
+
+@pytest.mark.parametrize(
+    "function", [
+        lists_of_numbers, lists_that_are_carried, lists_before_they_are_replaced, records, tuples_after_a_first,
+        lists_of_arrays, lists_in_lists,
+    ],
+)  # fmt: skip
+def test_containers_in_a_list_are_an_array_each_part(function: Any) -> None:
+    compiled = wb.jit(function)
+    assert_same(compiled(0.9, 200), function(0.9, 200))
+    assert not compiled.fallbacks
+    (compilation,) = compiled.compilations
+    assert len(compilation.plan.jaxpr.eqns) < 40  # it does not grow with the number of items
+
+
+def test_each_item_is_a_list_of_its_own() -> None:
+    compiled = wb.jit(lists_of_numbers)
+    _, first = compiled(0.9, 100)
+    _, second = compiled(0.9, 100)
+    assert len({id(item) for item in [*first, *second]}) == 200
+
+
+def one_again_and_again(x: Any) -> Any:
+    out, row = [], [0.0, x]
+    for _ in range(100):
+        row[0] += x
+        out.append(row)
+    return out
+
+
+def one_from_outside(x: Any) -> Any:
+    out, row = [], [x, 1.0]
+    for _ in range(100):
+        x = x * 0.5
+        out.append(row)
+        out.append([x, x])
+    row[0] = 7.0
+    return out, row is out[0]
+
+
+def the_last_one(x: Any) -> Any:
+    out, row = [], [0.0, x]
+    for _ in range(100):
+        row = [row[0] * 0.5 + x, row[1]]
+        out.append(row)
+    row[0] = 7.0
+    return out, row is out[-1]
+
+
+def the_first_one(x: Any) -> Any:
+    out, row = [], [0.0, x]
+    first = row
+    for _ in range(100):
+        out.append(row)
+        row = [row[0] * 0.5 + x, row[1]]
+    first[0] = 7.0
+    return out, first is out[0], row is out[-1]
+
+
+def twice_in_an_item(x: Any) -> Any:
+    out = []
+    for _ in range(100):
+        x = x * 0.5
+        row = [x, 2 * x]
+        out.append([row, row])
+    out[3][0][0] = 7.0
+    return out
+
+
+def in_two_lists(x: Any) -> Any:
+    out, other = [], []
+    for _ in range(100):
+        x = x * 0.5
+        row = [x, 2 * x]
+        out.append(row)
+        other.append(row)
+    out[3][0] = 7.0
+    return out, other
+
+
+class Holder:
+    last: Any = None
+
+
+def held_by_an_object(x: Any) -> Any:
+    out, holder = [], Holder()
+    for _ in range(100):
+        x = x * 0.5
+        row = [x, x]
+        holder.last = row
+        out.append(row)
+    holder.last[0] = 3.0
+    return out
+
+
+def changed_once_it_is_in(x: Any) -> Any:
+    out = []
+    for _ in range(100):
+        x = x * 0.5
+        row = [x, 2 * x]
+        out.append(row)
+        row[0] = row[0] + 1
+    return out, row is out[-1]
+
+
+def in_two_places_afterwards(x: Any) -> Any:
+    out = []
+    for _ in range(100):
+        x = x * 0.5
+        out.append([x, 2 * x])
+    out[3] = out[2]
+    return out, out[5], out[3] is out[2]
+
+
+@pytest.mark.parametrize(
+    "function", [
+        one_again_and_again, one_from_outside, the_last_one, the_first_one, twice_in_an_item, in_two_lists,
+        held_by_an_object, changed_once_it_is_in, in_two_places_afterwards,
+    ],
+)  # fmt: skip
+def test_a_list_that_something_else_holds_is_that_list(function: Any) -> None:
+    with wb.config(numpy_trials=False):
+        compiled = wb.jit(function)
+        for _ in range(3):  # what does not compile whole runs in NumPy, then in parts
+            assert_same(compiled(1.5), function(1.5))
+
+
+def test_a_list_in_two_lists_is_one_list() -> None:
+    out, other = wb.jit(in_two_lists)(1.5)
+    assert all(a is b for a, b in zip(out, other, strict=True))
+    out, fifth, _ = wb.jit(in_two_places_afterwards)(1.5)
+    assert out[5] is fifth and out[3] is out[2]

@@ -376,7 +376,23 @@ class ChoiceForm:
         return given if kind is VALUE else kind
 
 
+def holds_choices(value: Any) -> bool:
+    return any(map(is_choice, optree.tree_leaves(value, is_leaf=is_choice, none_is_leaf=True)))
+
+
+def decided(value: Any) -> Any:
+    """`value`, made of a program's results, with what its choices are in their place."""
+
+    def one(x: Any) -> Any:
+        if type(x) is not Choice:
+            return x
+        kind = x.kinds[int(x.code)]
+        return x.value if kind is VALUE else kind
+
+    return optree.tree_map(one, value, is_leaf=is_choice, none_is_leaf=True)
+
+
 __all__ = [
-    "KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "first_iteration_may_bind", "is_choice", "is_kind",
-    "settled", "truth",
+    "KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "decided", "first_iteration_may_bind",
+    "holds_choices", "is_choice", "is_kind", "settled", "truth",
 ]  # fmt: skip

@@ -20,12 +20,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+import optree
 
 from ..errors import CheckFailedError, TracingError
 from ..ir import REGISTRY, Var
 from .blanks import NUMBERS
 from .captures import Guard, VaryingHeldError
 from .checks import end_unless
+from .choices import decided, holds_choices
 from .diagnostics import build
 from .held import HeldValue
 from .merging import refuse
@@ -46,8 +48,8 @@ _item_bytes: dict[tuple[str, int], int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a list holds, or what stands in one place of the tuples in it. kind: "array", "scalar" (of NumPy) or
-    "python" (numbers of Python's)."""
+    """What a list holds, or what stands in one place of the tuples, lists or dicts in it. kind: "array", "scalar" (of
+    NumPy) or "python" (numbers of Python's)."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -71,10 +73,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What one call of `append` adds: one item, or a tuple of them. place: of the first such call."""
+    """What one call of `append` adds: one item, or a container of them. tree: of that, None for an item by itself;
+    place: of the first such call."""
 
     items: tuple[Item, ...]
-    in_tuple: bool
+    tree: Any
     place: tuple[str, int]
 
     @property
@@ -85,7 +88,7 @@ class Items:
 
     def fits(self, other: Items) -> bool:
         """Whether a list of these takes the other ones, too."""
-        if self.in_tuple != other.in_tuple or len(self.items) != len(other.items):
+        if self.tree != other.tree or len(self.items) != len(other.items):
             return False
         pairs = zip(self.items, other.items, strict=True)
         return all(mine == its or mine.kind == "scalar" and mine.is_like(its) for mine, its in pairs)
@@ -97,9 +100,21 @@ class Items:
 
     def are_like(self, other: Items) -> bool:
         """Whether they differ at most in which floats are Python's."""
-        if self.in_tuple != other.in_tuple or len(self.items) != len(other.items):
+        if self.tree != other.tree or len(self.items) != len(other.items):
             return False
         return all(mine.is_like(its) for mine, its in zip(self.items, other.items, strict=True))
+
+    def together(self, columns: Sequence[Iterable[Any]]) -> list[Any]:
+        """The items of a list, each of them new. columns: the values of each part."""
+        if self.tree is None:
+            return list(columns[0])
+        rows = zip(*columns, strict=True)
+        if self.tree.type is tuple and self.tree.num_nodes == len(columns) + 1:
+            return list(rows)
+        if self.tree.type is list and self.tree.num_nodes == len(columns) + 1:
+            return list(map(list, rows))
+        items = list(map(self.tree.unflatten, rows))
+        return list(map(decided, items)) if items and holds_choices(items[0]) else items
 
 
 def enlarge(error: BaseException) -> bool:
@@ -144,7 +159,7 @@ class CountedList(Deferred):
         guard = Guard(f"the room in {name}", functools.partial(_rooms.get, items.place), self.room, operator.eq)
         require_trace().lifter.guards.append(guard)
         self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype, name) for item in items.items)
-        if not items.in_tuple and items.items[0].kind != "array" and all(map(self._is_alike, self.before)):
+        if items.tree is None and items.items[0].kind != "array" and all(map(self._is_alike, self.before)):
             self.first = len(self.before)
             for k, x in enumerate(self.before):
                 self.arrays[0][k] = x
@@ -169,7 +184,10 @@ class CountedList(Deferred):
         return x.scalar and x.dtype == dtype and dtype.char in "ld" and not x.buffer.mixed
 
     def append(self, value: Any) -> None:
-        parts = value if type(value) is tuple and value else (value,)
+        parts, tree = (value,), None
+        if type(value) is tuple and value:
+            zeros: Any = (0,) * len(value)
+            parts, tree = value, optree.tree_structure(zeros, none_is_leaf=True)
         if not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):
             raise refuse("appends to", self.name, "something that is no number or array, in a traced loop")
         xs = [lift(x) for x in parts]
@@ -177,7 +195,7 @@ class CountedList(Deferred):
             raise refuse("appends to", self.name, "a number whose type depends on the path")
         if any(x.buffer.mixed for x in xs):
             self.mixed = (float,)
-        found = Items(tuple(map(Item.of, xs)), parts is value, _place())
+        found = Items(tuple(map(Item.of, xs)), tree, _place())
         if self.items is None:
             if max(item.n_bytes for item in found.items) * found.room > MOST_BYTES:
                 raise refuse("appends to", self.name, "large arrays, as often as the numbers decide")
@@ -230,7 +248,7 @@ class CountedList(Deferred):
         """One of the last items, if they are numbers."""
         if self.items is None and self.before and type(index) is int:
             return self.before[index]  # of a type like those that come, if this succeeds
-        if self.items is None or self.items.in_tuple or type(index) is not int or index >= 0:
+        if self.items is None or self.items.tree is not None or type(index) is not int or index >= 0:
             raise self.error()
         (item,) = self.items.items
         if item.kind == "array" or self.first < len(self.before):
@@ -319,10 +337,10 @@ class CountedForm:
             made.first = self.first
             return made.stacked(self.dtype) if self.in_array else made
         columns = [array[self.first : int(count)] for array in arrays]
-        if self.in_array and not before and not self.items.in_tuple and len(columns[0]):
+        if self.in_array and not before and self.items.tree is None and len(columns[0]):
             return np.array(columns[0], self.dtype)
         parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
-        items = [*before, *(zip(*parts, strict=True) if self.items.in_tuple else parts[0])]
+        items = [*before, *self.items.together(parts)]
         return np.array(items, self.dtype) if self.in_array else items
 
 

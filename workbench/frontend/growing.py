@@ -1,12 +1,15 @@
 """Lists that a loop appends to: as an equation, the loop stacks what its iterations append, row by row.
 
 `trajectory.append(x)` in every iteration becomes a stacked result of the scan. After the loop the list holds views of
-its rows, and `np.array(trajectory)` finds that they are one array already (`rows_together`).
+its rows, and `np.array(trajectory)` finds that they are one array already (`rows_together`). Items may be containers of
+numbers and arrays. Lists and dicts among them are objects that can be changed, so it matters who else holds them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ import optree
 
 from ..ir import REGISTRY, Aval
 from .aliases import Aliases, Alternative
-from .blanks import is_number
+from .blanks import NUMBERS, is_number
 from .counted_lists import CountedList, Item, Items
 from .merging import refuse
 from .outside_lists import OutsideList, OutsideListError
@@ -24,6 +27,7 @@ from .tracer import Tracer, emit, from_atom, lift
 from .views import Slice, Squeeze, make_view
 
 FEW = 8  # items: shorter lists are made of single results
+MOST_DEEP = 4  # containers of rows, in one another
 
 
 class Growth:
@@ -34,6 +38,9 @@ class Growth:
         self.added: dict[str, list[tuple[Any, list[Tracer]]]] = {}  # of each list, items as (tree, leaves)
         self.roots: dict[int, Tracer] = {}  # of leaves that are views of an array outside: that array
         self.stand_ins: dict[str, OutsideList] = {}  # for those that objects hold
+        self.found: dict[str, list[Any]] = {}  # the items as they were made
+        self.begins: dict[str, Any] = {}  # the values of the variables that are carried, before the iteration
+        self.ends: dict[str, Any] = {}  # and after it
 
     def begin(self, variables: Any) -> None:
         """Let the iteration see lists of its own: it only appends, or is found to do more."""
@@ -47,6 +54,7 @@ class Growth:
         for name, outside in self.lists.items():
             found = self.stand_ins[name].added if name in self.stand_ins else variables.get(name)
             if type(found) is list and found is not outside:
+                self.found[name] = found
                 self.added[name] = [optree.tree_flatten(item, none_is_leaf=True)[::-1] for item in found]  # type: ignore[misc]  # (tree, leaves)
             variables.set(name, outside)
 
@@ -56,6 +64,29 @@ class Growth:
             if stand_in.was_read or isinstance(error, OutsideListError) and error.outside is stand_in:
                 return name
         return None
+
+    def links(self) -> list[tuple[str, str, int, bool]]:
+        """Which variables hold the very list or dict that is an item: the variable, the list, the item's place among
+        those of an iteration, and whether that is before the iteration. Refused where something else holds one."""
+        if not any(tree.type not in (None, tuple) or tree.num_nodes > 1 + tree.num_children
+                   for items in self.added.values() for tree, _ in items):  # fmt: skip
+            return []  # numbers and arrays alone, or tuples of them
+        ends = {id(x): name for name, value in self.ends.items() for x in mutables(value)}
+        begins = {id(x): name for name, value in self.begins.items() for x in mutables(value)}
+        tops = {id(item): (name, at) for name, items in self.found.items() for at, item in enumerate(items)}
+        inside = [(name, list(mutables(items))[1:]) for name, items in self.found.items()]
+        every = [id(x) for _, xs in inside for x in xs]
+        found = []
+        for name, xs in inside:
+            for x, n in zip(xs, _references(xs), strict=True):
+                at_end = [k for k, value in self.ends.items() if value is x]
+                at_begin = [k for k, value in self.begins.items() if value is x]
+                known = bool(at_end) != bool(at_begin) and id(x) in tops and len(at_begin) < 2
+                held = id(x) in ends or id(x) in begins
+                if every.count(id(x)) > 1 or held and not known or not held and n > _ALONE:
+                    raise refuse("appends to", name, "a list or dict that something else holds, too, in a traced loop")
+                found += [(k, *tops[id(x)], k in at_begin) for k in (*at_end, *at_begin)]
+        return found
 
     def rows(self, region: Region) -> list[Tracer]:
         """What the body gives for each leaf that it appends. TracingError for what is no number or array."""
@@ -152,17 +183,47 @@ def _rows_of(stack: Tracer, like: Tracer, n: int) -> list[Tracer]:
     return rows
 
 
+def mutables(value: Any) -> Iterator[Any]:
+    """The lists and dicts in a value, itself included."""
+    if issubclass(type(value), list | dict | deque):
+        yield value
+    if issubclass(type(value), list | dict | deque | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from mutables(item)
+
+
+def _references(values: Sequence[Any]) -> list[int]:
+    return [sys.getrefcount(value) for value in values]
+
+
+_ALONE = _references([[0.0]])[0] + 1  # in the list that holds it
+
+
+def columns_of(items: Sequence[Any]) -> list[Sequence[Any]] | None:
+    """The columns of lists or tuples that are as long as each other, of which the first ones hold rows that a loop has
+    stacked; None for other items."""
+    if len(items) < FEW or any(type(x) not in (list, tuple) for x in items):
+        return None
+    if len({len(x) for x in items}) > 1 or not any(_holds(x, _is_row) for x in items[:FEW]):
+        return None
+    return list(zip(*items, strict=True))
+
+
 def rows_together(items: Sequence[Any]) -> Tracer | None:
     """The items of a list as one new array, where most of them are rows that a loop has stacked; None elsewhere."""
-    if len(items) < 2 or not any(type(x) is Tracer and id(x) in x.buffer.trace.stacked for x in items[:2]):
+    first = next((x for x in items[:FEW] if _is_row(x)), None)
+    if first is None or len(items) < 2:
         return None
-    first = items[0]
+    if type(items[0]) is not Tracer:  # what the list began with
+        items = [lift(x) if isinstance(x, NUMBERS) else x for x in items[:FEW]] + list(items[FEW:])
     if any(type(x) is not Tracer or (x.shape, x.dtype) != (first.shape, first.dtype) for x in items):
         return None
     runs: list[tuple[Tracer | None, int, int]] = []  # (stack, first row, number of rows), or (None, item, 1)
     for at, x in enumerate(items):
         entry = x.buffer.trace.stacked.get(id(x))
         if entry is None or entry[3] != x.buffer.version:
+            if x.buffer.mixed:
+                return None
             runs.append((None, at, 1))
             continue
         _, stack, k, _ = entry
@@ -228,36 +289,70 @@ def _replaced(value: Any, known: dict[int, Any]) -> Any:
 
 
 def _whole_stack(items: list[Any]) -> CountedList | None:
-    """A list of which all but the first few items are rows, one after the other, of one array, or tuples of them."""
-    first = next((k for k, x in enumerate(items[:FEW]) if _entry(x) is not None), None)
+    """A list of which all but the first few items are rows, one after the other, of one array, or containers of them
+    that nothing else holds."""
+    first = next((k for k, x in enumerate(items[:FEW]) if _is_row(x)), None)
     if first is None:
-        first = next((k for k, x in enumerate(items[:FEW]) if _is_row_tuple(x)), None)
+        first = next((k for k, x in enumerate(items[:FEW]) if _holds(x, _is_row)), None)
     if first is None or len(items) - first < FEW:
         return None
-    rows = items[first:]
-    in_tuple = type(rows[0]) is tuple
-    if in_tuple and not all(_is_row_tuple(x) and len(x) == len(rows[0]) for x in rows):
+    if _is_row(items[first]):
+        tree, columns, before = None, [items[first:]], items[:first]
+    elif not all(_holds(x, is_number) for x in items):
         return None
-    stacks = [_one_stack(column) for column in (zip(*rows, strict=True) if in_tuple else [rows])]
+    else:
+        flat = [optree.tree_flatten(x, none_is_leaf=True) for x in items]
+        tree, before = flat[first][1], []
+        if any(each != tree for _, each in flat) or not _are_alone(items):
+            return None
+        columns = list(zip(*[leaves for leaves, _ in flat], strict=True))
+        if any(_others(column[:first], column[first]) for column in columns):
+            return None
+    n_before = first - len(before)
+    stacks = [_one_stack(column[n_before:]) for column in columns]
     if any(stack is None for stack in stacks):
         return None
-    kinds = tuple(map(Item.of, rows[0] if in_tuple else rows[:1]))
-    count = lift(np.array(len(rows)))
-    return CountedList.rebuilt(items[:first], Items(kinds, in_tuple, ("", 0)), stacks, count)  # type: ignore[arg-type]
+    if n_before:
+        stacks = [emit(REGISTRY["concatenate"], *map(_as_row, map(lift, column[:n_before])), stack, dimension=0)
+                  for column, stack in zip(columns, stacks, strict=True)]  # fmt: skip
+    kinds = tuple(Item.of(column[n_before]) for column in columns)
+    count = lift(np.array(len(items) - len(before)))
+    return CountedList.rebuilt(before, Items(kinds, tree, ("", 0)), stacks, count)  # type: ignore[arg-type]
+
+
+def _are_alone(items: list[Any]) -> bool:
+    """Whether nothing else holds the lists and dicts in a list, and the dicts have one order."""
+    held = list(mutables(items))[1:]
+    return all(n <= _ALONE for n in _references(held)) and len({tuple(x) for x in held if isinstance(x, dict)}) <= 1
+
+
+def _others(values: Sequence[Any], row: Tracer) -> bool:
+    """Whether some values are no numbers of the kind of a row."""
+    numbers = all(type(x) is Tracer or isinstance(x, NUMBERS) for x in values)
+    return bool(values) and (
+        not row.scalar or not numbers or any(x.buffer.mixed or Item.of(x) != Item.of(row) for x in map(lift, values))
+    )
 
 
 def _memory(rows: list[Any]) -> set[int]:
-    """Of the last of some rows, or tuples of them: the ids of the buffers."""
-    last = rows[-1]
-    return {id(x.buffer) for x in (last if type(last) is tuple else (last,))}
+    """Of the last of some rows, or containers of them: the ids of the buffers."""
+    return {id(x.buffer) for x in optree.tree_leaves(rows[-1], none_is_leaf=True)}
 
 
 def _entry(x: Any) -> tuple[Tracer, Tracer, int, int] | None:
     return x.buffer.trace.stacked.get(id(x)) if type(x) is Tracer else None
 
 
-def _is_row_tuple(x: Any) -> bool:
-    return type(x) is tuple and bool(x) and all(_entry(part) is not None for part in x)
+def _holds(x: Any, is_leaf: Callable[[Any], bool], deep: int = MOST_DEEP) -> bool:
+    """Whether each leaf of a value is of some kind, and containers are not too deep in one another."""
+    if not issubclass(type(x), list | tuple | dict):
+        return is_leaf(x)
+    items = x.values() if isinstance(x, dict) else x
+    return deep > 0 and len(x) > 0 and all(_holds(item, is_leaf, deep - 1) for item in items)
+
+
+def _is_row(x: Any) -> bool:
+    return _entry(x) is not None
 
 
 def _one_stack(rows: Sequence[Any]) -> Tracer | None:

@@ -292,6 +292,9 @@ class Stage:
         for x in values:
             x.buffer.bits = INT_BITS
         self._set_state(prepared, prepared.inputs)
+        growth = prepared.growth
+        if growth.lists:
+            growth.begins = {name: self.variables.get(name) for name in self.carried}
         prepared.item = item
         if has_item:
             self.body(item)
@@ -300,6 +303,8 @@ class Stage:
         else:
             self.body()
         prepared.final = {name: _flat(self.variables.get(name)) for name in self.carried}
+        if growth.lists:
+            growth.ends = {name: self.variables.get(name) for name in self.carried}
         prepared.target = self.variables.get(self.target) if self.target else None
 
     def _set_state(self, prepared: _Prepared, values: dict[tuple[str, int], Tracer]) -> None:
@@ -437,6 +442,7 @@ class Stage:
             raise self._unstable(self.target, [None], [prepared.target])
         results = self._results(prepared)
         growth = prepared.growth
+        links = growth.links()
         stacked = growth.rows(region)
         finals = [region.leaf(prepared.final[name][1][k]) for name, k in prepared.keys]
         shared = growth.shared(region, list(prepared.inputs.values()), finals)
@@ -466,9 +472,12 @@ class Stage:
 
             condition = region_of(test, init)
             outs = emit_while(condition, region, condition.result, [following, *results], init, op="for")
+        begins = {name: self.variables.get(name) for name, *_, at_begin in links if at_begin}
         self._finish(prepared, outs[1:], aliases, may_be_empty=may_be_empty)
         if stacks and type(rows) is range:
             growth.fill(stacks, shared, len(rows))
+            for name, *where, at_begin in links:
+                self._link(growth, name, where, begins.get(name) if at_begin else None, len(rows))
             for out, mine in zip(outs[1:], finals, strict=False):
                 out.buffer.ambiguous = out.buffer.ambiguous or any(shared) and not mine.scalar
             for key in prepared.keys:
@@ -476,6 +485,16 @@ class Stage:
                 before.buffer.ambiguous = before.buffer.ambiguous or any(shared) and not before.scalar
         if self.keeps_target and type(rows) is range:  # the loop's variable after the loop
             self.variables.set(self.target, outs[0] - step if self._stops(prepared) else rows[-1])  # type: ignore[operator]
+
+    def _link(self, growth: Growth, name: str, where: Sequence[Any], begins: Any, n: int) -> None:
+        """Let a variable, or what it was before the loop, be the item that it was in an iteration."""
+        grown, at = where
+        items, count = growth.lists[grown], len(growth.added[grown])
+        first = len(items) - n * count
+        if begins is not None:
+            items[first + at] = begins
+        else:
+            self.variables.set(name, items[len(items) - count + at])
 
     def _aliases(self, prepared: _Prepared, may_be_empty: bool) -> LoopAliases | None:
         """What the arrays that are carried may be after the loop, where they are not made by its last iteration."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
@@ -256,6 +257,16 @@ def is_better_whole(facts: Facts) -> bool:
     return facts.partial or small or by_elements
 
 
+def _changes(variables: Any, names: frozenset[str], function: FunctionType, name: str) -> bool:
+    if name not in names:
+        return False
+    cell = variables.cells.get(name)
+    if cell is not None:
+        return any(c is cell for c in function.__closure__ or ())
+    space = variables.space
+    return function.__globals__ is space or function.__globals__ is getattr(space, "source", None)
+
+
 class _Builder:
     """One attempt. first: the names whose values before the loop matter; anew: those that are
     surely set; after: those that are read after it."""
@@ -275,7 +286,7 @@ class _Builder:
         self.touches = False
         self.shrinks = False  # it carries arrays whose lengths it decides, which no equation of a traced loop can
         self.changed: frozenset[str] = frozenset()  # numbers that may have another type than in the end
-        self.module = Module(self._changes)
+        self.module = Module(functools.partial(_changes, variables, names))  # which must not keep this alive
         given: dict[str, Type] = {}
         for name in sorted(names & first):
             value = variables.glimpse(name)
@@ -295,15 +306,6 @@ class _Builder:
         if type(value) is not Tracer:
             self.statics[name] = value
         return value
-
-    def _changes(self, function: FunctionType, name: str) -> bool:
-        if name not in self.names:
-            return False
-        cell = self.variables.cells.get(name)
-        if cell is not None:
-            return any(c is cell for c in function.__closure__ or ())
-        space = self.variables.space
-        return function.__globals__ is space or function.__globals__ is getattr(space, "source", None)
 
     def _parameter(self, name: str, value: Any) -> Value:
         if type(value) is int and name not in self.names and self.variables.is_constant(name):

@@ -20,7 +20,7 @@ from ...ir.primitive import REGISTRY
 from .. import diagnostics
 from .. import tracer as core
 from ..checks import end_unless
-from ..growing import rows_together
+from ..growing import columns_of, rows_together
 from ..layouts import copied_strides, followed_strides
 from .promotion import (
     assigned_scalar,
@@ -115,6 +115,9 @@ def _stack_nested(items: Sequence[Any], dtype: np.dtype | None = None) -> Any:
     together = rows_together(items)
     if together is not None and dtype in (None, together.dtype):
         return together
+    stacked = _stack_columns(items, dtype)
+    if stacked is not None:
+        return stacked
     if dtype is None:
         parts = [operand(item) for item in items]
         dtype = _joint_dtype(parts)
@@ -129,6 +132,23 @@ def _stack_nested(items: Sequence[Any], dtype: np.dtype | None = None) -> Any:
     (shape,) = shapes
     rows = [reshape_to(array(cast(p, dtype)), (1, *shape)) for p in parts]
     return bind("concatenate", *rows, dimension=0) if len(rows) > 1 else rows[0]
+
+
+def _stack_columns(items: Sequence[Any], dtype: np.dtype | None) -> Any:
+    """A list of lists or tuples whose columns are arrays already, as one of them; None elsewhere."""
+    columns = columns_of(items)
+    parts = [_column(column, dtype) for column in columns or ()]
+    if not parts or any(part is None or part.shape != parts[0].shape for part in parts):
+        return None
+    found = dtype or _joint_dtype(parts)
+    if any(part.dtype != found and (part.dtype.kind not in "biuf" or found.kind not in "fc") for part in parts):
+        return None  # NumPy also asks whether each number fits
+    wide = [reshape_to(array(cast(part, found)), (part.shape[0], 1, *part.shape[1:])) for part in parts]
+    return bind("concatenate", *wide, dimension=1) if len(wide) > 1 else wide[0]
+
+
+def _column(items: Sequence[Any], dtype: np.dtype | None) -> Any:
+    return _stack_columns(items, dtype) if type(items[0]) in (list, tuple) else rows_together(items)
 
 
 def _joint_dtype(items: Sequence[Any]) -> np.dtype:
