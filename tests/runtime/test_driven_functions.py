@@ -14,6 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
+from workbench.frontend.syntax import syntax_of
 from workbench.notebook.cells import run_cell
 from workbench.runtime import cells as runtime_cells
 from workbench.runtime.parts import driven_functions, driven_loops
@@ -666,6 +667,67 @@ def traces_of(monkeypatch) -> list[str]:
 
         monkeypatch.setattr(module, "trace_cell", counted)
     return traced
+
+
+NESTED = """
+def smoothed(x, span):
+    factor, shift = 2 / (span + 1), [1.0, 2.0]
+
+    def smooth(y, k=3.0):
+        out = np.empty_like(y)
+        out[0] = y[0]
+        for i in range(1, len(y)):
+            out[i] = factor * y[i] + (1 - factor) * out[i - 1] + shift[1] * k
+        return out
+
+    y = smooth(x) - smooth(x * 2)
+    y = y + smooth(y)
+    print(y.shape)
+    return y
+
+def counted(x, start):
+    def add(v):
+        nonlocal start
+        start = start + v
+        return start * x
+    y = add(1.5) + add(2.0)
+    print(y.shape)
+    z = add(3.0)
+    return y, z, start
+
+def chosen(x, k):
+    def first(y):
+        return y * k
+    def second(y):
+        return y - k
+    f = g = first if k > 4 else second
+    y = f(x) + g(x)
+    print(y.shape)
+    z = g(y) * 2
+    return y, z, f is g
+"""
+
+
+@pytest.mark.parametrize("name", ["smoothed", "counted", "chosen"])
+@pytest.mark.parametrize("worth", ["always in parts"], indirect=True)
+def test_functions_that_a_function_makes_anew_are_known_by_their_code(name, worth, monkeypatch, capsys):
+    mine, theirs = defined(NESTED, f"<nested {name}>"), defined(NESTED, f"<nested {name} in numpy>")
+    x = np.random.default_rng(0).random(500)
+    traced, counts = traces_of(monkeypatch), []
+    for k in (3, 3, 3, 3, 5.0, 5.0, 5.0, 5.0):
+        mine |= {"given": x, "k": k}
+        run_cell(f"result = {name}(given, k)\nprint(k)\n", mine, filename=f"<cell of {name}>")
+        assert_same(mine["result"], theirs[name](x, k))
+        counts.append(len(traced))
+    assert counts[2] == counts[3] and counts[6] == counts[7]
+
+
+def test_loops_of_functions_within_are_one_equation(monkeypatch, capsys):
+    monkeypatch.setattr(driven_functions, "_functions", {})
+    namespace = defined("import numpy as np\n" + NESTED, "<nested loops>")
+    how = driven_functions.driven_function(namespace["smoothed"])
+    within = [code for code in how.code.co_consts if isinstance(code, types.CodeType)]
+    assert [code for code in within if code in namespace["smoothed"].__code__.co_consts and syntax_of(code)]
 
 
 def test_a_cell_that_runs_again_is_not_traced_again(monkeypatch, capsys):

@@ -202,6 +202,7 @@ class Lifter:
         self.cells: dict[int, tuple[types.CellType, types.CellType, Any]] = {}  # original, ours, its first content
         self.cell_reads: dict[int, Read] = {}  # of cells that are others at another call
         self.is_by_content = False
+        self.runs_statements = False  # it is for some statements of a cell or function, which run again and again
         self.unfilled: set[int] = set()
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}

@@ -42,6 +42,7 @@ _COLLECTIONS = frozenset(("list", "tuple", "sorted", "set", "frozenset"))
 _NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
 _SCALAR_TYPES = frozenset(name for name, t in vars(np).items() if isinstance(t, type) and issubclass(t, np.generic))
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_OWN_SCOPES = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
 _loop_numbers = count()
 _CO_NESTED = 0x10
 
@@ -91,10 +92,10 @@ def plain_code(code: CodeType) -> CodeType:
 def _remember(new: CodeType, code: CodeType) -> None:
     originals: dict[tuple, CodeType | None] = {}
     for each in nested_code(code):
-        key = (each.co_name, each.co_firstlineno, each.co_freevars, each.co_varnames[: each.co_argcount])
+        key = _signature(each)
         originals[key] = None if key in originals else each
     for each in nested_code(new):
-        key = (each.co_name, each.co_firstlineno, each.co_freevars, each.co_varnames[: each.co_argcount])
+        key = _signature(each)
         original = originals.get(key)
         if original is not None:
             _plain[id(each)] = (each, original)
@@ -115,16 +116,33 @@ def _worth_it(node: ast.AST) -> bool:
 
 
 def recompiled(node: ast.FunctionDef, code: CodeType) -> CodeType | None:
-    """The code of a function that was rewritten, to run in place of `code` over its closure and defaults. None if that
-    would be another kind of function."""
+    """The code of a function that was rewritten, but for the functions inside of it, to run in place of `code` over its
+    closure and defaults. None if that would be another kind of function."""
     bare = ast.copy_location(ast.FunctionDef(node.name, _bare(node.args), node.body, [], None, None), node)
     try:
         new = _compile(bare, code)
     except (SyntaxError, RecursionError):
         return None
     if new is not None:
+        new = _with_functions_of(code, new)
         _remember(new, code)
     return new
+
+
+def _with_functions_of(code: CodeType, new: CodeType) -> CodeType:
+    """`new` with the code of the functions inside of `code`: their syntax is found by it, and calls through a name that
+    the module imports are other instructions where they are compiled without that import."""
+    own: dict[tuple, CodeType | None] = {}
+    for const in code.co_consts:
+        if isinstance(const, CodeType) and const.co_name not in _OWN_SCOPES:
+            key = _signature(const)
+            own[key] = None if key in own else const
+    consts = [own.get(_signature(c)) or c if isinstance(c, CodeType) else c for c in new.co_consts]
+    return new.replace(co_consts=tuple(consts))
+
+
+def _signature(code: CodeType) -> tuple:
+    return code.co_name, code.co_firstlineno, code.co_freevars, code.co_varnames[: code.co_argcount]
 
 
 def _compile(node: ast.AST, code: CodeType) -> CodeType | None:

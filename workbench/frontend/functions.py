@@ -70,11 +70,14 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         return lifter._remember(value, DispatchingFunction(lifter, value, name), read)
     if isinstance(value, types.FunctionType):
         is_users = is_user_code(value.__code__)
-        if is_users and lifter.is_by_content:
+        # What a function has made inside of it is another one at each run of its statements.
+        is_anew = lifter.runs_statements and "<locals>" in value.__qualname__
+        if is_users and (lifter.is_by_content or is_anew):
             lifter.guard(name, lambda: read().__code__, value.__code__)
             lifter.guard(name, lambda: read().__globals__, value.__globals__)
             lifter.guard(name, lambda: _parts_of(read()), _parts_of(value), operator.eq)
-            return rebuild_function(lifter, value, name, read, by_content=True)
+            with lifter.by_content():
+                return rebuild_function(lifter, value, name, read, by_content=True)
         lifter.guard(name, read, value)
         if is_users:
             return rebuild_function(lifter, value, name, read)

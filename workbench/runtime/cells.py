@@ -113,7 +113,7 @@ class _Entry:
     def is_current(self) -> bool:
         try:
             current = tuple(map(input_key, self.inputs())) == self.keys
-        except (LookupError, NameError, AttributeError):
+        except (LookupError, NameError, AttributeError, TypeError, ValueError):  # what a function holds, too
             return False
         return current and all(guard.holds() for guard in self.cell.guards)
 
