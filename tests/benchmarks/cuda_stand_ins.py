@@ -18,17 +18,22 @@ from typing import Any
 class Tree:
     """The structure of a value. type: tuple, list, dict, a named tuple's class, or None where it is a leaf."""
 
-    __slots__ = ("inside", "keys", "num_leaves", "type")
+    __slots__ = ("inside", "keys", "num_children", "num_leaves", "num_nodes", "type")
 
     def __init__(self, kind: Any, keys: tuple = (), inside: tuple[Tree, ...] = ()):
         self.type, self.keys, self.inside = kind, keys, inside
         self.num_leaves: int = 1 if kind is None else sum(tree.num_leaves for tree in inside)
+        self.num_nodes: int = 1 + sum(tree.num_nodes for tree in inside)
+        self.num_children = len(inside)
 
     def children(self) -> list[Tree]:
         return list(self.inside)
 
     def is_leaf(self) -> bool:
         return self.type is None
+
+    def unflatten(self, leaves: Any) -> Any:
+        return tree_unflatten(self, leaves)
 
     def __eq__(self, other: object) -> bool:
         mine = self.type, self.keys, self.inside

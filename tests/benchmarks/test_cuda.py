@@ -183,6 +183,7 @@ def test_the_stand_in_of_optree_gives_what_optree_gives(value, none_is_leaf):
         assert mine == getattr(optree, name)(value, none_is_leaf=none_is_leaf)
     leaves, tree = cuda_stand_ins.tree_flatten(value, none_is_leaf=none_is_leaf)
     theirs = optree.tree_structure(value, none_is_leaf=none_is_leaf)
+    assert (tree.num_nodes, tree.num_children) == (theirs.num_nodes, theirs.num_children)
     assert tree.num_leaves == theirs.num_leaves and cuda_stand_ins.tree_unflatten(tree, leaves) == value
     assert tree == cuda_stand_ins.tree_flatten(value, none_is_leaf=none_is_leaf)[1] and hash(tree) is not None
     doubled = cuda_stand_ins.tree_map(lambda x: [x, x], value, none_is_leaf=none_is_leaf)

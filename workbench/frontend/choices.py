@@ -245,13 +245,12 @@ def _described(value: Any) -> str:
 # ---- in trees: the code and the value are leaves ----
 
 
-def _flatten(choice: Choice) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
-    return (choice.code, choice.value), choice.kinds
+def _flatten(choice: Choice) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return (choice.code, choice.value) if VALUE in choice.kinds else (choice.code,), choice.kinds
 
 
 def _unflatten(kinds: tuple[Any, ...], parts: Any) -> Choice:
-    code, value = parts
-    return Choice(kinds, code, value)
+    return Choice(kinds, *parts)
 
 
 optree.register_pytree_node(Choice, _flatten, _unflatten, namespace=optree.registry.__GLOBAL_NAMESPACE)  # type: ignore[arg-type]
