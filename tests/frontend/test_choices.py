@@ -171,6 +171,15 @@ def returns_what_it_got(x, n):
     return y, x
 
 
+def lists_of_what_they_are(x, n):
+    found, named = [], []
+    for k in range(n):
+        value = x[k % len(x)]
+        found.append(None if value < 0 else value * k)
+        named.append(("up" if value > 0 else "down", k, [value]))
+    return found, named
+
+
 PROGRAMS = [
     f
     for f in list(globals().values())
