@@ -25,7 +25,7 @@ import numpy as np
 import optree
 
 from ..errors import TracingError
-from ..ir import REGISTRY
+from ..ir import REGISTRY, Equation
 from .blanks import is_number, zeros_like
 from .captures import CONSTANT_TYPES
 from .checks import end_unless
@@ -58,7 +58,7 @@ class Choice(Deferred):
         self.kinds = kinds
         self.code = code
         self.value = value
-        self._settled_in: list[Trace] = []
+        self._settled_in: list[tuple[Trace, Equation]] = []  # with the check, which a trace may have forgotten again
 
     # ---- questions that its code answers ----
 
@@ -87,8 +87,8 @@ class Choice(Deferred):
     def is_instance(self, classes: Any) -> Any:
         """`isinstance(self, classes)`."""
         if UNDEFINED in self.kinds:
-            return isinstance(self.settled(), classes)
-        return self._is_one_of(lambda kind: isinstance(self.value if kind is VALUE else kind, classes))
+            return issubclass(self.settled().__class__, classes)
+        return self._is_one_of(lambda kind: issubclass((self.value if kind is VALUE else kind).__class__, classes))
 
     def truth(self) -> Any:
         """`bool(self)`, or a traced one."""
@@ -142,15 +142,22 @@ class Choice(Deferred):
         """The number or array; the call ends here where it is something else."""
         if VALUE not in self.kinds:
             raise self.error()
-        trace: Trace | None = require_trace()
-        while trace is not None and not any(trace is known for known in self._settled_in):
-            trace = trace.parent
-        if trace is None:
+        trace = require_trace()
+        if not self._is_settled(trace):
             is_value = self._is_one_of(lambda kind: kind is VALUE)
             if type(is_value) is Tracer:
                 end_unless(is_value)
-            self._settled_in.append(require_trace())
+                self._settled_in.append((trace, trace.eqns[-1]))
         return self.value
+
+    def _is_settled(self, trace: Trace | None) -> bool:
+        """Whether this trace, or one around it, has the check."""
+        while trace is not None:
+            checks = [check for known, check in self._settled_in if known is trace]
+            if checks and any(eqn is check for eqn in reversed(trace.eqns) for check in checks):
+                return True
+            trace = trace.parent
+        return False
 
     def error(self) -> TracingError:
         return unsupported(

@@ -633,7 +633,7 @@ class _IsInstance(_Lifted):
 
     def __call__(self, value: Any, classes: Any, /) -> Any:
         if type(value) is Choice:
-            return value.is_instance(classes)
+            return value.is_instance(_plain_classes(classes))
         if type(value) is Tracer:  # which has what any number or array may have
             return issubclass(value.__class__, _plain_classes(classes))
         return self.__wrapped__(value, classes)
