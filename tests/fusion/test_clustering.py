@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import workbench as wb
 import workbench.primitives  # noqa: F401  (declares the primitives)
 from tests.codegen.random_jaxprs import RandomProgram
+from tests.compare import assert_same
 from workbench.fusion import Cluster, LibraryStep, ViewStep, form_plan, step_inputs, step_outputs
 from workbench.fusion.reasons import REASONS
 from workbench.ir import Literal
@@ -157,3 +160,20 @@ def test_every_plan_computes_each_result_once_and_in_order(seed):
     for decision in plan.decisions:
         assert decision.reason == REASONS[decision.code]
         assert decision.merged == (decision.code < "WB310")
+
+
+@pytest.mark.parametrize("n", [4, 12])
+def test_choices_that_are_read_in_their_place_and_elsewhere_do_not_multiply(n):
+    def extended(x, k):
+        a = np.array([1.0])
+        for i in range(n):
+            a = np.concatenate((a, [0.0]))
+            a = a + k[i] * a[::-1]
+        return a * x
+
+    compiled = wb.jit(extended)
+    args = 2.0, np.random.default_rng(0).random(n)
+    assert_same(compiled(*args), extended(*args))
+    assert not compiled.fallbacks
+    (compilation,) = compiled.compilations
+    assert all(len(kernel.source) < 100_000 for kernel in compilation.kernels.values())

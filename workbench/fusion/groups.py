@@ -74,7 +74,7 @@ class Group:
 class Fit:
     """How two groups merge: `other` joins `base`, whose axes are kept. mapping: axes of `other` -> axes of `base`, None
     where the equations of `other` are evaluated wherever they are read. repeated: the group that is evaluated at
-    `places` places instead of one."""
+    `places` places instead of one; chosen: how many times its choices stand in the text."""
 
     code: str
     base: Group
@@ -83,6 +83,7 @@ class Fit:
     reduced: frozenset[int]
     repeated: Group | None = None
     places: int = 1
+    chosen: int = 1
 
     def move(self, axes: AxisMap) -> AxisMap:
         assert self.mapping is not None
@@ -183,17 +184,28 @@ class Fitter:
         if not connected:
             pairs |= self._shared_pairs(up, down)
         places = max((in_step.get(v, 0) + aside.get(v, 0) for v in connected), default=1)
-        refusal = self._recomputation(up, down, connected, shifted) or self._growth(up, down, places)
+        twice = 2 if any(v in in_step and self._chooses_elsewhere(v, up) for v in connected) else 1
+        refusal = self._recomputation(up, down, connected, shifted) or self._growth(up, down, places, twice)
         if refusal is not None:
             return refusal
         code = "WB302" if not connected else "WB301" if shifted else "WB300"
         fit = self._align(up, down, pairs, code)
         if isinstance(fit, Fit):
-            fit = replace(fit, repeated=up, places=places)
+            fit = replace(fit, repeated=up, places=places, chosen=max(places, twice))
             fit = self._check_outputs(fit, up, down) or self._check_phases(fit, up, down) or fit
         if isinstance(fit, Refusal) and fit.code == "WB310" and connected:
             return self._inline(up, down, connected, n_reads) or (Refusal("WB311") if shifted else fit)
         return fit
+
+    def _chooses_elsewhere(self, var: Var, up: Group) -> bool:
+        """Whether `up` reads a value of its own at other places than where it is, and the value is chosen among
+        operands. Each place then has if-elses of its own, and readers in step with the value add one."""
+        if up.align.get(var) is None or not up.choices:
+            return False
+        readers = [root for eqn in self._readers(var, up) for root in self.reader.roots(eqn) if root.var is var]
+        made_by = self.reader.producer[var]
+        chooses = is_index_map(made_by) and sum(access.reads for access in self.reader.accesses(made_by)) > 1
+        return chooses and any(root.axis_map is None for root in readers)
 
     def _are_stacks(self, placed: set[Var]) -> bool:
         return any(self.reader.producer[var] in self.reader.stacks for var in placed)
@@ -204,7 +216,8 @@ class Fitter:
         if fit.repeated is not None and fit.places > 1:
             fit.repeated.work = {eqn: work * fit.places for eqn, work in fit.repeated.work.items()}
             fit.repeated.length *= fit.places
-            fit.repeated.choices *= fit.places
+        if fit.repeated is not None:
+            fit.repeated.choices *= fit.chosen
         base.work.update(other.work)
         base.eqns.extend(other.eqns)
         base.reduced = fit.reduced
@@ -288,12 +301,12 @@ class Fitter:
                 return Refusal("WB314")
         return None
 
-    def _growth(self, up: Group, down: Group, places: int) -> Refusal | None:
+    def _growth(self, up: Group, down: Group, places: int, twice: int = 1) -> Refusal | None:
         """Refuse kernels whose text would grow with every merge: shifted reads of shifted reads multiply."""
         length = places * up.length + down.length
         if places > 1 and length > MAX_REPEATED_TEXT:
             return Refusal("WB314")
-        too_long = length > self.most_eqns or places * up.choices + down.choices > MOST_CHOICES
+        too_long = length > self.most_eqns or max(places, twice) * up.choices + down.choices > MOST_CHOICES
         return Refusal("WB317") if too_long else None
 
     def _align(self, up: Group, down: Group, pairs: set[tuple[int, int]], code: str) -> Fit | Refusal:
@@ -411,4 +424,4 @@ class Fitter:
         refusal = self._recomputation(up, down, connected, set(connected)) or self._growth(up, down, places)
         if refusal is not None:
             return refusal
-        return Fit("WB301", down, up, None, down.reduced, up, places)
+        return Fit("WB301", down, up, None, down.reduced, up, places, places)
