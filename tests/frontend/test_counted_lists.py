@@ -138,8 +138,51 @@ def collatz(x, limit):
     return steps
 
 
+def lists_of_numbers(x, limit):
+    path, seen, k = [], [], 0
+    while x.sum() > limit:
+        x = x * 0.5
+        k += 1
+        path.append([x.sum(), float(x[1]), k])
+        if x[1] > 0.1:
+            seen.append([x * 2, k])
+    return np.array(path), path, seen
+
+
+def a_list_that_changes_once_it_is_in(x, limit):
+    path = []
+    while x.sum() > limit:
+        x = x * 0.5
+        row = [x.sum(), 1.0]
+        path.append(row)
+        row[0] = 5.0
+    return path
+
+
+def one_list_from_outside(x, limit):
+    path, row = [], [1.0, 2.0]
+    while x.sum() > limit:
+        x = x * 0.5
+        path.append(row)
+    return path, row
+
+
+def made_by_a_function(x, limit):
+    def made(k):
+        row = [k, 1.0]
+        kept.append(row)
+        return row
+
+    path, kept = [], []
+    while x.sum() > limit:
+        x = x * 0.5
+        path.append(made(x.sum()))
+    return path, kept
+
+
 # fmt: on
 COMPILED = [
+    lists_of_numbers,
     errors_of_a_while,
     errors_before_a_break,
     begun_before,
@@ -150,7 +193,10 @@ COMPILED = [
     after_the_loop,
     collatz,
 ]  # fmt: skip
-IN_NUMPY = [the_same_array, written_after_it_was_appended, in_another_container, used]
+IN_NUMPY = [
+    the_same_array, written_after_it_was_appended, in_another_container, used, a_list_that_changes_once_it_is_in,
+    one_list_from_outside, made_by_a_function,
+]  # fmt: skip
 
 
 def same(found: object, expected: object) -> None:
@@ -172,6 +218,12 @@ def test_as_in_numpy(program: Callable, limit: float) -> None:
         np.testing.assert_allclose(mine, its, rtol=1e-12)
     refused = [f for f in compiled.fallbacks if f.code != "WB500"]
     assert bool(refused) == (program in IN_NUMPY), compiled.fallbacks
+
+
+def test_items_are_lists_of_their_own() -> None:
+    compiled = wb.jit(lists_of_numbers)
+    found = [row for _ in range(2) for row in compiled(np.ones(5), 1e-2)[1]]
+    assert len({id(row) for row in found}) == len(found)
 
 
 def test_items_are_arrays_of_their_own() -> None:

@@ -184,11 +184,12 @@ class CountedList(Deferred):
         return x.scalar and x.dtype == dtype and dtype.char in "ld" and not x.buffer.mixed
 
     def append(self, value: Any) -> None:
+        is_new_list = type(value) is list and sys.getrefcount(value) <= _JUST_MADE
         parts, tree = (value,), None
-        if type(value) is tuple and value:
-            zeros: Any = (0,) * len(value)
-            parts, tree = value, optree.tree_structure(zeros, none_is_leaf=True)
-        if not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):
+        if is_new_list or type(value) is tuple and value:
+            parts, zeros = tuple(value), type(value)([0] * len(value))
+            tree = optree.tree_structure(zeros, none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+        if not parts or not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):
             raise refuse("appends to", self.name, "something that is no number or array, in a traced loop")
         xs = [lift(x) for x in parts]
         if any(x.buffer.mixed and (x.buffer.mixed != (float,) or x.dtype != np.float64) for x in xs):
@@ -285,6 +286,18 @@ class CountedList(Deferred):
     __len__ = __bool__ = __iter__ = __contains__ = __add__ = __iadd__ = __mul__ = __eq__ = __setitem__ = _needs_items  # type: ignore[assignment]
     __array__ = __array_ufunc__ = __array_function__ = _needs_items
     __hash__ = None  # type: ignore[assignment]
+
+
+class _Made:
+    """Tells how many refer to a list that is made where it is handed to a method."""
+
+    def append(self, value: Any) -> int:
+        return sys.getrefcount(value)
+
+
+# A list that a variable holds, too, is no new one after the loop. (From 3.14 on, what variables of functions lend to a
+# call is not counted.)
+_JUST_MADE = _Made().append([0]) if sys.version_info < (3, 14) else 0
 
 
 class CountedArray(Deferred):
