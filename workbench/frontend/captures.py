@@ -554,7 +554,7 @@ class Overlay(dict):
     """
 
     def __init__(self, lifter: Lifter, source: MutableMapping[str, Any]):
-        from .proxies import traced_builtins
+        from .traced_builtins import traced_builtins
 
         super().__init__(__builtins__=traced_builtins(lifter, source))
         self.lifter = lifter

@@ -14,8 +14,8 @@ from typing import Any
 
 import optree
 
-from ..outputs import unlift_static
 from ..tracer import Tracer
+from ..unlifting import unlift_static
 from .types import UntranslatableError
 
 Names = Mapping[int, str]  # id of a traced array -> the parameter that stands for it
