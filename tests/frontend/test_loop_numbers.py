@@ -236,3 +236,59 @@ def test_the_root_of_a_float_that_may_be_pythons() -> None:
     for dtype in (np.float32, np.float64):
         a = RNG.standard_normal(300).astype(dtype)
         assert_same(wb.jit(roots)(a), roots(a), max_ulp=1)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.uint8])
+def test_an_int_for_a_float_beside_elements_that_are_ints(dtype: Any) -> None:
+    """Python's int and NumPy's give NumPy's, and a float one of float64."""
+
+    def least(a, n):
+        s = 2.0
+        for v in a:
+            s = min(s * np.float64(1.5), n)
+            s = abs(v - s)
+        return s
+
+    for a in (np.arange(1, 7), np.array([9, 9, 9]), np.array([1, 100, 3]), np.arange(0)):
+        for n in (7, 2, 100):
+            a = a.astype(dtype)
+            found, expected = wb.jit(least)(a, n), least(a, n)
+            assert_same(np.asarray(found), np.asarray(expected))
+
+
+def test_squares_that_overflow_in_python() -> None:
+    def squares(a):
+        s = 1.5
+        for v in a:
+            if v > 0:
+                s = -v
+            s = s**2
+        return s
+
+    for a in (np.full(12, -1.0), np.array([*np.full(3, -1.0), 3.0] * 3)):
+        for function in (squares, wb.jit(squares)):
+            if a[3] < 0:
+                with pytest.raises(OverflowError):
+                    function(a)
+            else:
+                assert_same(np.asarray(function(a)), np.asarray(squares(a)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_int_that_a_loop_returns_early(dtype: Any) -> None:
+    def first(a):
+        for v in a:
+            if v > 3:
+                return v
+            if v < -3:
+                return 0
+        return a[0]
+
+    compiled = wb.jit(first)
+    for stop in (1, 10):
+        a = np.linspace(-1, stop, 50).astype(dtype)
+        assert_same(compiled(a), first(a))
+    assert not compiled.fallbacks
+    a = np.linspace(1, -10, 50).astype(dtype)
+    assert_same(compiled(a), first(a))

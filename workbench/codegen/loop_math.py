@@ -92,6 +92,13 @@ def as_whole(x, is_whole):
 
 
 @linked(error_model="numpy", forceinline=True)
+def as_float(x, is_whole):
+    if is_whole:  # it has another type in Python
+        raise TypeError
+    return x
+
+
+@linked(error_model="numpy", forceinline=True)
 def nonzero(x):
     if x == 0:
         raise ZeroDivisionError

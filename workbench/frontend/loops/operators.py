@@ -178,6 +178,7 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
         text = call("shift_right_arithmetic" if dtype.kind == "i" else "shift_right_logical", dtype, left, right)
     elif symbol == "**" and b.literal == 2 and y.kind == "i":
         text = call("square", dtype, left)
+        text = f"unless_infinite({text}, {left})" if unsure else text
     elif symbol == "**" and dtype.kind == "f" and y.kind == "i" and b.literal in (3, 4):  # as kernels multiply out
         square = call("square", dtype, left)
         text = f"({square} * {left})" if b.literal == 3 else call("square", dtype, square)
@@ -194,11 +195,21 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
 def _binary_of_wholes(symbol: str, a: Value, b: Value) -> Value:
     """Where floats may be ints of Python's: these know no -0.0, and no rounding."""
     texts = [whole_text(v) for v in (a, b)]
-    plain = [replace(v, type=replace(v.type, ints=False, mixed=False), whole="") for v in (a, b)]  # type: ignore[type-var]  # numbers
+    plain = [_as_float_only(v, other.type) for v, other in ((a, b), (b, a))]  # type: ignore[arg-type]  # numbers
     found = binary(symbol, *plain)
     if "False" in texts or symbol == "/":
         return found
     return _of_wholes(found, f"({texts[0]} and {texts[1]})" if all(texts) else "")
+
+
+def _as_float_only(value: Value, other: Number) -> Value:
+    """A number that is no int of Python's, as far as that matters for an operation with another one."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    plain, text = replace(kind, ints=False, mixed=False), value.text
+    if kind.ints and value.whole and not other.python and promote(plain, other) != promote(weak_int(0, 0), other):
+        text = f"as_float({text}, {value.whole})"
+    return replace(value, text=text, type=plain, whole="")
 
 
 def _of_wholes(found: Value, whole: str) -> Value:

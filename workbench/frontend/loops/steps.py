@@ -453,7 +453,8 @@ class _Builder:
                         continue
                     raise UntranslatableError(f"`{name}`, whose length the loop decides")
             if isinstance(kind, Number) and name in self.changed:
-                if kind.dtype not in self.scope.pythons.get(name, ()) and not self._is_given(name):
+                given = name not in self.unset and self._is_given(name)
+                if kind.dtype not in self.scope.pythons.get(name, ()) and not given:
                     kind = replace(kind, unsure=False)  # it was surely given one of NumPy's
             outputs.append((name, kind, len(_avals(kind))))
         return outputs
@@ -475,7 +476,9 @@ class _Builder:
         return False
 
     def _is_given(self, name: str) -> bool:
-        """Whether a variable has its type before the loop."""
+        """Whether a variable has its type before the loop, or nobody looks at it."""
+        if name in self.unset and name.startswith("_wb_"):
+            return True
         before, kind = self.parameters.get(name, (None, None))[1], self.scope.types.get(name)
         same = isinstance(before, Number) and isinstance(kind, Number) and before.dtype == kind.dtype
         return same and name not in self.unset
