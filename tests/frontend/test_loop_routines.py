@@ -331,6 +331,54 @@ def test_medians_put_into_integers() -> None:
         assert not compiled.fallbacks
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, np.float64])
+def test_reductions_by_a_ufunc(dtype: Any) -> None:
+    def reduced(a):
+        found = np.zeros((12, 8), a.dtype)
+        real = np.zeros((12, 8))
+        for i in range(1, 12):
+            rows = a[i - 1 : i + 1]
+            found[i, :3] = np.fmax.reduce(rows[:, :3])
+            found[i, 3] = np.fmin.reduce(a[i])
+            found[i, 4] = np.maximum.reduce(rows[:, i % 3]) - np.minimum.reduce(a[i], axis=-1)
+            if a.dtype.kind == "f":
+                found[i, 5] = np.add.reduce(a[i]) + np.add.reduce(rows, axis=None)
+                found[i, 6] = np.multiply.reduce(a[i, :2])
+            real[i, :2] = np.logaddexp.reduce(rows * np.float64(0.5), axis=1)
+            real[i, 2:5] = np.logaddexp.reduce(rows[:, :3] + real[i - 1, :3], 0)
+            real[i, 5] = np.logaddexp.reduce(real[i, : i % 5 + 1])
+            real[i, 6] = np.logical_or.reduce(a[i] > 1) + np.logical_and.reduce(a[i] > 0)
+        return found, real
+
+    a = (RNG.random((12, 5)) * 4 - (2 if np.dtype(dtype).kind != "u" else 0)).astype(dtype)
+    values = [a, a * 0, a * 0 + (np.iinfo(dtype).max if np.dtype(dtype).kind in "iu" else np.inf)]
+    if np.dtype(dtype).kind == "f":
+        values += [-values[-1], np.where(a > 0, a, np.nan), a * -0.0]
+    for each in values:
+        compiled = wb.jit(reduced)
+        compare.assert_same(compiled(each), reduced(each), max_ulp=8, reduction_scale=abs(each.astype(float)).max())
+        assert not compiled.fallbacks
+
+
+def test_reductions_of_nothing_by_a_ufunc() -> None:
+    for ufunc in (np.logaddexp, np.fmax, np.maximum, np.add):
+
+        def reduced(a, ufunc=ufunc):
+            out = np.zeros(9)
+            for i in range(9):
+                out[i] = ufunc.reduce(a[i : 2 * i])
+            return out
+
+        def outcome(f):
+            try:
+                return f(np.linspace(-1, 1, 20))
+            except ValueError as error:
+                return type(error)
+
+        compare.assert_same(outcome(wb.jit(reduced)), outcome(reduced), max_ulp=8)
+
+
 @pytest.mark.parametrize(("program", "args"), CASES, ids=lambda v: v.__name__ if callable(v) else "")
 def test_it_is_one_step(program: Callable[..., Any], args: tuple) -> None:
     compiled = assert_same(program, *args)

@@ -82,6 +82,8 @@ MATH_TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "is_finit
 REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.prod: "prod", np.any: "any",
               np.all: "all", np.argmax: "argmax", np.argmin: "argmin", np.dot: "dot", np.linalg.norm: "norm",
               builtins.sum: "sum", np.var: "var", np.std: "std"}  # fmt: skip
+REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_or: "any",
+           np.logical_and: "all"}  # fmt: skip
 # Methods that are NumPy's functions of that name.
 AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip",
                           "reshape", "swapaxes", "round"))  # fmt: skip
@@ -116,6 +118,9 @@ class Calls(Lists):
             if is_ufunc and node.func.attr == "accumulate" and len(node.args) == 1:
                 ufunc = base.type.value
                 return self.accumulated(lambda v: self._ufunc(ufunc, v), self.value(node.args[0]))
+            if isinstance(base.type.value, np.ufunc) and node.func.attr == "reduce":
+                named = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+                return self._reduced_by(base.type.value, [self.value(a) for a in node.args], named)
         function = self.static(node.func)
         if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
             return self.user_function(function, node)
@@ -427,6 +432,17 @@ class Calls(Lists):
         text = value.text if kind.ndim == 1 else f"{value.text}.ravel()"
         scalar = scalar_name(dtype)
         return Value(f"{scalar}(array_{name}({text}, {scalar}(0)))", Number(dtype))
+
+    def _reduced_by(self, ufunc: np.ufunc, args: list[Value], keywords: dict[str, Value]) -> Value:
+        """`ufunc.reduce`, whose axis is the first unless it is given."""
+        if len(args) == 1:
+            keywords.setdefault("axis", literal(0))
+        if ufunc in REDUCED:
+            return self.reduction(REDUCED[ufunc], args, keywords)
+        if ufunc not in (np.logaddexp, np.fmax, np.fmin):  # whose first operand is the first element
+            raise UntranslatableError(f"np.{ufunc.__name__}.reduce()")
+        axes, keepdims = self._axes(args[1:], keywords, args[0])
+        return self.folded(lambda v: self._ufunc(ufunc, v), args[0], axes, keepdims)
 
     @staticmethod
     def _axes(args: Sequence[Value], keywords: dict[str, Value], value: Value) -> tuple[tuple[int, ...] | None, bool]:

@@ -109,6 +109,41 @@ class Rearranging(Picking):
         self.facts.routines = True
         return Value(out, Array(kind.dtype, kind.shape))
 
+    def folded(self, compute: Compute, value: Value, axes: tuple[int, ...] | None, keepdims: bool) -> Value:
+        """`ufunc.reduce` along an axis: one element after the other, as NumPy does where it does not sum."""
+        kind = value.type
+        assert isinstance(kind, Array)
+        if kind.dtype.kind not in "iuf" or keepdims or len(axes or range(kind.ndim)) != 1:
+            raise UntranslatableError("a reduction of this array")
+        (axis,) = axes or (0,)
+        lazy = self.elements(value)
+        number, so_far = Number(kind.dtype), self.temporary()
+        rest = [k for k in range(kind.ndim) if k != axis]
+        self.line(f"nonzero({lazy.sizes[axis]})")  # of none, NumPy gives the identity, or raises
+
+        def body(i: list[str]) -> None:
+            at = dict(zip(rest, i, strict=True))
+            self.line(f"{so_far} = {lazy.at([at.get(k, '0') for k in range(kind.ndim)]).text}")
+            place = self.temporary()
+            self.line(f"for {place} in range(1, {lazy.sizes[axis]}):")
+            self.indent += 1
+            element = Value(self.early(lazy.at([at.get(k, place) for k in range(kind.ndim)]).text), number)
+            following = compute((Value(so_far, number), element))
+            if following.type != number:
+                raise UntranslatableError("a reduction that changes the type")
+            self.line(f"{so_far} = {following.text}")
+            self.indent -= 1
+            if rest:
+                self.put(out, i, so_far)
+
+        self.made_early = self.facts.routines = True
+        if not rest:
+            body([])
+            return Value(so_far, number)
+        out = self.empty([lazy.sizes[k] for k in rest], kind.dtype)
+        self.nest([lazy.sizes[k] for k in rest], body)
+        return Value(out, Array(kind.dtype, tuple(kind.shape[k] for k in rest)))
+
     def concatenated(self, value: Value) -> Value:
         """`np.concatenate` of arrays of one axis, and of lists of numbers."""
         pieces = value.literal if isinstance(value.literal, tuple) else ()
