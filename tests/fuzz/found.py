@@ -216,4 +216,13 @@ def a_function_that_returns_is_made_in_loops(a, b):
     return a.sum(), last(b)[1]
 
 
+def fills_what_a_loop_may_have_bound(a, b):
+    n = 0
+    while n < 3 and b.sum() > 2:
+        n += 1
+        t = a * 1
+    np.copyto(t, b[-1, 0] > 0)
+    return t
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

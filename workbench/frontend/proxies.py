@@ -270,6 +270,7 @@ class Creation(_Lifted):
         trace = current_trace()
         if trace is None:  # kept beyond the trace, in a closure
             return self.__wrapped__(*args, **kwargs)
+        args, kwargs = tuple(map(settled, args)), {key: settled(value) for key, value in kwargs.items()}
         return trace.operation(self.__name__, self._handler, args, kwargs)
 
     def __repr__(self) -> str:
