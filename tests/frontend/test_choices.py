@@ -176,7 +176,7 @@ def lists_of_what_they_are(x, n):
     for k in range(n):
         value = x[k % len(x)]
         found.append(None if value < 0 else value * k)
-        named.append(("up" if value > 0 else "down", k, [value]))
+        named.append({"word": "up" if value > 0 else "down", "at": (k, [value])})
     return found, named
 
 

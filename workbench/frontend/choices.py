@@ -386,19 +386,27 @@ def holds_choices(value: Any) -> bool:
     return any(map(is_choice, optree.tree_leaves(value, is_leaf=is_choice, none_is_leaf=True)))
 
 
-def decided(value: Any) -> Any:
-    """`value`, made of a program's results, with what its choices are in their place."""
+def maker(places: Any) -> Callable[[Sequence[Any]], Any]:
+    """Makes of leaves, which a program computed, what is built as `places` is, which says where among them each is to
+    be; with what the choices are in their place."""
 
-    def one(x: Any) -> Any:
-        if type(x) is not Choice:
-            return x
-        kind = x.kinds[int(x.code)]
-        return x.value if kind is VALUE else kind
+    def build(part: Any) -> Callable[[Sequence[Any]], Any]:
+        if type(part) is Choice:
+            kinds, code = part.kinds, part.code
+            value = build(part.value) if VALUE in kinds else None
+            return lambda row: value(row) if kinds[row[code]] is VALUE else kinds[row[code]]  # type: ignore[misc]  # it is
+        if isinstance(part, dict):
+            items = [(key, build(x)) for key, x in part.items()]
+            return lambda row: {key: make(row) for key, make in items}
+        if type(part) in (list, tuple):
+            kind, makers = type(part), [build(x) for x in part]
+            return lambda row: kind([make(row) for make in makers])
+        return operator.itemgetter(part)
 
-    return optree.tree_map(one, value, is_leaf=is_choice, none_is_leaf=True)
+    return build(places)
 
 
 __all__ = [
-    "KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "decided", "first_iteration_may_bind",
-    "holds_choices", "is_choice", "is_kind", "settled", "truth",
+    "KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "first_iteration_may_bind", "holds_choices",
+    "is_choice", "is_kind", "maker", "settled", "truth",
 ]  # fmt: skip

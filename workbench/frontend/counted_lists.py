@@ -27,7 +27,7 @@ from ..ir import REGISTRY, Var
 from .blanks import NUMBERS
 from .captures import Guard, VaryingHeldError
 from .checks import end_unless
-from .choices import decided, holds_choices
+from .choices import holds_choices, maker
 from .diagnostics import build
 from .held import HeldValue
 from .merging import refuse
@@ -113,8 +113,8 @@ class Items:
             return list(rows)
         if self.tree.type is list and self.tree.num_nodes == len(columns) + 1:
             return list(map(list, rows))
-        items = list(map(self.tree.unflatten, rows))
-        return list(map(decided, items)) if items and holds_choices(items[0]) else items
+        places = self.tree.unflatten(range(len(columns)))
+        return list(map(maker(places) if holds_choices(places) else self.tree.unflatten, rows))
 
 
 def enlarge(error: BaseException) -> bool:

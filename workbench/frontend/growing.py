@@ -18,6 +18,7 @@ import optree
 from ..ir import REGISTRY, Aval
 from .aliases import Aliases, Alternative
 from .blanks import NUMBERS, is_number
+from .choices import is_choice
 from .counted_lists import CountedList, Item, Items
 from .merging import refuse
 from .outside_lists import OutsideList, OutsideListError
@@ -345,6 +346,8 @@ def _entry(x: Any) -> tuple[Tracer, Tracer, int, int] | None:
 
 def _holds(x: Any, is_leaf: Callable[[Any], bool], deep: int = MOST_DEEP) -> bool:
     """Whether each leaf of a value is of some kind, and containers are not too deep in one another."""
+    if is_choice(x):
+        return all(map(is_leaf, optree.tree_leaves(x, none_is_leaf=True)))
     if not issubclass(type(x), list | tuple | dict):
         return is_leaf(x)
     items = x.values() if isinstance(x, dict) else x
