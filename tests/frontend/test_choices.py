@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
+from workbench.notebook.cells import CellOptions, run_cell
 
 
 class State(enum.Enum):
@@ -337,3 +338,24 @@ def test_patterns_are_left_to_numpy():
     compiled = wb.jit(matched)
     for x in INPUTS[:3]:
         assert compiled(x) == matched(x)
+
+
+def test_names_that_a_cell_binds_now_and_then_are_left_as_numpy_leaves_them():
+    source = """
+for k in range(9):
+    x = x * 0.5
+    if x.sum() > bound:
+        high = x + k
+    elif x.sum() < -bound:
+        low = k
+"""
+    for x in (np.ones(3), -np.ones(3), np.zeros(3)):
+        plain, ours = {"x": x, "bound": 0.125}, {"x": x, "bound": 0.125}
+        exec(source, plain)
+        report = run_cell(source, ours, options=CellOptions(compare=False)).report
+        assert report.status in ("compiled", "cached", "recompiled")
+        plain.pop("__builtins__")
+        ours.pop("__builtins__", None)
+        assert plain.keys() == ours.keys()
+        for name in plain:
+            assert_same(ours[name], plain[name])

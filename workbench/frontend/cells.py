@@ -18,7 +18,9 @@ from typing import Any
 from ..errors import TracingError
 from ..ir import Jaxpr, Var
 from .captures import Capture, Guard, Lifter, Overlay, with_varying_held
+from .choices import left_under_a_name
 from .functions import class_body_names
+from .held import UNDEFINED
 from .outputs import OutLeaf
 from .recording import Trace, current_trace, recording
 from .trace import Traced, finish, user_errors
@@ -80,7 +82,8 @@ class TracedCell:
     def rebuild(self, results: Sequence[Any], inputs: Sequence[Any]) -> tuple[dict[str, Any], Any]:
         """Write back what was mutated; the values to put in the namespace, and the last expression's value."""
         values, last = self.traced.rebuild(results, inputs)
-        named = dict(zip(self.outputs, values, strict=True))
+        pairs = zip(self.outputs, values, strict=True)
+        named = {name: value for name, value in pairs if value is not UNDEFINED}
         return named, last[0] if self.has_last else None
 
 
@@ -137,7 +140,7 @@ def trace_cell(
             names = _kept(overlay, out, temporaries, later)
             for key in names:
                 _name_value(overlay[key], key)
-            values = tuple([overlay[key] for key in names])
+            values = tuple([left_under_a_name(overlay[key]) for key in names])
             traced = finish(record, lifter, (values, last), (), (), flatten=lambda args, kwargs: [])
         inputs = tuple(dict.fromkeys(c.name for c in traced.captures))
         removed = tuple(sorted(n for n in overlay.removed if n in namespace and not dict.__contains__(overlay, n)))

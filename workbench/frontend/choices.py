@@ -50,14 +50,16 @@ VALUE = _Value()
 
 
 class Choice(Deferred):
-    """kinds: what it may be, constants and `VALUE`; code: a traced int, which of them; value: what VALUE stands for."""
+    """kinds: what it may be, constants and `VALUE`; code: a traced int, which of them; value: what VALUE stands for;
+    stays_unbound: what the program leaves under a name, if anything, where another result would have to be bound."""
 
-    __slots__ = ("_settled_in", "code", "kinds", "value")
+    __slots__ = ("_settled_in", "code", "kinds", "stays_unbound", "value")
 
     def __init__(self, kinds: tuple[Any, ...], code: Any, value: Any = None):
         self.kinds = kinds
         self.code = code
         self.value = value
+        self.stays_unbound = False
         self._settled_in: list[tuple[Trace, Equation]] = []  # with the check, which a trace may have forgotten again
 
     # ---- questions that its code answers ----
@@ -249,6 +251,15 @@ def _described(value: Any) -> str:
     return str(x.aval) if x.shape else x.dtype.name
 
 
+def left_under_a_name(value: Any) -> Any:
+    """`value`, which a program leaves under a name or attribute: it may leave none."""
+    if type(value) is not Choice or UNDEFINED not in value.kinds:
+        return value
+    left = Choice(value.kinds, value.code, value.value)
+    left.stays_unbound = True
+    return left
+
+
 # ---- in trees: the code and the value are leaves ----
 
 
@@ -408,5 +419,5 @@ def maker(places: Any) -> Callable[[Sequence[Any]], Any]:
 
 __all__ = [
     "KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "first_iteration_may_bind", "holds_choices",
-    "is_choice", "is_kind", "maker", "settled", "truth",
+    "is_choice", "is_kind", "left_under_a_name", "maker", "settled", "truth",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
 from .captures import CONSTANT_TYPES, Change, Lifter, Read
-from .choices import VALUE, Choice, ChoiceForm
+from .choices import VALUE, Choice, ChoiceForm, left_under_a_name
 from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
 from .growing import with_whole_stacks
@@ -251,7 +251,7 @@ def collect_outputs(
                    if each.key is APPENDED else ()) for each in changed
     )  # fmt: skip
     if changed:
-        result = ([change.value for change in changed], result)
+        result = ([left_under_a_name(change.value) for change in changed], result)
     if type(result) is Tracer:  # a lone array needs no tree
         leaves, tree, repeats = [result], None, False
     else:
@@ -300,7 +300,7 @@ def collect_outputs(
 def _parts(leaf: Any) -> Sequence[Any]:
     """The results of which a leaf is made, besides those that its form knows: leaves, too."""
     if type(leaf) is Choice:
-        is_made = VALUE in leaf.kinds and UNDEFINED not in leaf.kinds
+        is_made = VALUE in leaf.kinds and (UNDEFINED not in leaf.kinds or leaf.stays_unbound)
         return optree.tree_leaves(leaf.value, none_is_leaf=True) if is_made else ()
     return _counted_list(leaf).before if type(leaf) in (CountedList, CountedArray) else ()
 
@@ -508,7 +508,7 @@ def _is_whole(lifter: Lifter, value: Any) -> bool:
 
 def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     """A leaf as a tracer, an object from outside, or a static value that every call may return."""
-    if type(value) is Choice and UNDEFINED in value.kinds:  # what is returned is bound
+    if type(value) is Choice and UNDEFINED in value.kinds and not value.stays_unbound:  # what is returned is bound
         value = value.settled()
         if type(value) is tuple:
             raise unsupported("a tuple that only some paths bind", verb="returns")
