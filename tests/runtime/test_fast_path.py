@@ -11,7 +11,8 @@ import optree
 import pytest
 
 import workbench as wb
-from workbench.frontend.captures import Capture, Guard, place_of, same_constant
+from workbench.frontend.captures import Capture, Guard, place_of
+from workbench.frontend.constants import same_constant
 from workbench.runtime.fast_path import MISS, ResultText, fast_call
 from workbench.runtime.native.kernels import fits_function
 

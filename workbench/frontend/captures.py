@@ -10,16 +10,9 @@ from the start.
 from __future__ import annotations
 
 import copy
-import datetime
-import decimal
-import enum
-import fractions
 import io
 import logging
-import math
 import operator
-import pathlib
-import re
 import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
@@ -32,6 +25,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
+from .constants import CONSTANT_TYPES, is_constant, same_constant
 from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
 from .held import APPENDED, Attributes, HeldValue, has_grown_since, places_set_since
@@ -114,26 +108,6 @@ def may_vary(guard: Guard) -> bool:
     return ("." in guard.name or "[" in guard.name) and (is_list or is_varying_number(value))
 
 
-def same_constant(a: Any, b: Any) -> bool:
-    """Equal, of one type, and equal in ways that `==` overlooks (signed zeros, NaN)."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, float):
-        return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
-    if isinstance(a, complex):
-        return same_constant(a.real, b.real) and same_constant(a.imag, b.imag)
-    if isinstance(a, tuple | list):
-        return len(a) == len(b) and all(map(same_constant, a, b))
-    return bool(a == b)
-
-
-CONSTANT_TYPES = (
-    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice, np.dtype,
-    np.generic, np.ufunc, np.finfo, np.iinfo, re.Pattern, pathlib.PurePath, datetime.timedelta, datetime.date,
-    datetime.time, fractions.Fraction, decimal.Decimal, enum.Enum, type(np.index_exp),
-)  # fmt: skip
 _MISSING = object()
 ABSENT = object()
 
@@ -317,7 +291,7 @@ class Lifter:
         if kind is deque:
             return self._deque(cast(deque, value), name, read)
         if isinstance(value, set | frozenset | deque | bytearray):
-            if not isinstance(value, bytearray) and not all(map(_is_constant, value)):
+            if not isinstance(value, bytearray) and not all(map(is_constant, value)):
                 raise unsupported(f"`{name}`, a {kind.__name__} of objects", why="copies of them are others")
             self.guard(name, read, copy.copy(value), lambda a, b: type(a) is type(b) and a == b)
             return self._remember(value, self._watched(name, copy.copy(value)), read)
@@ -369,7 +343,7 @@ class Lifter:
 
         if is_user_class(type(value)):
             raise unsupported(f"`{name}`, a {type(value).__name__}", why="it is a dict with code of its own")
-        if not all(map(_is_constant, value)):
+        if not all(map(is_constant, value)):
             raise unsupported(f"`{name}`, a dict with objects as keys", why="copies of them are others")
         self.guard(name, lambda: (type(read()), list(read())), (type(value), list(value)), operator.eq)
         lifted: Any = {} if type(value) is dict else copy.copy(value)
@@ -507,12 +481,6 @@ def check_array(value: np.ndarray | np.void, name: str = "") -> None:
         raise unsupported(f"`{name}`, a {type(value).__name__}", why="only plain ndarrays are traced", code="WB121")
     if not supported_dtype(value.dtype):
         raise unsupported_dtype(value.dtype, f"`{name}`, an array" if name else "an array")
-
-
-def _is_constant(value: Any) -> bool:
-    if isinstance(value, tuple | frozenset):
-        return all(map(_is_constant, value))
-    return isinstance(value, CONSTANT_TYPES)
 
 
 def _item(read: Read, key: Any) -> Read:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -27,8 +26,8 @@ import optree
 from ..errors import TracingError
 from ..ir import REGISTRY, Equation
 from .blanks import is_number, zeros_like
-from .captures import CONSTANT_TYPES
 from .checks import end_unless
+from .constants import CONSTANT_TYPES
 from .diagnostics import unsupported
 from .held import UNDEFINED
 from .operators import weaken
@@ -98,7 +97,6 @@ class Choice(Deferred):
             return self.settled()
         if VALUE not in self.kinds:
             return self._is_one_of(bool)
-        true = [kind is not VALUE and bool(kind) for kind in self.kinds]
         if type(self.value) is tuple:
             return self._is_one_of(lambda kind: bool(self.value if kind is VALUE else kind))
         value = lift(self.value)
@@ -106,10 +104,8 @@ class Choice(Deferred):
             return bool(self.settled())  # NumPy's error
         holds = (value.reshape(()) if value.shape else value) != 0
         holds = emit(REGISTRY["and"], holds, lift(self._is_one_of(lambda kind: kind is VALUE)))
-        if any(true):
-            others = self._is_one_of(lambda kind: kind is not VALUE and bool(kind))
-            holds = emit(REGISTRY["or"], holds, lift(others))
-        return weaken(holds)
+        others = self._is_one_of(lambda kind: kind is not VALUE and bool(kind))
+        return weaken(holds if others is False else emit(REGISTRY["or"], holds, lift(others)))
 
     def _equals(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
         if not is_kind(other) or UNDEFINED in self.kinds:
@@ -282,6 +278,8 @@ def agreed(values: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]) 
 
     They are left as they are where no choice can be made of them.
     """
+    if all(type(v) is Tracer for v in values):
+        return list(values)
     flat = [optree.tree_flatten(v, is_leaf=is_choice, none_is_leaf=True) for v in values]
     if any(tree != flat[0][1] for _, tree in flat):
         return _choices(values, run) or list(values)
@@ -313,7 +311,7 @@ def _choices(column: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]
         kinds += [kind for kind in mine if not any(_is_same_kind(kind, known) for known in kinds)]
     if len(kinds) < 2 or len(kinds) > MOST_KINDS:
         return None
-    if UNDEFINED in kinds and (len(kinds) > 2 or VALUE not in kinds or _undecided):
+    if UNDEFINED in kinds and (len(kinds) > 2 or VALUE not in kinds or _first_iteration_may_bind()):
         return None
     if all(type(x) is Choice and x.kinds == tuple(kinds) for x in column):
         return None
@@ -356,17 +354,13 @@ def _is_value(x: Any) -> bool:
     return type(x) is Tracer or type(x) is not Choice and is_number(x)
 
 
-_undecided: list[bool] = []  # whether a loop is tried that may write out its first iteration instead
-
-
-@contextmanager
-def first_iteration_may_bind() -> Iterator[None]:
-    """Variables that only some paths of what is traced bind are refused: a first iteration by itself may bind them."""
-    _undecided.append(True)
-    try:
-        yield
-    finally:
-        _undecided.pop()
+def _first_iteration_may_bind() -> bool:
+    """Whether a loop is tried that may write out its first iteration: what only some paths of its body bind, that may
+    have bound."""
+    trace: Trace | None = require_trace()
+    while trace is not None and not trace.may_write_out:
+        trace = trace.parent
+    return trace is not None
 
 
 # ---- as a result ----
@@ -418,6 +412,6 @@ def maker(places: Any) -> Callable[[Sequence[Any]], Any]:
 
 
 __all__ = [
-    "KINDS", "VALUE", "Choice", "ChoiceForm", "agreed", "as_choice", "first_iteration_may_bind", "holds_choices",
-    "is_choice", "is_kind", "left_under_a_name", "maker", "settled", "truth",
+    "VALUE", "Choice", "ChoiceForm", "agreed", "holds_choices", "is_choice", "is_kind", "left_under_a_name", "maker",
+    "settled", "truth",
 ]  # fmt: skip

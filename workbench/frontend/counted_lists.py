@@ -86,23 +86,21 @@ class Items:
         first = FIRST_BYTES // max(max(item.n_bytes for item in self.items), 1)
         return _rooms.get(self.place, max(min(MOST_ITEMS, first), FEWEST_ITEMS))
 
-    def fits(self, other: Items) -> bool:
-        """Whether a list of these takes the other ones, too."""
-        if self.tree != other.tree or len(self.items) != len(other.items):
-            return False
-        pairs = zip(self.items, other.items, strict=True)
-        return all(mine == its or mine.kind == "scalar" and mine.is_like(its) for mine, its in pairs)
-
-    def with_numpys(self, other: Items) -> Items:
-        """These, NumPy's where they or the others are."""
-        pairs = zip(self.items, other.items, strict=True)
-        return replace(self, items=tuple(mine if mine.kind == "scalar" else its for mine, its in pairs))
-
     def are_like(self, other: Items) -> bool:
         """Whether they differ at most in which floats are Python's."""
         if self.tree != other.tree or len(self.items) != len(other.items):
             return False
         return all(mine.is_like(its) for mine, its in zip(self.items, other.items, strict=True))
+
+    def fits(self, other: Items) -> bool:
+        """Whether a list of these takes the other ones, too."""
+        pairs = zip(self.items, other.items, strict=False)
+        return self.are_like(other) and all(mine == its or mine.kind == "scalar" for mine, its in pairs)
+
+    def with_numpys(self, other: Items) -> Items:
+        """These, NumPy's where they or the others are."""
+        pairs = zip(self.items, other.items, strict=True)
+        return replace(self, items=tuple(mine if mine.kind == "scalar" else its for mine, its in pairs))
 
     def together(self, columns: Sequence[Iterable[Any]]) -> list[Any]:
         """The items of a list, each of them new. columns: the values of each part."""
@@ -523,14 +521,6 @@ def _attempted(run: Callable[[], T]) -> T:
         if signal is not None:
             raise signal
     return result
-
-
-def _captured() -> Iterable[Any]:
-    """What the region that is traced, and those around it, read from outside."""
-    trace: Trace | None = require_trace()
-    while trace is not None and trace.region:
-        yield from trace.adopted.values()
-        trace = trace.parent
 
 
 def _place() -> tuple[str, int]:

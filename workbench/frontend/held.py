@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import enum
 import types
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .constants import is_constant
 from .functions import instance_attributes, is_user_class
 
 
@@ -144,19 +144,12 @@ def keys_set_since(before: Any, now: Any) -> tuple[Any, ...] | None:
     """The keys under which a dict, or the indices at which a list holds something else than `before`; None where it
     lost some, or has them in another order, or has objects as new ones, or the list is of another length."""
     if isinstance(now, dict):
-        if list(before) != list(now)[: len(before)] or not all(is_plain_key(key) for key in list(now)[len(before) :]):
+        if list(before) != list(now)[: len(before)] or not all(map(is_constant, list(now)[len(before) :])):
             return None
         return tuple(key for key, value in now.items() if key not in before or before[key] is not value)
     if type(now) is not list or len(now) != len(before):
         return None
     return tuple(k for k, (old, new) in enumerate(zip(before, now, strict=True)) if old is not new)
-
-
-def is_plain_key(key: Any) -> bool:
-    """Whether equal keys are the same: objects that the trace sees in place of others are not."""
-    if type(key) is tuple:
-        return all(map(is_plain_key, key))
-    return key is None or isinstance(key, str | bytes | int | float | complex | np.generic | enum.Enum)
 
 
 class Snapshot:

@@ -15,7 +15,7 @@ from ..ir import REGISTRY
 from .aliases import CODE, one_of
 from .blanks import is_number
 from .checks import end_unless
-from .choices import Choice, as_choice, is_kind
+from .choices import Choice, is_kind
 from .operators import weaken
 from .tracer import Tracer, emit, known_value, lift, method
 
@@ -72,14 +72,11 @@ def _chosen(items: Sequence[Any], at: Any) -> Any:
 
 
 def _word(items: Sequence[Any], at: Any) -> Any:
-    kinds: list[Any] = []
-    for x in items:
-        if not any(x is kind or type(x) is type(kind) and x == kind for kind in kinds):
-            kinds.append(x)
+    words = [(type(x), x) for x in items]
+    kinds = list(dict.fromkeys(words))
     if len(kinds) == 1:
-        return kinds[0]
-    codes = [as_choice(x, tuple(kinds), (), lambda code: code()).code for x in items]
-    return Choice(tuple(kinds), weaken(lift(np.array(codes))[at]))
+        return items[0]
+    return Choice(tuple(x for _, x in kinds), weaken(lift(np.array(list(map(kinds.index, words))))[at]))
 
 
 __all__ = ["item_at"]

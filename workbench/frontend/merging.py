@@ -19,8 +19,8 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Literal, Var
 from .aliases import BranchAliases, add_codes, mark_branch
 from .blanks import NUMBERS, zeros_like
-from .captures import CONSTANT_TYPES, same_constant
 from .choices import agreed
+from .constants import CONSTANT_TYPES, same_constant
 from .diagnostics import build
 from .held import UNDEFINED
 from .regions import Region

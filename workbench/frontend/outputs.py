@@ -19,8 +19,9 @@ import optree
 from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
-from .captures import CONSTANT_TYPES, Change, Lifter, Read
+from .captures import Change, Lifter, Read
 from .choices import VALUE, Choice, ChoiceForm, left_under_a_name
+from .constants import CONSTANT_TYPES
 from .counted_lists import CountedArray, CountedForm, CountedList
 from .diagnostics import build, unsupported
 from .growing import with_whole_stacks

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import positions
-from .captures import CONSTANT_TYPES, Lifter, _Lifted
+from .captures import Lifter, _Lifted
 from .checks import end_unless_finite
 from .choices import Choice, settled
+from .constants import CONSTANT_TYPES, is_constant
 from .diagnostics import side_effect, unsupported
 from .functions import NOT_CALLABLE
 from .operators import weaken
@@ -277,8 +278,8 @@ class Creation(_Lifted):
         return repr(self.__wrapped__)
 
 
-class CachedFunction(_Lifted):
-    """A `functools.lru_cache`: it gives what it keeps, the same object at each call, which others may change."""
+class _OfFunctools(_Lifted):
+    """What `functools` made of a function of the user's."""
 
     __slots__ = ("__name__", "__wrapped__", "_lifter")
 
@@ -287,8 +288,14 @@ class CachedFunction(_Lifted):
         self.__name__ = name
         self._lifter = lifter
 
+
+class CachedFunction(_OfFunctools):
+    """A `functools.lru_cache`: it gives what it keeps, the same object at each call, which others may change."""
+
+    __slots__ = ()
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not all(isinstance(x, CONSTANT_TYPES) for x in (*args, *kwargs.values())):
+        if not all(map(is_constant, (*args, *kwargs.values()))):
             raise unsupported(f"`{self.__name__}`, which keeps its results, of what is no constant", verb="calls")
         read = lambda: self.__wrapped__(*args, **kwargs)  # noqa: E731
         return self._lifter.lift(read(), f"{self.__name__}(...)", read)
@@ -297,15 +304,10 @@ class CachedFunction(_Lifted):
         return self if owner is None else types.MethodType(self, owner)
 
 
-class DispatchingFunction(_Lifted):
+class DispatchingFunction(_OfFunctools):
     """A `functools.singledispatch`: objects are of the classes that they stand for."""
 
-    __slots__ = ("__name__", "__wrapped__", "_lifter")
-
-    def __init__(self, lifter: Lifter, function: Any, name: str):
-        self.__wrapped__ = function
-        self.__name__ = name
-        self._lifter = lifter
+    __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not args or type(args[0]) is Choice:

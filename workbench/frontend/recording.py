@@ -84,6 +84,7 @@ class Trace:
         self._by_id: dict[int, CapturedArray] = {}
         # A region is the body of a branch or loop: it shares the buffers of the trace around it.
         self.region = False
+        self.may_write_out = False  # while a loop is tried that may write out its first iteration instead
         self.forget: frozenset[int] = frozenset()  # ids of outer buffers whose values must not be taken for known
         self.adopted: dict[int, CapturedArray] = {}  # by id of the outer buffer
         self._borrowed: dict[Var, tuple[Trace, Atom]] = {}  # what the trace around knows the value of

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .constants import is_constant
 from .counted_lists import CountedList
 from .diagnostics import unsupported
-from .held import is_plain_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def each_once(result: Any, is_whole: Callable[[Any], bool]) -> tuple[Any, bool]:
         counted = type(value) is CountedList
         if not counted and not isinstance(value, list | dict | tuple | deque) or is_whole(value):
             return value
-        if isinstance(value, dict) and not all(map(is_plain_key, value)):
+        if isinstance(value, dict) and not all(map(is_constant, value)):
             raise unsupported("a dict with objects as keys", why="those that the trace sees are copies", verb="returns")
         if not isinstance(value, tuple):
             if id(value) in seen:

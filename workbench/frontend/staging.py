@@ -20,7 +20,7 @@ from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .blanks import NUMBERS, is_number, zero_like
 from .checks import INDEX_BITS
-from .choices import agreed, first_iteration_may_bind, is_choice, truth
+from .choices import agreed, is_choice, truth
 from .counted_lists import let_go, with_counted_lists, with_held_lists
 from .diagnostics import build
 from .growing import Growth
@@ -102,7 +102,6 @@ class Stage:
         self.target = target
         self.lists = lists or {}
         self.grown = grown
-        self.writes_out_first = False  # the first iteration, where types do not settle
 
     def _with_counted_lists(self, run: Callable[[], T]) -> T:
         def with_lists() -> T:
@@ -147,10 +146,9 @@ class Stage:
     def _run_or_unroll(self, rows: range, max_eqns: int, max_must: int) -> int | None:
         trace = require_trace()
         failure, before = trace.failure, self.variables.assigned(self.names)
-        self.writes_out_first = True
+        outside, trace.may_write_out = trace.may_write_out, True
         try:
-            with first_iteration_may_bind():
-                prepared = self._prepare(rows)
+            prepared = self._prepare(rows)
             if not prepared.is_worth_an_equation(len(rows), max_eqns):
                 return 0
             try:
@@ -177,7 +175,7 @@ class Stage:
             self.variables.restore(before)
             return 0
         finally:
-            self.writes_out_first = False
+            trace.may_write_out = outside
         trace.failure = failure
         self.variables.restore(before)
         self.body(rows[0])
@@ -370,11 +368,12 @@ class Stage:
     def _choose(self, prepared: _Prepared, name: str) -> bool:
         """Let a variable be a choice where iterations give it values of several kinds. Whether it was none, or one
         between fewer, at first."""
-        old, new = [
-            optree.tree_unflatten(tree, leaves) for tree, leaves in (prepared.start[name], prepared.final[name])
-        ]
+        pairs = prepared.start[name], prepared.final[name]
+        if pairs[0][0] == pairs[1][0] and all(is_number(leaf) for _, leaves in pairs for leaf in leaves):
+            return False
+        old, new = [optree.tree_unflatten(tree, leaves) for tree, leaves in pairs]
         inside = [leaf for v in (old, new) for leaf in optree.tree_leaves(v, is_leaf=is_choice, none_is_leaf=True)]
-        if self.writes_out_first and not any(map(is_choice, inside)):
+        if require_trace().may_write_out and not any(map(is_choice, inside)):
             return False
         begins, ends = agreed([old, new], lambda k, code: prepared.region.run(code) if k else code())
         if ends is not new:

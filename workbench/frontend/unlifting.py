@@ -11,7 +11,8 @@ from typing import Any
 import optree
 
 from ..errors import TracingError
-from .captures import CONSTANT_TYPES, Lifter
+from .captures import Lifter
+from .constants import CONSTANT_TYPES
 from .diagnostics import unsupported
 from .proxies import unwrap
 from .tracer import Tracer

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 import optree
 
-from ..frontend.captures import Capture, Guard, Read, absence_of, place_of, same_constant
+from ..frontend.captures import Capture, Guard, Read, absence_of, place_of
+from ..frontend.constants import same_constant
 from ..frontend.device_arrays import device_aval
 from ..frontend.held import hold
 from ..frontend.outputs import HeldOutput, OutLeaf, Outputs

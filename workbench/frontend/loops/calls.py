@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..captures import CONSTANT_TYPES
+from ..constants import CONSTANT_TYPES
 from ..proxies import unwrap
 from ..tracer import Tracer
 from .arrays import reduced_dtype, scalar_name, tuple_of

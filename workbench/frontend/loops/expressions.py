@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..captures import same_constant
+from ..constants import same_constant
 from ..proxies import unwrap
 from ..recording import Deferred
 from ..tracer import Tracer
