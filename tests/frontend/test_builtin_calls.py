@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -210,3 +211,28 @@ def test_what_no_iteration_changes_stays_pythons(n):
     x, y = np.arange(2.0, n + 2), np.arange(float(n))
     found, expected = wb.jit(carried)(x, y), carried(x, y)
     assert found == expected and [*map(type, found)] == [*map(type, expected)]
+
+
+def pairs(x, i):
+    low, high = sorted((x[i], x[i + 1]))
+    return low, high, sorted([i, 5]), sorted([high, 0.0 * low])
+
+
+def pairs_in_a_loop(x, i):
+    gaps, least = np.zeros(len(x) - 1), 0
+    for k in range(len(x) - 1):
+        low, high = sorted([x[k], x[k + 1]])
+        gaps[k] = high - low + i
+        first, _ = sorted((k, 5))
+        least += first
+    return gaps, least
+
+
+@pytest.mark.parametrize("program", [pairs, pairs_in_a_loop])
+@pytest.mark.parametrize("i", range(10))
+def test_two_numbers_are_sorted_as_python_does(program: Callable, i: Any) -> None:
+    x = np.array([1.0, np.nan, -0.0, 0.0, 3, 2, np.inf, -np.inf, 0.0, -0.0, np.nan])
+    compiled = wb.jit(program)
+    with np.errstate(all="ignore"):
+        assert repr(compiled(x, i)) == repr(program(x, i))
+    assert all(reason.code == "WB500" for reason in compiled.fallbacks)

@@ -180,8 +180,51 @@ def made_by_a_function(x, limit):
     return path, kept
 
 
+def items_at_indices(x, limit):
+    sums, k = [x[0], 1.0], 0
+    while x.sum() > limit:
+        x = x * 0.75
+        sums.append(sums[k] * 0.5 + sums[k // 2] + sums[-1] * 0.25 + x.max())
+        k += 1
+    return sums, np.array(sums)
+
+
+def rows_at_indices(x, limit):
+    path, k = [x], 0
+    while x.sum() > limit:
+        x = x * 0.75
+        path.append(x + path[k // 2] * 0.5 + path[-1])
+        k += 1
+    return path[-1], path
+
+
+def rows_that_are_written_to(x, limit):
+    path, k = [x * 1.0], 0
+    while x.sum() > limit:
+        x = x * 0.75
+        path[k // 2] += 1.0
+        path.append(x + path[0])
+        k += 1
+    return path
+
+
+def an_index_that_is_not_there(x, limit):
+    path, k = [x[0]], 0
+    try:
+        while x.sum() > limit:
+            x = x * 0.75
+            path.append(path[k + 1] if k == 2 else path[k] + 1)
+            k += 1
+    except IndexError:
+        k = -k
+    return path, k
+
+
 # fmt: on
 COMPILED = [
+    items_at_indices,
+    rows_at_indices,
+    an_index_that_is_not_there,
     lists_of_numbers,
     errors_of_a_while,
     errors_before_a_break,
@@ -195,7 +238,7 @@ COMPILED = [
 ]  # fmt: skip
 IN_NUMPY = [
     the_same_array, written_after_it_was_appended, in_another_container, used, a_list_that_changes_once_it_is_in,
-    one_list_from_outside, made_by_a_function,
+    one_list_from_outside, made_by_a_function, rows_that_are_written_to,
 ]  # fmt: skip
 
 

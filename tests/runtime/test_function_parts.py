@@ -160,6 +160,16 @@ def test_the_faster_way_is_kept():
     assert parts.pays is False
 
 
+def test_parts_that_are_much_slower_are_not_tried_again_and_again():
+    parts = parts_of(mixed, np.zeros(10))
+    parts.numpy_ms = [20.0]
+    for warm, pays in (([], None), ([25.0], None), ([40.0], False), ([40.0, 19.0], None)):
+        parts.parts_ms = [100.0] * WARM_UP_CALLS + warm
+        assert parts.pays is pays
+    parts.numpy_ms, parts.parts_ms = [2.0], [5.0] * (WARM_UP_CALLS + 1)
+    assert parts.pays is None  # loops in them may still wait until they are worth compiling
+
+
 def test_numpy_has_another_turn_where_its_first_decides():
     parts = parts_of(mixed, np.zeros(10))
     x = np.arange(10.0)

@@ -183,6 +183,47 @@ def test_a_function_with_a_stack_runs_compiled(monkeypatch):
     assert ran and ran[-1] is not None
 
 
+def distances(weights: np.ndarray, start: int) -> np.ndarray:
+    n = len(weights)
+    found = [float("inf")] * n  # of Python's floats, of which those that change become NumPy's
+    found[start] = 0.0
+    done = [False] * n
+    heap = [(0.0, start)]
+    while heap:
+        d, u = heapq.heappop(heap)
+        if done[u]:
+            continue
+        done[u] = True
+        for v in range(n):
+            if weights[u, v] > 0 and d + weights[u, v] < found[v]:
+                found[v] = d + weights[u, v]
+                heapq.heappush(heap, (found[v], v))
+    return np.array(found)
+
+
+def kept_elsewhere(weights: np.ndarray, start: int) -> Any:
+    found = [0.5] * len(weights)
+    again = [found]
+    for i in range(len(weights)):
+        for j in range(len(weights)):
+            if weights[i, j] > found[j]:
+                found[j] = weights[i, j] + found[start]
+    return again, np.array(found)
+
+
+@pytest.mark.parametrize(("program", "runs"), [(distances, True), (kept_elsewhere, False)])
+def test_the_types_of_what_a_list_holds_matter_where_it_is_read(program, runs, monkeypatch):
+    ran = []
+    run = WholeLoop.run
+    monkeypatch.setattr(WholeLoop, "run", lambda self, *a: ran.append(run(self, *a)) or ran[-1])
+    rng = np.random.default_rng(0)
+    weights = rng.random((90, 90)) * (rng.random((90, 90)) < 0.3)
+    compiled = wb.jit(program)
+    for _ in range(3):
+        assert_same(compiled(weights, 3), program(weights, 3), "the result")
+    assert any(found is not None for found in ran) == runs
+
+
 def test_a_cell_reports_the_loop_as_compiled():
     source = """hits, stack = [], [3]
 while stack:

@@ -256,18 +256,36 @@ def extreme(function: Any, *values: Any) -> Any:
         if not unknown(test):
             best = value if test else best
             continue
-        cases = [lift(best), lift(value)]
-        for k, (case, other) in enumerate(zip(cases, cases[::-1], strict=True)):
-            if case.dtype != other.dtype and case.weak_type:
-                wider = promoted(case, other.dtype) or case
-                cases[k] = weaken(wider) if other.weak_type and wider is not case else wider
-        if cases[0].dtype == cases[1].dtype:
-            mixed = mixed_types((best, value))
-            best = emit(REGISTRY["select_n"], _scalar(test), *cases)
-            best.buffer.mixed = mixed
-        else:  # which says what does not agree
-            best = choose(test, lambda value=value: value, lambda best=best: best)  # type: ignore[arg-type]
+        best = _picked(test, value, best)
     return best
+
+
+def ordered(function: Any, values: Any) -> Any:
+    """`sorted(values)`, of two numbers, too."""
+    values = settled(values)
+    is_pair = function is sorted and type(values) in (list, tuple) and len(values) == 2
+    if not is_pair or not any(map(unknown, values)) or not all(map(_is_scalar, values)):
+        return function(values)
+    first, second = values
+    swaps = second < first
+    if not unknown(swaps):
+        return function(values)
+    return [_picked(swaps, second, first), _picked(swaps, first, second)]
+
+
+def _picked(test: Tracer, then: Any, other: Any) -> Any:
+    """`then if test else other`, of two numbers."""
+    cases = [lift(other), lift(then)]
+    for k, (case, its) in enumerate(zip(cases, cases[::-1], strict=True)):
+        if case.dtype != its.dtype and case.weak_type:
+            wider = promoted(case, its.dtype) or case
+            cases[k] = weaken(wider) if its.weak_type and wider is not case else wider
+    if cases[0].dtype != cases[1].dtype:
+        return choose(test, lambda: then, lambda: other)  # which says what does not agree
+    mixed = mixed_types((other, then))
+    found = emit(REGISTRY["select_n"], _scalar(test), *cases)
+    found.buffer.mixed = mixed
+    return found
 
 
 def _is_scalar(value: Any) -> bool:
@@ -595,6 +613,6 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 __all__ = [
     "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "extreme", "folded",
-    "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "or_", "raised", "range_", "reduced",
-    "rows_of", "same", "subject", "while_",
+    "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "or_", "ordered", "raised", "range_",
+    "reduced", "rows_of", "same", "subject", "while_",
 ]  # fmt: skip

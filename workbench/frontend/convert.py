@@ -104,7 +104,7 @@ def _remember(new: CodeType, code: CodeType) -> None:
 def _worth_it(node: ast.AST) -> bool:
     kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, *_COMPREHENSIONS)
     return any(
-        isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES) or
+        isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES or n.id == "sorted") or
         isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
         or isinstance(n, ast.Compare) and (len(n.ops) > 1 or _asks_for_identity(n))
@@ -541,6 +541,8 @@ class _Expressions(ast.NodeTransformer):
         name = _called(node.func) if alone else ""
         if name in _FOLDS or name in _NUMBERS or name in _SCALAR_TYPES:
             return self._made("folded" if name in _FOLDS else "number", [node.func, *node.args], node)
+        if name == "sorted":
+            return self._made("ordered", [node.func, *node.args], node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNC_METHODS and node.args:
             return located(ast.Call(_operation("reduced"), [node.func, *node.args], node.keywords), node)
         return node

@@ -30,11 +30,12 @@ from .checks import end_unless
 from .choices import holds_choices, maker
 from .diagnostics import build
 from .held import HeldValue
+from .items import item_at
 from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
 from .positions import current_spans
 from .recording import Deferred, Trace, signalled
-from .tracer import Tracer, emit, lift, require_trace
+from .tracer import Tracer, emit, lift, method, require_trace
 from .variables import Variables
 
 T = TypeVar("T")
@@ -74,11 +75,12 @@ class Item:
 @dataclass(frozen=True, slots=True)
 class Items:
     """What one call of `append` adds: one item, or a container of them. tree: of that, None for an item by itself;
-    place: of the first such call."""
+    place: of the first such call; are_read: whether the loop reads arrays of the list."""
 
     items: tuple[Item, ...]
     tree: Any
     place: tuple[str, int]
+    are_read: bool = False
 
     @property
     def room(self) -> int:
@@ -157,11 +159,14 @@ class CountedList(Deferred):
         guard = Guard(f"the room in {name}", functools.partial(_rooms.get, items.place), self.room, operator.eq)
         require_trace().lifter.guards.append(guard)
         self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype, name) for item in items.items)
-        if items.tree is None and items.items[0].kind != "array" and all(map(self._is_alike, self.before)):
+        may_be_read = items.tree is None and (items.are_read or items.items[0].kind != "array")
+        if may_be_read and len(self.before) <= self.room and all(map(self._is_alike, self.before)):
             self.first = len(self.before)
             for k, x in enumerate(self.before):
                 self.arrays[0][k] = x
-                if Item.of(lift(x)) != items.items[0]:
+                if items.items[0].kind == "array":
+                    x.buffer.ambiguous = True  # as in `append`
+                elif Item.of(lift(x)) != items.items[0]:
                     self.mixed = (float if self.arrays[0].dtype.kind == "f" else int,)
         self.count = _zeros((), np.dtype(np.int64), f"n_{name}")
         if self.first:
@@ -175,7 +180,10 @@ class CountedList(Deferred):
         return made
 
     def _is_alike(self, x: Any) -> bool:
-        """Whether an item is a number of the type of those that come, of Python's or NumPy's."""
+        """Whether an item is like those that come; a number may be one of Python's or NumPy's."""
+        assert self.items is not None
+        if self.items.items[0].kind == "array":
+            return type(x) is Tracer and Item.of(x) == self.items.items[0]
         if type(x) is not Tracer and not isinstance(x, NUMBERS):
             return False
         x, dtype = lift(x), self.arrays[0].dtype
@@ -244,17 +252,31 @@ class CountedList(Deferred):
         return (n + (len(self.before) - self.first),)
 
     def __getitem__(self, index: Any) -> Any:
-        """One of the last items, if they are numbers."""
-        if self.items is None and self.before and type(index) is int:
-            return self.before[index]  # of a type like those that come, if this succeeds
-        if self.items is None or self.items.tree is not None or type(index) is not int or index >= 0:
+        """One of the items."""
+        is_traced = type(index) is Tracer and not index.shape and index.dtype.kind in "iu"
+        if not is_traced and type(index) is not int:
+            raise self.error()
+        if self.items is None and self.before:
+            return item_at(self.before, index)  # of a type like those that come, if this succeeds
+        if self.items is None or self.items.tree is not None:
             raise self.error()
         (item,) = self.items.items
-        if item.kind == "array" or self.first < len(self.before):
+        if self.first < len(self.before):
+            if item.kind == "array" and not self.items.are_read:
+                raise signalled(ItemFoundError(self.name, replace(self.items, are_read=True)))
             raise self.error()
-        at = self.count[()] + index
-        end_unless(at >= 0)
+        count = self.count[()]
+        if is_traced:
+            at = method(index, "astype", np.int64)
+            at = np.where(at < 0, at + count, at)
+        else:
+            at = count + index if index < 0 else lift(index)
+        end_unless(np.logical_and(at >= 0, at < count))
         x = self.arrays[0][at]
+        if item.kind == "array":
+            x = x.copy()
+            x.buffer.ambiguous = True  # as in `append`
+            return x
         if item.kind == "python":
             x = emit(REGISTRY["convert_element_type"], x, new_dtype=item.dtype, weak_type=True)
         x.buffer.mixed = self.mixed

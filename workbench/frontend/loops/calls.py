@@ -90,7 +90,7 @@ AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsu
 CREATIONS = {np.zeros: "zeros", np.ones: "ones", np.empty: "empty", np.full: "full"}
 LIKES = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
 NAMES: dict[Any, str] = {
-    **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow")},
+    **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow", "sorted")},
     math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
     np.outer: "outer", np.roll: "roll", np.arange: "arange", np.clip: "clip",
     np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES, **COMBINATIONS,
@@ -263,6 +263,15 @@ class Calls(Lists):
             whole = whole_of([other, whole], f"({{0}} if {is_other} else {{1}})") or min(whole, other)
             first = f"{'larger' if name == 'max' else 'smaller'}({first}, {text})"
         return Value(first, kind, whole=self.told(whole))
+
+    def _call_sorted(self, values: Value) -> Value:
+        """Of two numbers."""
+        parts = self.parts_of(values) if isinstance(values.type, Items) else []
+        if len(parts) != 2 or any(not isinstance(v.type, Number) or v.type.kind == "c" for v in parts):
+            raise UntranslatableError("sorted() of other than two numbers")
+        first, second = parts
+        swaps = self.early(truth(compare("<", second, first)))
+        return self._tuple_of([self.choose(swaps, second, first), self.choose(swaps, first, second)], True)
 
     def _call_min(self, *args: Value) -> Value:
         return self._extreme("min", args)

@@ -196,7 +196,11 @@ def translate_here(
     if node.orelse or any(isinstance(n, ast.Return) for n in ast.walk(node)):
         raise UntranslatableError("a loop that returns, or has an `else`")
     (node,) = written_out([node], namespace)  # type: ignore[assignment]  # a loop stays one
-    return _Concrete(copied(node), namespace, later).build()
+    found = _Concrete(copied(node), namespace, later)
+    try:
+        return found.build()
+    finally:
+        found.given_values.clear()  # lists are told by how many refer to them
 
 
 def written_out(stmts: list[ast.stmt], namespace: Mapping[str, Any]) -> list[ast.stmt]:

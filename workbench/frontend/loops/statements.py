@@ -506,7 +506,7 @@ class Translator(Writers):
         if isinstance(base.type, Growing):
             self.must_stay(base)
             return self.element_of(base, name)
-        if isinstance(base.type, Items):
+        if isinstance(base.type, Items) and base.type.items:
             return Value(f"{base.text}[{name}]", base.type.items[0])
         if not isinstance(base.type, Array) or not base.type.ndim:
             raise UntranslatableError(f"a loop over {base.type}")

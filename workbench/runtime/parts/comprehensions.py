@@ -65,7 +65,7 @@ class WrittenOut:
             return None
         made = bound([*before, last]) - bound([node])
         first = next(stmt for stmt in before if isinstance(stmt, ast.For))
-        return cls(before, last, made, loops, _made_arrays(last, made), _sequences(first.iter))
+        return cls(before, last, made, loops, made_arrays(last, made), _sequences(first.iter))
 
     def is_worth_it(self, namespace: dict[str, Any]) -> bool:
         """Whether there are many items, or Python has taken long."""
@@ -119,8 +119,8 @@ class WrittenOut:
         return code
 
 
-def _made_arrays(last: ast.stmt, made: frozenset[str]) -> dict[str, str]:
-    """The lists that a statement only hands to functions of NumPy's, and by which name NumPy is called there."""
+def made_arrays(last: ast.AST, made: frozenset[str]) -> dict[str, str]:
+    """The lists that code only hands to functions of NumPy's, and by which name NumPy is called there."""
     found: dict[str, str] = {}
     consumed: set[int] = set()
     for node in ast.walk(last):

@@ -147,10 +147,11 @@ class Piece:
 
 @dataclass(eq=False, slots=True)
 class DrivenStatement:
-    """code: of the statement, in which calls of the function `name` stand for the pieces; codes: of these; left: what
-    stays Python's."""
+    """code: of the statement, in which calls of the function `name` stand for the pieces; codes: of these; plain: of
+    the statement as it was written; left: what stays Python's."""
 
     code: CodeType
+    plain: CodeType
     name: str
     pieces: tuple[Piece, ...]
     codes: tuple[CodeType, ...]
@@ -176,7 +177,8 @@ class DrivenStatement:
             known = Known(refused=attribute_stores(statements) if around.is_method else {})
             pieces.append(Piece(statements, known, numbers_of(loop) | around.numbers, at_once=at_once))
         codes = tuple(around.code(ast.Module(nodes, [])) for nodes in splitter.pieces)
-        return cls(around.code(tree), name, tuple(pieces), codes, tuple(statements_of(splitter.left)))
+        plain = around.code(ast.Module([node], []))
+        return cls(around.code(tree), plain, name, tuple(pieces), codes, tuple(statements_of(splitter.left)))
 
     def run(self, around: PartedRun) -> list[Repeated]:
         """Run the statement in the namespace of `around`. Returns what ran compiled.
@@ -184,6 +186,10 @@ class DrivenStatement:
         Raises what its statements raise.
         """
         namespace = around.namespace
+        if all(piece.in_numpy for piece in self.pieces):
+            with running_in_numpy():
+                exec(self.plain, namespace)
+            return []
         ran: dict[int, Tally] = {}
 
         def run_piece(number: int) -> None:

@@ -37,6 +37,8 @@ WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between pa
 WARM_UP_CALLS = 2  # the first ones compile
 TRIED_CALLS = 3
 CLEARLY = 2.5  # times faster than NumPy's first call: no other one is needed
+HOPELESS = 1.5  # times slower than it: no more calls in parts are tried once they took `HOPELESS_MS`
+HOPELESS_MS = 100.0  # all of them, so that nothing in them waits any more until it is worth compiling
 
 RESULT = "the result"  # no name that a user could have
 
@@ -83,6 +85,9 @@ class FunctionParts:
         """Whether running in parts is faster than NumPy; None: not known yet."""
         if self.numpy_ms and min(self.numpy_ms) < WORTH_MS:
             return False
+        if self.tried_ms and self.numpy_ms and sum(self.parts_ms) > HOPELESS_MS:
+            if min(self.tried_ms) > HOPELESS * self.numpy_ms[0]:
+                return False
         if len(self.tried_ms) < TRIED_CALLS or self.wants_numpy:
             return None
         # The best of both: other work on the machine makes single calls slower.

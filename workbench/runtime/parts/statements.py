@@ -35,7 +35,7 @@ from ..cells import (
 )
 from ..compilation import Source
 from ..executable import has_written
-from .comprehensions import WrittenOut
+from .comprehensions import WrittenOut, made_arrays
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
 from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, Operations, is_holder, with_operations
@@ -76,7 +76,8 @@ class Known:
     """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
     ones apart from others; later: the names that are read after them; loops: those that numba takes whole; written_out:
-    those whose comprehensions it may; reads: the names that they read."""
+    those whose comprehensions it may; reads: the names that they read; made_arrays: the lists of which those after them
+    only make arrays, and by which name NumPy is called there."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
@@ -86,6 +87,7 @@ class Known:
     loops: dict[int, WholeLoop] = field(default_factory=dict)
     written_out: dict[int, WrittenOut | None] = field(default_factory=dict)
     reads: dict[int, frozenset[str]] = field(default_factory=dict)
+    made_arrays: dict[int, dict[str, str]] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -217,6 +219,7 @@ class PartedRun:
             self.namespace.update(result.values)
             for name in result.removed:
                 self.namespace.pop(name, None)
+            result.values.clear()  # whether a loop may keep a list for itself is told by how many refer to it
             self.parts.append(result)
             self.last_value = result.last_value if end == len(self.statements) else None
             return end, reason
@@ -314,12 +317,22 @@ class PartedRun:
         if isinstance(reason, TracingError) and reason.code == "WB501":
             return False
         loop = self._loop(begin)
-        result = loop.run(self, self._later(end)) if loop is not None else None
+        result = loop.run(self, self._later(end), self._made_arrays(end)) if loop is not None else None
         if result is None:
             return False
         self.parts.append(result)
         self.last_value = None
         return True
+
+    def _made_arrays(self, end: int) -> frozenset[str]:
+        """The lists that the statements from `end` on only make arrays of."""
+        if self.later is None:
+            return frozenset()
+        found = self.known.made_arrays.get(end)
+        if found is None:
+            nodes = [node for each in self.statements[end:] for node in each.nodes]
+            found = self.known.made_arrays[end] = made_arrays(ast.Module(nodes, []), read(*nodes) - self.later)
+        return frozenset(name for name, module in found.items() if self.namespace.get(module) is np)
 
     def _as_written_out(self, begin: int, end: int, reason: Exception) -> bool:
         """Run a statement whose comprehensions are loops that numba takes whole."""

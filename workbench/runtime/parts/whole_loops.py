@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, MutableMapping, Sequence
@@ -68,7 +69,7 @@ class WholeLoop:
         for version in self.versions:
             try:
                 values = version.loop.values(namespace)
-                return self._ended(version, version.run(values, namespace, arrays))
+                return self._ended(version, version.run(values, namespace, arrays, later))
             except NotTheSameError:
                 continue
         if len(self.versions) >= MOST_KINDS:
@@ -87,7 +88,7 @@ class WholeLoop:
             return None
         self.versions.append(version)
         try:
-            return self._ended(version, version.run(version.loop.values(namespace), namespace, arrays))
+            return self._ended(version, version.run(version.loop.values(namespace), namespace, arrays, later))
         except NotTheSameError:
             logger.debug("a loop is Python's: its values are not what they seemed")
             self.refused = True
@@ -146,7 +147,10 @@ class _Version:
             careful = LoopProgram("loop", loop.careful, *_rest_of(program))
         return cls(loop, compilation, entry, careful)
 
-    def run(self, values: dict[str, Any], namespace: MutableMapping[str, Any], arrays: frozenset[str]) -> bool:
+    def run(
+        self, values: dict[str, Any], namespace: MutableMapping[str, Any], arrays: frozenset[str],
+        later: frozenset[str] | None,
+    ) -> bool:  # fmt: skip
         """Whether it ran to its end. NotTheSameError, before anything has happened, if lists hold something else."""
         loop = self.loop
         arguments: list[Any] = []
@@ -162,8 +166,18 @@ class _Version:
         if found is None:
             return False
         results = iter(found)
+        shared = {name for r in loop.results for name in r.others}
+        alone = frozenset(
+            r.name for r in loop.results
+            if r.in_place and f"{r.name}__given" not in shared and sys.getrefcount(values[r.name]) <= _ALONE
+        )  # fmt: skip
+        unread = frozenset() if later is None else alone - later
         try:
-            made = [(r, *_result(r, results, as_array=r.name in arrays)) for r in loop.results]
+            made = [
+                (r, *_result(r, results, as_array=r.name in arrays and (not r.in_place or r.name in alone)))
+                for r in loop.results
+                if r.name not in unread or _skip(r, results)
+            ]
         except NotTheSameError:
             _put_back(values, before)
             return False
@@ -210,6 +224,17 @@ class _Version:
 
 
 _UNSET: Any = object()
+_ALONE = 3  # references to a list that a namespace holds and `values` does, asked for with one more
+
+
+def _skip(r: Result, results: Iterator[Any]) -> bool:
+    """Pass over a list that nobody reads any more."""
+    kind = r.kind
+    assert isinstance(kind, Growing)
+    n_arrays = 2 if isinstance(kind.item, Growing) else len(leaves_of(kind.item or Number(I64, True)))
+    for _ in range(n_arrays):
+        next(results)
+    return False
 
 
 def _result(r: Result, results: Iterator[Any], *, as_array: bool) -> tuple[int, Any]:
@@ -344,10 +369,15 @@ def _value_of(kind: Type, results: Iterator[Any]) -> Any:
 
 def _array_of(kind: Type, results: Iterator[Any]) -> Any:
     """What NumPy would make of a list of numbers; of one without any NumPy does not know the type."""
-    if isinstance(kind, Growing) and isinstance(kind.item, Number) and not kind.item.unsure and not kind.item.mixed:
+    if isinstance(kind, Growing) and isinstance(kind.item, Number) and _is_as_in_array(kind.item):
         array = next(results)
         return array if len(array) else []
     return _value_of(kind, results)
+
+
+def _is_as_in_array(item: Number) -> bool:
+    """Whether NumPy makes an array of this dtype of such numbers."""
+    return not item.mixed and (not item.unsure or item.dtype in (np.bool_, np.int64, np.float64, np.complex128))
 
 
 def _elements(item: Type, results: Iterator[Any]) -> list[Any]:
