@@ -266,6 +266,7 @@ class CountedList(Deferred):
                 raise signalled(ItemFoundError(self.name, replace(self.items, are_read=True)))
             raise self.error()
         count = self.count[()]
+        at: Any
         if is_traced:
             at = method(index, "astype", np.int64)
             at = np.where(at < 0, at + count, at)
