@@ -266,9 +266,9 @@ class CountedList(Deferred):
                 raise signalled(ItemFoundError(self.name, replace(self.items, are_read=True)))
             raise self.error()
         count = self.count[()]
-        at: Any
+        at: Any = index
         if is_traced:
-            at = method(index, "astype", np.int64)
+            at = method(at, "astype", np.int64)
             at = np.where(at < 0, at + count, at)
         else:
             at = count + index if index < 0 else lift(index)
