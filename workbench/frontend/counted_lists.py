@@ -271,7 +271,7 @@ class CountedList(Deferred):
             at = method(at, "astype", np.int64)
             at = np.where(at < 0, at + count, at)
         else:
-            at = count + index if index < 0 else lift(index)
+            at = count + at if at < 0 else lift(at)
         end_unless(np.logical_and(at >= 0, at < count))
         x = self.arrays[0][at]
         if item.kind == "array":
