@@ -259,3 +259,21 @@ def test_evenly_spaced_indices_copy_as_others_do(key, dtype):
     check(put_itself, x)
     as_slices = key not in ([1, 1], [0, 1, 3], [], ([1, 3], 2))
     assert as_slices is ("update_slice" in str(trace(put, (x, 3.7), {}).jaxpr))
+
+
+def test_ranges_are_lists_of_indices():
+    x = np.arange(20.0).reshape(4, 5)
+    labels = np.array([4, 0, 2, 2])
+
+    def read(x, labels):
+        return x[range(len(x)), labels], x[range(3, 0, -2)], x[1, range(0)], x[range(2), 1:]
+
+    def write(x, labels):
+        x[range(len(x)), labels] -= 1.0
+        x[range(1, 3)] = labels[:2, None]
+
+    def beyond(x, labels):
+        return x[range(5)]
+
+    for call in (read, write, beyond):
+        check(call, x, labels)

@@ -268,6 +268,7 @@ def getitem(x: Any, key: Any) -> Any:
         raise IndexError(INVALID_INDEX)
     if x.scalar:
         return _index_scalar(x, key)
+    key = _without_ranges(key)
     if _needs_selection(key):
         from . import masked
 
@@ -288,6 +289,21 @@ def getitem(x: Any, key: Any) -> Any:
     else:
         found = gather(view, plan.indices, plan.axes, plan.position)
     return core.lay_out(found, indexed_strides(view, plan.axes, plan.position, found.aval))
+
+
+def _without_ranges(key: Any) -> Any:
+    """The index with arrays for `range`s, which NumPy takes as it takes lists."""
+    if isinstance(key, range):
+        return _as_array(key)
+    if isinstance(key, tuple) and any(isinstance(item, range) for item in key):
+        return tuple(_as_array(item) if isinstance(item, range) else item for item in key)
+    return key
+
+
+def _as_array(items: range) -> Any:
+    from .creation import arange
+
+    return arange(items.start, items.stop, items.step, dtype=INT64)
 
 
 def _evenly_spaced(plan: Plan, ndim: int) -> tuple[slice, ...] | None:
@@ -403,6 +419,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         raise TypeError(f"'{core.type_name(x)}' object does not support item assignment")
     if not x.writeable or not x.buffer.writeable:
         raise ValueError("assignment destination is read-only")
+    key = _without_ranges(key)
     if _needs_selection(key) or issubclass(type(value), core.Deferred):
         from . import masked
 
