@@ -29,16 +29,17 @@ def python_form(
     whose items are results each."""
     space: dict[str, Any] = {}
     made_anew: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
-    for name, value in statics.items():
-        if isinstance(value, FunctionType) and _holds_arrays(value):
-            made_anew[name] = _maker(value, arrays, lifter)
-        elif isinstance(value, list | tuple | dict) and any(
-            type(x) is Tracer
-            for x in optree.tree_leaves(value, none_is_leaf=True)  # type: ignore[arg-type]  # any container
-        ):
-            made_anew[name] = _filler(value, arrays, lifter)
-        else:
-            space[name] = unlift_static(lifter, value)
+    with lifter.handing_nothing_out():
+        for name, value in statics.items():
+            if isinstance(value, FunctionType) and _holds_arrays(value):
+                made_anew[name] = _maker(value, arrays, lifter)
+            elif isinstance(value, list | tuple | dict) and any(
+                type(x) is Tracer
+                for x in optree.tree_leaves(value, none_is_leaf=True)  # type: ignore[arg-type]  # any container
+            ):
+                made_anew[name] = _filler(value, arrays, lifter)
+            else:
+                space[name] = unlift_static(lifter, value)
     loop.__globals__.update(space)
 
     def run(*arguments: Any) -> tuple[Any, ...]:
