@@ -18,6 +18,7 @@ from ..proxies import unwrap
 from ..tracer import Tracer
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
+from .letters import is_text
 from .lists import Lists
 from .operators import binary, call, cast, compare, index, operand, truth, whole_of, whole_text
 from .routines import DESCRIPTIONS, ROUTINES
@@ -124,9 +125,14 @@ class Calls(Lists):
         function = self.static(node.func)
         if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
             return self.user_function(function, node)
-        args = [self.value(a) for a in node.args]
+        args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         return self.library(function, args, keywords)
+
+    def gone_through(self, node: ast.expr) -> Value:
+        """What a loop goes through: of a string, its letters."""
+        value = self.value(node)
+        return self.codes(node, value) if is_text(value.type) else value
 
     def library(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
         """A call of Python's, `math`'s or NumPy's."""

@@ -23,6 +23,7 @@ from ..syntax import copied
 from .expressions import is_set, local
 from .functions import function_outer
 from .generators import without_generators
+from .letters import LETTERS, codes_of
 from .list_names import growing_names, queue_names
 from .lists import blank
 from .ranges import without_checks
@@ -132,9 +133,12 @@ def find(path: Path, namespace: Mapping[str, Any]) -> Any:
     """What is at a path. NotTheSameError if nothing is."""
     first, *rest = path
     try:
-        value = first if not isinstance(first, str) else _named(namespace, first)
+        value: Any = first if not isinstance(first, str) else _named(namespace, first)
         for step in rest:
-            value = function_outer(value)(step) if isinstance(value, FunctionType) else value[step]
+            if step is LETTERS:
+                value = codes_of(value)
+            else:
+                value = function_outer(value)(step) if isinstance(value, FunctionType) else value[step]
     except (KeyError, IndexError, TypeError, AttributeError):
         raise NotTheSameError from None
     return value

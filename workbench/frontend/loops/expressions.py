@@ -21,6 +21,7 @@ from ..proxies import unwrap
 from ..recording import Deferred
 from ..tracer import Tracer
 from .arrays import Arrays, Compute, tuple_of
+from .letters import compared, is_text, letter
 from .operators import SYMBOLS, as_type, binary, call, compare, index, invert, negative, truth, whole_of, whole_text
 from .types import (
     BOOL,
@@ -33,6 +34,7 @@ from .types import (
     Array,
     Box,
     Items,
+    Letter,
     Number,
     Static,
     Type,
@@ -298,6 +300,8 @@ class Scope(Arrays):
             if isinstance(right.type, Static) or isinstance(left.type, Static):
                 return literal((left.type == right.type) == isinstance(op, ast.Is))
             raise UntranslatableError("`is` between numbers")
+        if isinstance(left.type, Letter) or isinstance(right.type, Letter):
+            return compared(op, left, right)
         if isinstance(left.type, Static) and isinstance(right.type, Static):
             if isinstance(op, ast.Eq | ast.NotEq):
                 return literal(bool(left.type.value == right.type.value) == isinstance(op, ast.Eq))
@@ -421,12 +425,23 @@ class Scope(Arrays):
             if isinstance(node.slice, ast.Slice):
                 return self._items_between(base, node.slice)
             return self._item(base, self.value(node.slice))
+        if is_text(base.type):
+            return letter(self.subscript(self.codes(node.value, base), node.slice))
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
         found = self.subscript(self.array(base), node.slice)
         if base.lazy is not None and base.lazy.shares and isinstance(found.type, Array):
             raise UntranslatableError("a part of what may be a view")
         return found
+
+    def codes(self, node: ast.expr, base: Value) -> Value:
+        """Of a string outside, the array of its letters."""
+        if not isinstance(node, ast.Name) or node.id in self.statics:
+            raise UntranslatableError("letters of a string without a name")
+        key, found = self.module.codes(base.type.value, (*self.path, node.id))  # type: ignore[union-attr]  # a string's
+        made = self.outside(key, found)
+        self.module.spelled.add(made.text)
+        return made
 
     def subscript(self, base: Value, node: ast.expr) -> Value:
         """`base[node]` of an array in memory."""

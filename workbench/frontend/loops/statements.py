@@ -14,6 +14,7 @@ import numpy as np
 from ..jumps import jumps
 from .arrays import broadcast, tuple_of
 from .expressions import is_set, is_whole, local
+from .letters import letter
 from .operators import SYMBOLS, index, stored, whole_text
 from .picking import Pick
 from .types import (
@@ -467,21 +468,21 @@ class Translator(Writers):
                 if isinstance(inner.func, ast.Name) and self.static(inner.func) is range and not inner.keywords:
                     return self.range(inner.args, True)
             if function is enumerate and len(node.args) == 1:
-                base = self.value(node.args[0])
+                base = self.gone_through(node.args[0])
                 base = self.alike(base) if isinstance(base.type, Items) else self.kept(base)
                 name = self.temporary()
                 item = self.items(base, name)
                 count = Value(name, weak_int(0, SMALL))
                 return f"for {name} in range({self.length_of(base)}):", tuple_of([count, item])
             if function is zip and node.args:
-                bases = [self.value(a) for a in node.args]
+                bases = [self.gone_through(a) for a in node.args]
                 bases = [self.alike(b) if isinstance(b.type, Items) else self.kept(b) for b in bases]
                 name = self.temporary()
                 items = [self.items(b, name) for b in bases]
                 lengths = [self.length_of(b) for b in bases]
                 size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
                 return f"for {name} in range({size}):", tuple_of(items)
-        value = self.value(node)
+        value = self.gone_through(node)
         if isinstance(value.type, Growing):
             return self.over_list(value)
         if isinstance(value.type, Items) and value.type.items:
@@ -510,7 +511,8 @@ class Translator(Writers):
             return Value(f"{base.text}[{name}]", base.type.items[0])
         if not isinstance(base.type, Array) or not base.type.ndim:
             raise UntranslatableError(f"a loop over {base.type}")
-        return self.element(base, name, base.type.shape[1:] or None)
+        found = self.element(base, name, base.type.shape[1:] or None)
+        return letter(found) if base.text in self.module.spelled else found
 
     def range(self, nodes: list[ast.expr], backwards: bool) -> tuple[str, Value]:
         if not 1 <= len(nodes) <= 3:

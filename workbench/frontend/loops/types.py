@@ -120,7 +120,15 @@ class Static:
         return id(type(self.value))
 
 
-Type = Number | Array | Items | Growing | Static
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A character of a string, as its code."""
+
+    def __str__(self) -> str:
+        return "a letter"
+
+
+Type = Number | Array | Items | Growing | Static | Letter
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+from .letters import LETTERS, codes_of
 from .types import LAZY, Type, UntranslatableError
 
 MANY_ELEMENTS = 65_536  # an array operation, or product, from here on is better off in kernels and BLAS
@@ -70,6 +71,15 @@ class Module:
     list_name: Callable[[str, Any, tuple], str] | None = None  # the loop's variable of a list that a function reads
     lists: dict[str, Type] = field(default_factory=dict)  # the loop's variables, of which some are lists
     facts: Facts = field(default_factory=Facts)
+    texts: dict[tuple, Any] = field(default_factory=dict)  # the letters of strings outside, by where these are found
+    spelled: set[str] = field(default_factory=set)  # the variables that hold them
+
+    def codes(self, text: str, path: tuple) -> tuple[str, Any]:
+        """A parameter's name for the letters of the string at `path`, and these."""
+        found = self.texts.setdefault(path, codes_of(text))
+        key = self.name_of_global(f"{path[-1]}_letters", found)
+        self.paths[key] = (*path, LETTERS)
+        return key, found
 
     def name_of_global(self, name: str, found: Any) -> str:
         """A parameter's name for an array outside."""
