@@ -220,6 +220,28 @@ def an_index_that_is_not_there(x, limit):
     return path, k
 
 
+def backwards(x, limit):
+    sums, pairs = [x.sum()], []
+    while x.sum() > limit:
+        x = x * 0.7
+        sums.append(x.sum())
+        pairs.append((x[0], float(x[-1])))
+    last_first = sums[::-1]
+    sums.append(2.0 * x[-1])
+    pairs.reverse()
+    pairs.append((x[1], 3.0))
+    return sums, last_first, np.array(last_first[::-1]), pairs
+
+
+def rows_backwards(x, limit):
+    path = []
+    while x.sum() > limit:
+        x = x * 0.7
+        path.append(x)
+    path.reverse()
+    return path
+
+
 # fmt: on
 COMPILED = [
     items_at_indices,
@@ -235,10 +257,11 @@ COMPILED = [
     nested,
     after_the_loop,
     collatz,
+    backwards,
 ]  # fmt: skip
 IN_NUMPY = [
     the_same_array, written_after_it_was_appended, in_another_container, used, a_list_that_changes_once_it_is_in,
-    one_list_from_outside, made_by_a_function, rows_that_are_written_to,
+    one_list_from_outside, made_by_a_function, rows_that_are_written_to, rows_backwards,
 ]  # fmt: skip
 
 

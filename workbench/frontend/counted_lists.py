@@ -251,8 +251,29 @@ class CountedList(Deferred):
         n = emit(REGISTRY["convert_element_type"], lift(self.count)[()], new_dtype=np.dtype(np.int64), weak_type=True)
         return (n + (len(self.before) - self.first),)
 
+    def _backwards(self) -> CountedList:
+        """Another list of the same numbers, or tuples of them, the last one first."""
+        if self.items is None or self.count.buffer.trace is not require_trace() or self.first < len(self.before):
+            raise self.error()
+        is_plain = self.items.tree is None or self.items.tree.type is tuple
+        if not is_plain or any(item.kind == "array" for item in self.items.items) or self.first and self.mixed:
+            raise self.error()
+        from .numpy_api.creation import arange
+
+        count = self.count.copy()
+        places: Any = np.maximum(count - 1 - arange(self.room), 0)
+        made = CountedList.rebuilt((), self.items, [array[places] for array in self.arrays], count)
+        made.mixed = self.mixed
+        return made
+
+    def reverse(self) -> None:
+        made = self._backwards()
+        self.before, self.first, self.arrays = (), 0, made.arrays
+
     def __getitem__(self, index: Any) -> Any:
-        """One of the items."""
+        """One of the items; or the whole list backwards."""
+        if isinstance(index, slice) and index == slice(None, None, -1):
+            return self._backwards()
         is_traced = type(index) is Tracer and not index.shape and index.dtype.kind in "iu"
         if not is_traced and type(index) is not int:
             raise self.error()
