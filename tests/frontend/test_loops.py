@@ -492,3 +492,34 @@ def test_a_negative_int_and_an_unsigned_number_on_two_paths():
         else:
             assert repr(compiled(a, np.arange(1, 4, dtype=np.uint32))) == expected
     assert all(reason.code != "WB903" for reason in compiled.fallbacks)
+
+
+def test_a_short_loop_inside_of_a_traced_one_is_traced() -> None:
+    def joined(u, v):  # a list of which data decide how long it is is no result of a step
+        parent = np.arange(len(u))
+
+        def root(x):
+            while parent[x] != x:
+                parent[x] = parent[parent[x]]
+                x = parent[x]
+            return x
+
+        edges = []
+        for e in range(len(u)):
+            a, b = root(u[e]), root(v[e])
+            for k in range(5):
+                a = min(a, root(u[(e + k) % 3]))
+            if a != b:
+                parent[b] = a
+                edges.append(e)
+        return parent, edges
+
+    compiled = wb.jit(joined)
+    rng = np.random.default_rng(5)
+    for _ in range(2):
+        u, v = rng.integers(0, 90, (2, 90))
+        found, expected = compiled(u, v), joined(u, v)
+        assert_same(found[0], expected[0])
+        assert found[1] == expected[1]
+    assert not compiled.fallbacks
+    assert "= loop[" not in str(wb.make_jaxpr(joined)(u, v))

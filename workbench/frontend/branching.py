@@ -54,6 +54,7 @@ SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user 
 MAX_UNROLL_IF_MUST = 64  # iterations of a loop whose body cannot be traced with an unknown index
 MOST_UNROLLED_EQNS = 2048  # of a loop that can only be written out: more would take seconds to compile
 MAX_UNROLLED_EQNS = 24  # short loops are written out up to here
+MOST_SHORT = 256  # turns of a loop that the host had better not start for each turn of another one
 _FIRST_STATIC = 8  # iterations of a `while` on plain numbers before it is tried as a loop
 
 
@@ -437,9 +438,16 @@ def _as_step(
     return step
 
 
-def _prefers(step: Translated) -> bool:
-    """Whether a loop is better one step, which the host runs, than traced. On a GPU only one over single numbers is."""
+def _prefers(step: Translated, n: float = math.inf) -> bool:
+    """Whether a loop is better one step, which the host runs, than traced. On a GPU only one over single numbers is.
+
+    A step inside of a traced loop has the host run that one, too, turn by turn: that costs more than a step gains,
+    unless it is known to be long. n: how many turns there are, infinity where that is not known.
+    """
     trace = current_trace()
+    is_short = n <= MOST_SHORT or n == math.inf
+    if trace is not None and trace.region and step.only_elements and not step.nested and is_short:
+        return False
     return step.prefer and (step.only_elements or trace is None or not trace.on_gpu)
 
 
@@ -520,7 +528,7 @@ def for_(
     def prefers(step: Translated) -> bool:
         # A few operations on arrays are better written out, where they fuse with what stands around them; behind a
         # `break` that is not possible.
-        return _prefers(step) and (n > MAX_UNROLL or step.only_elements or step.nested or stop is not None)
+        return _prefers(step, n) and (n > MAX_UNROLL or step.only_elements or step.nested or stop is not None)
 
     with signals():
         _step_or_traced(
