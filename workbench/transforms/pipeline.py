@@ -10,6 +10,7 @@ from .cse import eliminate_common_subexpressions
 from .dce import eliminate_dead_code
 from .expand_contractions import expand_contractions
 from .guard_gathers import guard_gathers
+from .hoist_invariants import hoist_invariants
 from .inline import inline_calls
 from .rewrite import Pass
 from .simplify import simplify
@@ -29,6 +30,8 @@ PIPELINE: tuple[NamedPass, ...] = (
     ("sink transposes", sink_transposes),
     # After simplification, which makes more equations equal (test_simplification_makes_expressions_common).
     ("share common subexpressions", eliminate_common_subexpressions),
+    # After sharing, so that what the body and the program around it compute is found to be one, and once more after it.
+    ("move loop invariants out", hoist_invariants),
     # Last: the passes before it leave what they replaced behind (test_pipeline_leaves_no_dead_equation).
     ("drop dead equations", eliminate_dead_code),
 )
