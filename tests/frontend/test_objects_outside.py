@@ -3,6 +3,7 @@ one object is one."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Hashable, Iterable, Sized
 from numbers import Number, Real
@@ -229,6 +230,51 @@ def test_a_function_chosen_by_type_is_that_of_the_object():
         assert_same(compiled(mine, np.ones(2)), program(its, np.ones(2)))
         assert_same(vars(mine), vars(its))
     assert not compiled.fallbacks
+
+
+entered: list[str] = []
+
+
+@contextlib.contextmanager
+def step(name):
+    entered.append(name)
+    yield len(entered)
+    entered.append(f"no longer {name}")
+
+
+class Timer(contextlib.ContextDecorator):
+    def __init__(self):
+        self.n = 0
+
+    def __enter__(self):
+        self.n += 1
+
+    def __exit__(self, *exc):
+        self.n += 10
+
+
+timer = Timer()
+
+
+@timer
+def timed(x):
+    return x + timer.n
+
+
+def within_steps(x):
+    with step("outer") as k, step("inner") as n:
+        x = x * k + n
+    return x
+
+
+def test_what_a_library_calls_for_the_user_is_run_each_time():
+    outcomes = []
+    for run, measured in ((within_steps, timed), (wb.jit(within_steps), wb.jit(timed))):
+        entered.clear()
+        timer.n = 0
+        results = [f(np.ones(2)) for _ in range(3) for f in (run, measured)]
+        outcomes.append((results, list(entered), timer.n))
+    assert_same(outcomes[1], outcomes[0])
 
 
 class Vector:

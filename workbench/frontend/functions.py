@@ -81,7 +81,7 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         lifter.guard(name, read, value)
         if is_users:
             return rebuild_function(lifter, value, name, read)
-        return lifter._remember(value, wrap_library(lifter, value), read)
+        return _lift_library_function(lifter, value, name, read)
     if isinstance(value, types.MethodType):
         owner = lifter.lift(value.__self__, f"{name}.__self__", lambda: read().__self__)
         function = lifter.lift(value.__func__, name, lambda: read().__func__)
@@ -116,6 +116,41 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         lifter.guard(name, read, value)
         return lifter._remember(value, wrap_library(lifter, value), read)
     return NOT_CALLABLE
+
+
+def _lift_library_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Read) -> Any:
+    """A library's function. The user's functions and objects in its closure are as traced code sees them: what a
+    decorator makes, as `contextlib.contextmanager` does, calls them."""
+    from .captures import content_of
+    from .proxies import wrap_library
+
+    originals = [*(fn.__closure__ or ())]
+    cells = [types.CellType() if _runs_users_code(cell, {id(fn)}) else cell for cell in originals]
+    new = fn
+    if not all(map(operator.is_, cells, originals)):
+        new = types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, tuple(cells))
+        new.__kwdefaults__ = fn.__kwdefaults__
+        new.__module__, new.__qualname__, new.__doc__ = fn.__module__, fn.__qualname__, fn.__doc__
+        new.__dict__.update({k: v for k, v in fn.__dict__.items() if k != "__wrapped__"})
+    lifted = lifter._remember(fn, wrap_library(lifter, new), read)
+    for cell, original in zip(cells, originals, strict=True):
+        if cell is not original:
+            cell.cell_contents = lifter.lift(original.cell_contents, name, content_of(original))
+    return lifted
+
+
+def _runs_users_code(cell: types.CellType, seen: set[int]) -> bool:
+    from .captures import held_in
+
+    value = held_in(cell)
+    while isinstance(value, types.MethodType | functools.partial | staticmethod | classmethod):
+        value = value.func if isinstance(value, functools.partial) else value.__func__
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    if isinstance(value, types.FunctionType):
+        return is_user_code(value.__code__) or any(_runs_users_code(cell, seen) for cell in value.__closure__ or ())
+    return _is_of_user(value if isinstance(value, type) else type(value))
 
 
 def _chooses_by_type(value: types.FunctionType) -> bool:
