@@ -292,3 +292,71 @@ def test_an_int_that_a_loop_returns_early(dtype: Any) -> None:
     assert not compiled.fallbacks
     a = np.linspace(1, -10, 50).astype(dtype)
     assert_same(compiled(a), first(a))
+
+
+def total_of_ints(a):
+    t = 0
+    for v in a:
+        v = int(v)
+        t += v * 3
+    return t
+
+
+def ones_of_bits(a):
+    n = 0
+    for v in a:
+        v = int(v)
+        while v > 0:
+            n += v & 1
+            v >>= 1
+    return n
+
+
+def made_twice(a):
+    t, w = 0, a[0]
+    for i in range(len(a)):
+        w = a[i]
+        if w > 5:
+            w += 1
+        w = float(w)
+        t += w / 3
+        w = a[i] * 2
+    return t, w
+
+
+def left_as_found(a):
+    t = 0
+    for v in a:
+        if v > 5:
+            break
+        v = int(v)
+        t += v
+    return t, v
+
+
+def left_to_the_next(a):
+    t, w = 0, a[0]
+    for i in range(len(a)):
+        t += int(w)
+        w = a[i]
+        if w > 5:
+            continue
+        w = int(w)
+    return t
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("program", [total_of_ints, ones_of_bits, made_twice], ids=lambda f: f.__name__)
+def test_a_name_that_is_bound_to_what_python_makes_of_it(program: Callable[..., Any], dtype: Any) -> None:
+    compiled = wb.jit(program)
+    for values in ([3, 1, 2, 7], [0, 0, 5], [6]):
+        assert_same(compiled(np.array(values, dtype)), program(np.array(values, dtype)))
+    assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("program", [left_as_found, left_to_the_next], ids=lambda f: f.__name__)
+def test_a_name_that_is_left_before_python_makes_something_of_it(program: Callable[..., Any]) -> None:
+    compiled = wb.jit(program)
+    for values in ([3.5, 1, 7, 2], [3.5, 2.25], [6.0]):
+        found, expected = compiled(np.array(values)), program(np.array(values))
+        np.testing.assert_equal(found, expected)

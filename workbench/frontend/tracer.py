@@ -181,7 +181,7 @@ class Tracer:
         from .views import transpose
 
         self._check_attribute("T")
-        return self if self.ndim < 2 else _operation("transpose", transpose, self, tuple(range(self.ndim))[::-1])
+        return self if self.scalar else _operation("transpose", transpose, self, tuple(range(self.ndim))[::-1])
 
     @property
     def mT(self) -> Tracer:  # noqa: N802 (NumPy's name)

@@ -27,6 +27,7 @@ from ..liveness import live_at_head
 from ..syntax import copied
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import ViewOp, element_along, write
+from .conversions import split_conversions
 from .expressions import is_set, local
 from .generators import without_generators
 from .leaving import left_views, possible_views
@@ -103,6 +104,7 @@ def _translated(source: LoopSource, variables: Any, live: Sequence[str], anew: f
         return name not in written and _is_undefined(variables.get(name))
 
     (node,) = without_generators([node], is_builtin)
+    node = split_conversions(node, {*live, *live_at_head(node, frozenset())}, is_builtin)
     names = bound_names([node])
     carried = [name for name in live if name in names]
     needed = live_at_head(node, frozenset())
