@@ -203,6 +203,9 @@ def test_the_returned_argument_is_the_same_object(call):
     a = A.copy()
     assert call(returns_its_argument, a) is a
     assert call(slice_in_place, a) is a
+    row = a[0]
+    turned = call(lambda x: x.T, row)
+    assert turned is not row and np.shares_memory(turned, row)
 
 
 def test_in_place_operators_keep_numpys_casting_rules(call):
