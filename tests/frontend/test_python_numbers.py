@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from typing import Any
 
@@ -354,3 +355,30 @@ def test_numbers_repeat_lists_as_pythons_do(function, x):
 
     compiled = wb.jit(function)
     assert outcome(compiled) == outcome(compiled) == outcome(function)
+
+
+class Label(enum.IntEnum):
+    EDGE = 1
+    SKY = 200
+
+
+class Metres(float):
+    pass
+
+
+def labelled(x):
+    total = 0
+    for v in x:
+        total += v * Label.SKY
+    return total
+
+
+@pytest.mark.parametrize("x", [np.array([1, 2, 250], np.uint8), np.array([0.1, 7], np.float32), np.array([1, 2])])
+@pytest.mark.parametrize("function", [
+    labelled, lambda x: x * Label.SKY, lambda x: Label.EDGE - x[0], lambda x: np.where(x == Label.EDGE, Label.SKY, x),
+    lambda x: x + Metres(0.1), lambda x: np.maximum(x, Metres(1e-3)), lambda x: [v + Label.SKY for v in x],
+])  # fmt: skip
+def test_what_derives_from_pythons_numbers_is_not_weak(function, x):
+    compiled = wb.jit(function)
+    assert_same(compiled(x), function(x))
+    assert not compiled.fallbacks

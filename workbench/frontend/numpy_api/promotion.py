@@ -37,7 +37,9 @@ def dtype_key(x: Any) -> np.dtype | type:
     if is_python_scalar(x):
         if isinstance(x, bool):
             return BOOL
-        return int if isinstance(x, int) else float if isinstance(x, float) else complex
+        if type(x) not in (int, float, complex):  # what derives from them, as members of an IntEnum do, is not weak
+            return np.asarray(x).dtype
+        return type(x)
     dtype = x.dtype
     aval = getattr(x, "aval", None)
     if aval is not None and aval.weak_type:
