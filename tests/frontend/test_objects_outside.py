@@ -13,6 +13,7 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
+from workbench.notebook.cells import run_cell
 
 # ---- questions ----
 
@@ -275,6 +276,88 @@ def test_what_a_library_calls_for_the_user_is_run_each_time():
         results = [f(np.ones(2)) for _ in range(3) for f in (run, measured)]
         outcomes.append((results, list(entered), timer.n))
     assert_same(outcomes[1], outcomes[0])
+
+
+class Doubled:
+    def __set_name__(self, owner, name):
+        self.name = f"_{name}"
+
+    def __get__(self, owner, cls=None):
+        entered.append("read")
+        return getattr(owner, self.name) + len(entered)
+
+    def __set__(self, owner, value):
+        entered.append("set")
+        setattr(owner, self.name, value * 2)
+
+
+class Described:
+    v = Doubled()
+
+    def __init__(self, v):
+        self.v = v
+
+
+def test_descriptors_run_each_time():
+    def program(o, x):
+        o.v = o.v + x
+        made = Described(x)
+        return o.v, made.v
+
+    outcomes = []
+    for run in (program, wb.jit(program)):
+        entered.clear()
+        o = Described(np.ones(2))
+        outcomes.append(([run(o, np.arange(2.0)) for _ in range(3)], list(entered), vars(o)))
+    assert_same(outcomes[1], outcomes[0])
+
+
+class Checked:
+    def __get__(self, owner, cls=None):
+        entered.append("read")
+        return owner.__dict__["v"]
+
+    def __set__(self, owner, value):
+        entered.append("set")
+        owner.__dict__["v"] = value * 2
+
+
+class UnderItsOwnName:
+    v = Checked()
+
+    def __init__(self, v):
+        self.v = v
+
+
+def test_what_a_descriptor_keeps_under_its_own_name_is_set_once():
+    def program(o, x):
+        o.v = o.v + x
+        return o.v
+
+    outcomes = []
+    for run in (program, wb.jit(program)):
+        entered.clear()
+        o = UnderItsOwnName(np.ones(2))
+        outcomes.append(([run(o, np.arange(2.0)) for _ in range(3)], list(entered), vars(o)))
+    assert_same(outcomes[1], outcomes[0])
+
+
+def test_an_object_that_a_new_class_keeps_works_in_later_cells():
+    source = """
+reads = []
+class Read:
+    def __get__(self, owner, cls=None):
+        reads.append(1)
+        return owner.a
+class Holder:
+    v = Read()
+h = Holder()
+h.a = x * 2
+y = h.v
+"""
+    space = {"x": np.ones(2), "__name__": "__main__"}
+    run_cell(source, space)
+    assert_same((space["y"], space["h"].v, space["reads"]), (np.full(2, 2.0), np.full(2, 2.0), [1, 1]))
 
 
 class Vector:

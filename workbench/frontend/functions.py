@@ -338,7 +338,13 @@ def copy_class(
             value.__set_name__(new, key)
         elif isinstance(value, staticmethod | classmethod):
             value = type(value)(convert(f"{key}.__func__", value.__func__))
-        elif isinstance(value, types.FunctionType | _LRU_CACHE) or not hasattr(type(value), "__get__"):
+        elif isinstance(value, functools.partialmethod):
+            value = functools.partialmethod(convert(f"{key}.func", value.func), *value.args, **value.keywords)
+        elif (
+            isinstance(value, types.FunctionType | _LRU_CACHE)
+            or not hasattr(type(value), "__get__")
+            or is_user_class(type(value))
+        ):
             value = convert(key, value) if not key.startswith("__dataclass") else value
         setattr(new, key, value)
     return new
@@ -366,10 +372,29 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     lifter.guard(name, lambda: list(instance_attributes(read())), list(attributes), lambda a, b: a == b)
     with lifter.whole_or_not(value):
         for key, item in attributes.items():
-            lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: getattr(read(), key))
-            object.__setattr__(new, key, lifted)
+            lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: held_attribute(read(), key))
+            set_attribute(new, key, lifted)
     lifter.watch_attributes(name, new, instance_attributes)
     return new
+
+
+def held_attribute(value: Any, name: str) -> Any:
+    """What an object holds, past a descriptor of its class under the same name."""
+    held = getattr(value, "__dict__", {})
+    return held[name] if name in held else getattr(value, name)
+
+
+def is_slot(cls: type, name: str) -> bool:
+    found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+    return isinstance(found, types.MemberDescriptorType)
+
+
+def set_attribute(holder: Any, name: str, value: Any) -> None:
+    """Let an object hold `value`, past what its class may do where one of its attributes is set."""
+    if is_slot(type(holder), name):
+        object.__setattr__(holder, name, value)
+    else:
+        holder.__dict__[name] = value
 
 
 def instance_attributes(value: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .constants import is_constant
-from .functions import instance_attributes, is_user_class
+from .functions import instance_attributes, is_slot, is_user_class, set_attribute
 
 
 class _Undefined:
@@ -103,16 +103,8 @@ def hold(holder: Any, key: Any, value: Any) -> None:
         set_attribute(holder, key, value)
 
 
-def set_attribute(holder: Any, name: str, value: Any) -> None:
-    """Let an object hold `value`, past what its class may do where one of its attributes is set."""
-    if isinstance(getattr(type(holder), name, None), types.MemberDescriptorType):  # a slot
-        object.__setattr__(holder, name, value)
-    else:
-        holder.__dict__[name] = value
-
-
 def remove_attribute(holder: Any, name: str) -> None:
-    if isinstance(getattr(type(holder), name, None), types.MemberDescriptorType):
+    if is_slot(type(holder), name):
         object.__delattr__(holder, name)
     else:
         del holder.__dict__[name]

@@ -37,7 +37,7 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
         _check_holds_no_tracer(value, set())
         if is_user_class(value):
             lifter.must_be_made_anew(value.__name__)
-        if not any(isinstance(v, types.FunctionType) for v in vars(value).values()):
+        if not any(isinstance(v, types.FunctionType) or is_user_class(type(v)) for v in vars(value).values()):
             return value
 
         return copy_class(
@@ -134,4 +134,9 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
         return unlift_function(lifter, value)
     if isinstance(value, property):
         return property(*[f and unlift_static(lifter, f) for f in (value.fget, value.fset, value.fdel)])
+    from .functions import is_user_class
+
+    if id(type(value)) in lifter.originals or is_user_class(type(value)):
+        raise unsupported(f"an object of {type(value).__qualname__}, which a function or class keeps",
+                          why="its class sees what is outside as traced code does")  # fmt: skip
     return value

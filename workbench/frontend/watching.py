@@ -14,7 +14,7 @@ import numpy as np
 
 from .captures import Lifter, Overlay, VaryingHeldError, held_in
 from .choices import Choice
-from .functions import class_attributes, instance_attributes, is_user_class
+from .functions import class_attributes, held_attribute, instance_attributes, is_user_class
 from .held import (
     UNDEFINED,
     Attributes,
@@ -223,7 +223,7 @@ class Watched:
 
 
 def _held_by(holder: Any, key: Any) -> Any:
-    return holder[key] if isinstance(holder, dict | list) else getattr(holder, key)
+    return holder[key] if isinstance(holder, dict | list) else held_attribute(holder, key)
 
 
 def _references() -> int:
