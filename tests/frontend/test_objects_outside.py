@@ -342,6 +342,22 @@ def test_what_a_descriptor_keeps_under_its_own_name_is_set_once():
     assert_same(outcomes[1], outcomes[0])
 
 
+class Named:
+    def __init__(self, v):
+        self.v = v
+
+
+def test_asking_whether_a_program_fits_runs_no_descriptor():
+    source, x = "y = o.v * x", np.arange(2.0)
+    space = {"o": Named(np.ones(2)), "x": x, "np": np}
+    run_cell(source, space)
+    entered.clear()
+    space["o"] = Described(np.ones(2))
+    run_cell(source, space)
+    assert entered == ["set", "read"]
+    assert_same(space["y"], x * 4.0)
+
+
 def test_an_object_that_a_new_class_keeps_works_in_later_cells():
     source = """
 reads = []

@@ -379,9 +379,13 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
 
 
 def held_attribute(value: Any, name: str) -> Any:
-    """What an object holds, past a descriptor of its class under the same name."""
+    """What an object holds, past a descriptor of its class under the same name. AttributeError if it holds none."""
     held = getattr(value, "__dict__", {})
-    return held[name] if name in held else getattr(value, name)
+    if name in held:
+        return held[name]
+    if not is_slot(type(value), name):
+        raise AttributeError(name)
+    return getattr(value, name)
 
 
 def is_slot(cls: type, name: str) -> bool:
