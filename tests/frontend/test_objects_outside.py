@@ -387,7 +387,7 @@ class Vector:
 def test_the_truth_of_an_object_is_what_its_class_says():
     def program(v):
         v.d = v.d - 1
-        return (v.d * 2 if v else v.d), not v
+        return (v.d * 2 if v else v.d), not v, bool(v)
 
     mine, its, compiled = Vector(np.full(3, 2.0)), Vector(np.full(3, 2.0)), wb.jit(program)
     for _ in range(4):
