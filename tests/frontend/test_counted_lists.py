@@ -242,8 +242,17 @@ def rows_backwards(x, limit):
     return path
 
 
+def some_of_few_rows(x, limit):
+    found = []
+    for row in x[:12].reshape(3, 4):
+        if row.sum() > limit:
+            found.append((row.sum(), row.max()))
+    return found
+
+
 # fmt: on
 COMPILED = [
+    some_of_few_rows,
     items_at_indices,
     rows_at_indices,
     an_index_that_is_not_there,

@@ -360,3 +360,52 @@ def test_a_name_that_is_left_before_python_makes_something_of_it(program: Callab
     for values in ([3.5, 1, 7, 2], [3.5, 2.25], [6.0]):
         found, expected = compiled(np.array(values)), program(np.array(values))
         np.testing.assert_equal(found, expected)
+
+
+def labels(grid, found):
+    n = 0
+    for i in range(grid.shape[0]):
+        for j in range(grid.shape[1]):
+            if grid[i, j]:
+                up = found[i - 1, j] if i else 0
+                left = found[i, j - 1] if j else 0
+                if up == 0 and left == 0:
+                    n += 1
+                    found[i, j] = n
+                elif up and left:
+                    found[i, j] = min(up, left)
+                else:
+                    found[i, j] = up + left  # of Python's and NumPy's numbers
+    return n
+
+
+def weighed(grid, found):
+    most = 0
+    for i in range(grid.shape[0]):
+        up = found[i - 1, 0] if i > 2 else 1
+        down = found[i, 1] if grid[i, 2] else 2
+        found[i, 3] = (up * down - 3) * (1 - up)
+        found[i, 4] = up - down
+        most = max(most, i)
+    return most
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize("program", [labels, weighed], ids=lambda f: f.__name__)
+def test_ints_of_python_on_one_path_and_narrow_ones_on_another(program: Callable[..., Any], dtype: Any) -> None:
+    compiled = wb.jit(program)
+    for seed, high in ((0, 2), (1, 12), (2, 120)):  # of which the last ones overflow
+        grid = np.random.default_rng(seed).random((12, 6)) < 0.6
+        mine = np.random.default_rng(seed).integers(0, high, grid.shape).astype(dtype)
+        its = mine.copy()
+        with np.errstate(over="ignore"):
+            assert outcome(compiled, grid, mine) == outcome(program, grid, its)
+        np.testing.assert_array_equal(mine, its)
+    assert all(reason.code == "WB350" for reason in compiled.fallbacks)
+
+
+def outcome(program: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return program(*args)
+    except OverflowError as error:
+        return str(error)

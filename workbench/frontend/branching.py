@@ -555,7 +555,8 @@ def _traced_for(
     grown: frozenset[str],
 ) -> int:  # fmt: skip
     """Run it; the number of iterations that Python ran."""
-    if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL:
+    by_index = bool(grown) or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL
+    if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and by_index:
         given, run = iterable, body
         body = lambda i: run(given[i])  # type: ignore[assignment]  # noqa: E731
         iterable, target = range(len(iterable)), ""

@@ -140,6 +140,9 @@ def index(value: Value) -> str:
 # ---- arithmetic on numbers ----
 
 
+_CHECKED = {"+": "checked_add", "-": "checked_sub", "*": "checked_mul"}
+
+
 def binary(symbol: str, a: Value, b: Value) -> Value:
     x, y = a.type, b.type
     if not isinstance(x, Number) or not isinstance(y, Number):
@@ -148,6 +151,10 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
         return _binary_of_wholes(symbol, a, b)
     if x.weak and y.weak:
         return _binary_of_pythons(symbol, a, b)
+    if x.python and y.python and symbol in _CHECKED and (narrow := _narrow_dtype(x, y)) is not None:
+        info = np.iinfo(narrow)
+        text = f"{_CHECKED[symbol]}({cast(a, I64)}, {cast(b, I64)})"  # NumPy's would wrap, and Python's would not
+        return Value(f"np.{narrow.name}(within({text}, {info.min}, {info.max}))", Number(narrow, unsure=True))
     dtype = promote(x, y)
     if symbol == "/" and dtype.kind in "biu":
         dtype = F64
@@ -157,7 +164,7 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     unsure = x.python and y.python
     if unsure:  # as Python's numbers, as far as these agree with NumPy's; what they do not share raises
         if dtype.kind in "iu" and symbol in ("+", "-", "*", "<<") and dtype == I64:
-            name = {"+": "checked_add", "-": "checked_sub", "*": "checked_mul", "<<": "checked_shift"}[symbol]
+            name = "checked_shift" if symbol == "<<" else _CHECKED[symbol]
             return Value(f"{name}({left}, {right})", Number(dtype, unsure=True))
         if symbol in ("/", "//", "%") and not (b.literal is not None and b.literal != 0):
             right = f"nonzero({right})"
@@ -190,6 +197,15 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     else:
         text = call(_NAMES[symbol], dtype, left, right)
     return Value(text, Number(dtype, unsure=unsure))
+
+
+def _narrow_dtype(x: Number, y: Number) -> np.dtype | None:
+    """The dtype of integers of less than 64 bits, each of which may be one of Python's instead."""
+    dtypes = {kind.dtype for kind in (x, y) if not kind.weak}
+    if x.kind != "i" or y.kind != "i" or len(dtypes) != 1:
+        return None
+    (dtype,) = dtypes
+    return dtype if dtype.itemsize < 8 else None
 
 
 def _binary_of_wholes(symbol: str, a: Value, b: Value) -> Value:
