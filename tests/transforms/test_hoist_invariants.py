@@ -99,6 +99,19 @@ def test_inner_loops_pass_on_what_outer_ones_do_not_change_either() -> None:
     assert "reduce_sum" in names(jaxpr) and "fft" in names(jaxpr)
 
 
+def test_what_two_loops_compute_is_computed_once() -> None:
+    def twice(a, x):
+        for _ in range(40):
+            x = x * 0.5 + (a @ a).sum(axis=0)
+        for _ in range(50):
+            x = x - (a @ a).sum(axis=0) * x.mean()
+        return x
+
+    a = np.random.default_rng(0).random((20, 20))
+    _, final = passes(twice, a, a[0])[-1]
+    assert names(final).count("dot_general") == 1
+
+
 def passes(program, *args):
     found = []
     run_pipeline(wb.make_jaxpr(program)(*args), on_pass=lambda name, _, after: found.append((name, after)))

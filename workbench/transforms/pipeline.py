@@ -28,10 +28,10 @@ PIPELINE: tuple[NamedPass, ...] = (
     ("test indices apart", guard_gathers),
     # After simplification, which drops transposes that undo each other (test_what_is_transposed_twice_is_not_sunk).
     ("sink transposes", sink_transposes),
+    # Before sharing: two loops may have computed the same (test_what_two_loops_compute_is_computed_once).
+    ("move loop invariants out", hoist_invariants),
     # After simplification, which makes more equations equal (test_simplification_makes_expressions_common).
     ("share common subexpressions", eliminate_common_subexpressions),
-    # After sharing, so that what the body and the program around it compute is found to be one, and once more after it.
-    ("move loop invariants out", hoist_invariants),
     # Last: the passes before it leave what they replaced behind (test_pipeline_leaves_no_dead_equation).
     ("drop dead equations", eliminate_dead_code),
 )
