@@ -21,13 +21,26 @@ numpy_call_p = Primitive("numpy_call", multiple_results=True)
 
 def numpy_function(name: str) -> Any:
     """`np.linalg.pinv` for "linalg.pinv"."""
-    if name == "weighted_histogram":
-        return _weighted_histogram
-    return reduce(getattr, name.split("."), np)
+    return _OURS[name] if name in _OURS else reduce(getattr, name.split("."), np)
 
 
 def _weighted_histogram(a: np.ndarray, weights: np.ndarray, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.histogram(a, weights=weights, **settings)
+
+
+def _sums_in_bins(places: np.ndarray, weights: np.ndarray | None = None, *, bins: int) -> np.ndarray:
+    """How often each bin is in `places`, or the sum of its weights; in the order in which np.histogram adds. What lies
+    outside is in the place `bins`."""
+    found = np.zeros(bins, np.int64 if weights is None else np.float64)
+    for first in range(0, len(places), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        mine = None if weights is None else weights[block]
+        found += np.bincount(places[block], mine, bins + 1)[:bins]
+    return found
+
+
+_BLOCK = 65536  # elements that np.histogram adds up at a time
+_OURS = {"weighted_histogram": _weighted_histogram, "sums_in_bins": _sums_in_bins}
 
 
 def numpy_result_avals(name: str, avals: tuple[Aval, ...], kwargs: Kwargs | Mapping[str, Any] = ()) -> tuple[Aval, ...]:

@@ -14,6 +14,7 @@ from . import (
     creation,
     einsum,
     fft,
+    histograms,
     joining,
     library,
     linalg,
@@ -185,8 +186,8 @@ FUNCTIONS.update({
     np.sort: sorting.sort, np.argsort: sorting.argsort, np.sort_complex: sorting.sort_complex,
     np.partition: sorting.partition, np.argpartition: sorting.argpartition, np.lexsort: sorting.lexsort,
     np.searchsorted: sorting.searchsorted, np.digitize: sorting.digitize, np.isin: sorting.isin,
-    np.bincount: sorting.bincount, np.histogram: sorting.histogram, np.histogram2d: sorting.histogram2d,
-    np.histogram_bin_edges: sorting.histogram_bin_edges, np.packbits: sorting.packbits,
+    np.bincount: histograms.bincount, np.histogram: histograms.histogram, np.histogram2d: histograms.histogram2d,
+    np.histogram_bin_edges: histograms.histogram_bin_edges, np.packbits: sorting.packbits,
     np.unpackbits: sorting.unpackbits, np.ravel_multi_index: sorting.ravel_multi_index,
     np.unravel_index: sorting.unravel_index,
 })  # fmt: skip
