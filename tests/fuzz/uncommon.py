@@ -145,7 +145,7 @@ GLOBALS = (
     "{t} = G[1:] - G[:-1]", "{t} = helper({a})", "{t} = helper(G, by={s})", "{t} = inner({a})", "inner(G)", "{t} = inner({w})", "{t} = counter({s})",
     "G += {s}", "{t} = N * {a}", "{t} = LIST[0] + {s}", "LIST.append({s})", "LIST[0] = LIST[0] + 1", "{t} = len(LIST)",
     "{t} = wb.lax.cond({c}, lambda q: q + 1, lambda q: q * 2, {a})", "{t} = wb.lax.fori_loop(0, 3, lambda k, q: q + k, {a})",
-    "{t} = wb.lax.while_loop(lambda q: abs(q).sum() < 9 * (q.size > 0), lambda q: q + 1, {a})", "{t} = wb.lax.scan(lambda c, q: (c + q, c), {a}[0], {a})",
+    "{t} = wb.lax.while_loop(lambda c: (c[0] < 12) & (abs(c[1]).sum() < 9), lambda c: (c[0] + 1, c[1] + 1), (0, {a}))[1]", "{t} = wb.lax.scan(lambda c, q: (c + q, c), {a}[0], {a})",
     "{t} = wb.lax.map(lambda q: q * 2, {a})", "{t} = wb.lax.switch({i}, [lambda q: q, lambda q: q + 1], {a})", "{t} = wb.lax.select({a} > 1, {a}, {a})",
     "{t} = wb.jit(lambda q: q + {s})({a})", "{t} = wb.jit(helper)({a}, by={s})", "with np.printoptions(precision=2):\n    print({a})",
 )  # fmt: skip

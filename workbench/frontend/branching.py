@@ -31,6 +31,7 @@ from .jumps import LoopSource
 from .loops.list_names import appended_names
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
+from .membership import contained
 from .merging import (
     UNDEFINED,
     Outcome,
@@ -200,12 +201,12 @@ def or_(value: Any, *operands: FunctionType) -> Any:
 
 def both(value: Any, *operands: FunctionType) -> Any:
     """`value and operands[0]() and ...`, of which only the truth is asked."""
-    return _connected(value, operands, True, _truth)
+    return _connected(value, operands, True, as_bool)
 
 
 def either(value: Any, *operands: FunctionType) -> Any:
     """`value or operands[0]() or ...`, of which only the truth is asked."""
-    return _connected(value, operands, False, _truth)
+    return _connected(value, operands, False, as_bool)
 
 
 def _connected(
@@ -229,7 +230,8 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _truth(value: Any) -> Any:
+def as_bool(value: Any) -> Any:
+    """`bool(value)`, or a traced one."""
     value = truth(value)
     if not unknown(value):
         return bool(value)
@@ -310,11 +312,6 @@ def same(a: Any, b: Any) -> Any:
         if all(given) or any(x.buffer.aliases is not None or x.buffer.ambiguous for x in (a, b)):
             raise unsupported("whether two arrays are one", verb="asks")
     return a is b
-
-
-def contained(item: Any, items: Any) -> Any:
-    """`item in items`."""
-    return item.is_in(items) if type(item) is Choice else item in items
 
 
 def subject(value: Any) -> Any:

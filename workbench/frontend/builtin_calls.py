@@ -9,11 +9,12 @@ some numbers (`int(nan)`) is a condition of the call: NumPy runs it again, and r
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from ..errors import TracingError
 from ..ir import REGISTRY, supported_dtype
 from .checks import INDEX_BITS, INT64_BOUND, end_unless_later
 from .choices import settled, truth
@@ -63,12 +64,46 @@ def folded(function: Any, values: Any) -> Any:
             if result is not None:
                 return result
     elements = type(values) is Tracer and len(values.shape) == 1 and values.shape[0] < LONG
+    if function in (any, all) and (elements or isinstance(values, list | tuple)):
+        return any_or_all(function, values)[0]
     if function not in (min, max) or not (elements or isinstance(values, _ITERABLE)):
         return function(values)
     from .branching import extreme
 
     found = list(values)
     return extreme(function, *found) if len(found) > 1 else function(found)
+
+
+def any_or_all(function: Any, values: Iterable[Any]) -> tuple[Any, bool]:
+    """`function(values)` for `any` and `all` of a few values, and whether the run decides about some of them: all of
+    these are computed then."""
+    from .branching import as_bool
+    from .merging import not_traceable
+
+    decides = function is any
+    tests: list[Tracer] = []
+    remaining = iter(values)
+    while True:
+        try:
+            test = as_bool(next(remaining))
+        except StopIteration:
+            break
+        except TracingError:
+            raise
+        except Exception as error:
+            if not tests:
+                raise
+            raise not_traceable(error) from None
+        if type(test) is Tracer:
+            tests.append(test)
+        elif test is decides:
+            return decides, bool(tests)
+    if not tests:
+        return not decides, False
+    found = tests[0]
+    for test in tests[1:]:
+        found = emit(REGISTRY["or" if decides else "and"], found, test)
+    return weaken(found), True
 
 
 def fold_of_rows(function: Any, x: Tracer, chosen: Tracer | None = None, *, weak: bool = False) -> Any:

@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from ..errors import TracingError
-from .builtin_calls import FOLDS, fold_of_rows, folded
+from ..ir import REGISTRY
+from .builtin_calls import FOLDS, any_or_all, fold_of_rows, folded
 from .counted_lists import signals
 from .diagnostics import build
 from .growing import rows_together
+from .merging import refuse
 from .proxies import unwrap
 from .recording import Trace, current_trace
 from .rows import MAX_UNROLL, Rows
 from .staging import Stage, TracedRange
-from .tracer import Tracer
+from .tracer import Tracer, emit, lift, require_trace
 from .variables import Variables, closure_names
 
 MAX_UNROLLED_EQNS = 128  # what is listed is often picked apart, and fuses better with that where it is written out
@@ -81,9 +83,42 @@ def folded_items(function: Any, iterable: Any, element: FunctionType, condition:
     if function in _COLLECTIONS and condition is None:
         return function(listed(iterable, element))
     source = _written_out(iterable)
+    if function in (any, all) and current_trace() is not None:
+        return _any_or_all(function, source, element, condition)
     if condition is None:
         return folded(function, (element(item) for item in source))
     return folded(function, (element(item) for item in source if condition(item)))
+
+
+def _any_or_all(
+    function: Any, source: Iterable[Any], element: FunctionType, condition: FunctionType | None
+) -> Any:  # fmt: skip
+    """Python stops where it knows the answer: the items after that must do nothing besides."""
+    from .branching import as_bool
+
+    functions = (element,) if condition is None else (element, condition)
+    trace = require_trace()
+    watched, n_writes = Variables(*functions).watched(closure_names(*functions), ()), trace.n_writes
+
+    def values() -> Iterator[Any]:
+        for item in source:
+            taken = condition is None or as_bool(condition(item))
+            if type(taken) is Tracer:
+                test = as_bool(element(item))
+                yield (
+                    emit(REGISTRY["and"], taken, lift(test))
+                    if function is any
+                    else emit(REGISTRY["or"], emit(REGISTRY["not"], taken), lift(test))
+                )
+            elif taken:
+                yield element(item)
+
+    found, was_traced = any_or_all(function, values())
+    if was_traced:
+        watched.check(frozenset())
+        if trace.n_writes != n_writes:
+            raise refuse("changes", function.__name__, "an array, in an item that may not be reached")
+    return found
 
 
 def counted(iterable: Any, most: int = MOST_EQNS, kind: str = "comprehension") -> Iterable[Any]:

@@ -107,7 +107,7 @@ def _worth_it(node: ast.AST) -> bool:
         isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES or n.id == "sorted") or
         isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
-        or isinstance(n, ast.Compare) and (len(n.ops) > 1 or _asks_for_identity(n))
+        or isinstance(n, ast.Compare) and (len(n.ops) > 1 or _asks_for_identity(n) or _asks_for_membership(n))
         for n in ast.walk(node)
     )  # fmt: skip
 
@@ -569,7 +569,7 @@ class _Expressions(ast.NodeTransformer):
         if _asks_for_identity(node):
             same = self._made("same", [self.visit(node.left), self.visit(node.comparators[0])], node)
             return same if isinstance(node.ops[0], ast.Is) else self._made("not_", [same], node)
-        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+        if _asks_for_membership(node):
             found = self._made("contained", [self.visit(node.left), self.visit(node.comparators[0])], node)
             return found if isinstance(node.ops[0], ast.In) else self._made("not_", [found], node)
         if len(node.ops) == 1 or not _movable(node.comparators):
@@ -581,6 +581,10 @@ class _Expressions(ast.NodeTransformer):
 
     def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.Call:
         return located(ast.Call(_operation(name), operands, []), node)
+
+
+def _asks_for_membership(node: ast.Compare) -> bool:
+    return len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn)
 
 
 def _asks_for_identity(node: ast.Compare) -> bool:

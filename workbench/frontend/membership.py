@@ -1,0 +1,76 @@
+"""`item in items` of traced numbers: in tuples, lists, sets and keys of dicts, in ranges, and in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir import REGISTRY
+from .blanks import NUMBERS
+from .choices import Choice
+from .operators import weaken
+from .tracer import Tracer, emit, known_value, lift, method
+
+MOST_ITEMS = 32  # that are compared one by one
+_CONTAINERS = (tuple, list, set, frozenset, dict)
+
+
+def contained(item: Any, items: Any) -> Any:
+    """A bool, or a traced one."""
+    if type(item) is Choice:
+        return item.is_in(items)
+    found = None
+    if type(items) is Tracer and items.shape:
+        found = _any_of(items == item)
+    elif type(items) is range and _is_unknown(item) and item.dtype.kind in "iuf" and item.dtype != np.uint64:
+        found = _in_range(item, items)
+    elif type(items) in _CONTAINERS and len(items) <= MOST_ITEMS and _is_single(item):
+        found = _among(item, tuple(items))
+    return item in items if found is None else found
+
+
+def _is_unknown(x: Any) -> bool:
+    return type(x) is Tracer and not x.shape and known_value(x) is None
+
+
+def _is_single(x: Any) -> bool:
+    return type(x) is Tracer and not x.shape or isinstance(x, NUMBERS) and not np.shape(x)
+
+
+def _any_of(found: Any) -> Any:
+    return weaken(found.any()) if type(found) is Tracer else None
+
+
+def _among(item: Any, items: Sequence[Any]) -> Any:
+    """Whether a number is, or is equal to, one of the items; None where Python tells, or raises."""
+    if not _is_unknown(item) and not any(map(_is_unknown, items)):
+        return None
+    if not all(_is_single(x) or x is None or isinstance(x, str | bytes) for x in items):
+        return None
+    if any(x is item for x in items):  # a NaN is in a list that holds it
+        return True
+    tests = [x == item for x in items if _is_single(x)]
+    traced = [lift(test) for test in tests if _is_unknown(test)]
+    if any(not _is_unknown(test) and bool(test) for test in tests):
+        return True
+    if not traced:
+        return False
+    found = traced[0]
+    for test in traced[1:]:
+        found = emit(REGISTRY["or"], found, test)
+    return weaken(found)
+
+
+def _in_range(item: Tracer, items: range) -> Any:
+    if not items:
+        return False
+    if items.step < 0:
+        items = items[::-1]
+    x: Any = item if item.dtype.kind == "f" else method(item, "astype", np.int64)
+    found: Any = np.logical_and(x >= items.start, x < items.stop)
+    return weaken(np.logical_and(found, (x - items.start) % items.step == 0))  # type: ignore[arg-type]  # a tracer
+
+
+__all__ = ["contained"]
