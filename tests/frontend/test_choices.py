@@ -359,3 +359,64 @@ for k in range(9):
         assert plain.keys() == ours.keys()
         for name in plain:
             assert_same(ours[name], plain[name])
+
+
+def written_in_place(a):
+    if a.sum() > 2:
+        for k in range(4):
+            a[k] = 2.0
+    a += k
+    a *= np.float64(k)
+    return k
+
+
+def written_by_what_was_found(a):
+    best = None
+    for k in range(20):
+        row = a[k % len(a)] * k
+        if best is None and row.sum() > 5:
+            best = row.copy()
+    a -= best
+    np.maximum(a, 1.0, out=a)
+    return best
+
+
+def written_into(a):
+    if a.sum() > 2:
+        t = a + 1
+    try:
+        np.maximum(t, t[0], out=t)
+    except TypeError:
+        return a
+    return t
+
+
+@pytest.mark.parametrize("program", [written_in_place, written_by_what_was_found, written_into])
+def test_arrays_that_choices_are_written_into_are_the_same(program):
+    compiled = wb.jit(program)
+    for x in (np.ones((4, 3)), np.arange(12.0).reshape(4, 3), np.zeros((4, 3))):
+        mine, its = x.copy(), x.copy()
+        outcomes = []
+        for function, a in ((compiled, mine), (program, its)):
+            try:
+                outcomes.append(function(a))
+            except (TypeError, UnboundLocalError) as error:
+                outcomes.append(str(error))
+        np.testing.assert_array_equal(*outcomes)
+        np.testing.assert_array_equal(mine, its)
+
+
+def test_a_float_of_pythons_has_no_items():
+    def program(x):
+        t = 1.0
+        for k in range(80):
+            t = t * 1.5 + len(x) * k
+        try:
+            return t[-1] + x[0]
+        except IndexError:
+            return x
+
+    x = np.ones(3)
+    for function in (program, wb.jit(program)):
+        with pytest.raises(TypeError, match="'float' object is not subscriptable"):
+            function(x)

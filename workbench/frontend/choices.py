@@ -174,7 +174,8 @@ class Choice(Deferred):
         return getattr(self.settled(), name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*map(settled, inputs), **kwargs)
+        inputs, kwargs = optree.tree_map(settled, (inputs, kwargs), is_leaf=is_choice, none_is_leaf=True)  # type: ignore[arg-type]
+        return getattr(ufunc, method)(*inputs, **kwargs)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         args, kwargs = optree.tree_map(settled, (args, kwargs), is_leaf=is_choice, none_is_leaf=True)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..ir import REGISTRY, Aval, Var
 from .checks import OF_INTS, RAISING, end_unless_int64, like_python, require_int64
+from .recording import Deferred
 from .tracer import Tracer, apply_ufunc, emit, method
 
 # Made once: a union of types in an `isinstance` is built anew at every call.
@@ -166,6 +167,11 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     def in_place(self: Tracer, other: Any) -> Any:
         if self.scalar:
             return forward(self, other)
+        if issubclass(type(other), Deferred):  # which would make another array of both
+            settle = getattr(type(other), "settled", None)
+            if settle is None:
+                raise other.error()
+            other = settle(other)
         if not is_operand(other):
             return NotImplemented
         if ufunc is np.matmul and (not self.shape or np.ndim(other) < 2):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir.avals import Aval
 from . import contractions, library, picking, reductions
-from .operands import array, ndim_of, normalize_axis_index, reshape_to, shape_of, unsupported
+from .operands import array, ndim_of, normalize_axis_index, unsupported
 from .ufuncs import IGNORED_KEYWORDS, call_ufunc, normalize_out, store
 
 GUFUNCS = {
@@ -53,8 +53,8 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
     if ufunc.nin != 2:
         raise ValueError("outer product only supported for binary functions")
     a, b = array(a), array(b)  # Python's numbers, too: none is weak here
-    if ndim_of(b):
-        a = reshape_to(array(a), shape_of(a) + (1,) * ndim_of(b)) if ndim_of(a) else a
+    if ndim_of(a) and ndim_of(b):
+        a = a[(..., *(None,) * ndim_of(b))]  # a view, whose layout the result takes over
     return call_ufunc(ufunc, a, b, **kwargs)
 
 

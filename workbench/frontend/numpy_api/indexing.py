@@ -393,6 +393,8 @@ def _element_view(view: Any, plan: Plan) -> Any:
 
 def _index_scalar(x: Any, key: Any) -> Any:
     """NumPy scalars take `()`, `...` and `None` only."""
+    if x.weak_type:
+        raise TypeError(f"'{core.type_name(x)}' object is not subscriptable")
     plan = make_plan((), key)
     if plan.indices:
         raise IndexError("invalid index to scalar variable.")

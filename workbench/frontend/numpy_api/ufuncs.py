@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Aval, Var
+from ..choices import Choice
 from ..tracer import Tracer
 from ..views import write
 from .broadcasting import broadcast_scalars, broadcast_shapes, spell
@@ -144,6 +145,7 @@ def normalize_out(out: Any, nout: int) -> tuple[Any, ...]:
         if nout > 1:
             raise TypeError("'out' must be a tuple of arrays")
         out = (out,)
+    out = tuple(o.settled() if type(o) is Choice else o for o in out)
     for o in out:
         if o is not None and (o.scalar if is_tracer(o) else not isinstance(o, np.ndarray)):
             raise TypeError("return arrays must be of ArrayType")
