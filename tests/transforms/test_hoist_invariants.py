@@ -27,6 +27,8 @@ BODIES = {
               "j:f64[3] = add h s", ["exp", "neg", "mul", "reduce_sum", "add"]),
     "shared": (f"q:f64[3] = neg g; o:f64[3] = {DOT} f q; s:f64[3] = add h q; j:f64[3] = add s o",
                ["neg", "dot_general"]),
+    "one of two results": ("o:f64[] r:f64[] = slogdet f; t:f64[3] = broadcast_in_dim[broadcast_dimensions=() "
+                           "shape=(3,)] r; j:f64[3] = add h t", ["slogdet"]),
     "cheap": (f"q:f64[3] = neg g; s:f64[3] = add h q; o:f64[] = {SUM} s; t:f64[3] = "
               "broadcast_in_dim[broadcast_dimensions=() shape=(3,)] o; j:f64[3] = add s t", []),
     "elementwise": ("o:f64[3] = exp g; j:f64[3] = add h o", []),
@@ -59,6 +61,30 @@ def test_what_is_cheap_is_computed_again_where_it_is_read() -> None:
     after = eliminate_dead_code(hoist_invariants(parse_jaxpr(text)))
     (body,) = (inner for name, inner in subjaxprs(after.eqns[-1]) if name == "body_jaxpr")
     assert names(body) == ["neg", "add", "add", "sub"]
+
+
+def test_what_has_no_result_stays() -> None:
+    body = f"o:f64[3] = {DOT} f g; j:f64[3] = add h o; p:bool[] = gt i 2:i64[]; "
+    body += "_:bool[] = check[filename='a.py' line=3] p"
+    after = eliminate_dead_code(hoist_invariants(parse_jaxpr(LOOP.replace("BODY", body.replace("; ", "\n          ")))))
+    check_jaxpr(after, after="hoist invariants")
+    (inner,) = (program for name, program in subjaxprs(after.eqns[-1]) if name == "body_jaxpr")
+    assert "check" in names(inner) and "dot_general" not in names(inner)
+
+
+def test_an_error_beside_an_invariant_is_still_raised() -> None:
+    def program(a, x, most):
+        for _ in range(40):
+            x = x * 0.5 + (a @ a)[0]
+            if x.sum() > most:
+                raise ValueError("too much")
+        return x
+
+    a, x = np.ones((20, 20)), np.ones(20)
+    for function in (program, wb.jit(program)):
+        assert function(a, x, 1e3).sum() < 1e3
+        with pytest.raises(ValueError, match="too much"):
+            function(a, x, 500.0)
 
 
 def nested(a, x, n):

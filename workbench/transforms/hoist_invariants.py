@@ -45,7 +45,7 @@ def _hoisted(eqn: Equation) -> list[Equation]:
     else:
         return [eqn]
     body: Jaxpr = params[key]
-    moved, needed = _invariants(body, n_consts)
+    moved, needed, stay = _invariants(body, n_consts)
     if not needed:
         return [eqn]
     outer: dict[Var, Atom] = dict(zip(body.invars[:n_consts], eqn.invars[first : first + n_consts], strict=True))
@@ -54,9 +54,7 @@ def _hoisted(eqn: Equation) -> list[Equation]:
         made = tuple(drop_result(var) if type(var) is not Var else Var(var.aval, var.hint) for var in each.outvars)
         before.append(replace(each, invars=tuple(_outside(atom, outer) for atom in each.invars), outvars=made))
         outer.update(zip(each.outvars, made, strict=True))
-    given = {*needed}
-    stay = tuple(each for each in body.eqns if not given.issuperset(v for v in each.outvars if type(v) is Var))
-    body = replace(body, invars=(*body.invars[:n_consts], *needed, *body.invars[n_consts:]), eqns=stay)
+    body = replace(body, invars=(*body.invars[:n_consts], *needed, *body.invars[n_consts:]), eqns=tuple(stay))
     at = first + n_consts
     invars = (*eqn.invars[:at], *(outer[var] for var in needed), *eqn.invars[at:])
     return [*before, replace(eqn, invars=invars, params={**params, key: body, counter: n_consts + len(needed)})]
@@ -66,15 +64,15 @@ def _outside(atom: Atom, outer: Mapping[Var, Atom]) -> Atom:
     return atom if isinstance(atom, Literal) else outer[atom]
 
 
-def _invariants(body: Jaxpr, n_consts: int) -> tuple[list[Equation], list[Var]]:
-    """The equations to compute before the loop, and those of their results that the rest of the body reads."""
+def _invariants(body: Jaxpr, n_consts: int) -> tuple[list[Equation], list[Var], list[Equation]]:
+    """The equations to compute before the loop, those of their results that the rest of the body reads, the rest."""
     known: set[Atom] = {*body.invars[:n_consts]}
     returned = {*body.outvars}
     may_be_one_kernel = all(isinstance(eqn.primitive.lowering, Pointwise) for eqn in body.eqns)
     if may_be_one_kernel or not known:
-        return [], []
+        return [], [], []
     made: dict[Atom, Equation] = {}
-    worth: dict[Var, Equation] = {}
+    worth: dict[Atom, Equation] = {}
     for eqn in body.eqns:
         is_known = all(isinstance(atom, Literal) or atom in known for atom in eqn.invars)
         if not is_known or isinstance(eqn.primitive.lowering, Control | Inline) or may_raise(eqn):
@@ -92,8 +90,10 @@ def _invariants(body: Jaxpr, n_consts: int) -> tuple[list[Equation], list[Var]]:
         if id(eqn) not in moved:
             moved[id(eqn)] = eqn
             pending += [made[atom] for atom in eqn.invars if atom in made]
-    read = {atom for eqn in body.eqns if not worth.keys() & {*eqn.outvars} for atom in eqn.invars}
-    return [eqn for eqn in body.eqns if id(eqn) in moved], [var for var in worth if var in read]
+    stay = [eqn for eqn in body.eqns if not worth.keys() & {*eqn.outvars}]
+    read = {atom for eqn in stay for atom in eqn.invars}
+    needed = [var for var in worth if isinstance(var, Var) and var in read]
+    return [eqn for eqn in body.eqns if id(eqn) in moved], needed, stay
 
 
 def _is_costly(eqn: Equation) -> bool:
