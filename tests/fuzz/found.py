@@ -5,6 +5,8 @@ Each takes a vector and a matrix, and may write into both.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 
@@ -223,6 +225,26 @@ def fills_what_a_loop_may_have_bound(a, b):
         t = a * 1
     np.copyto(t, b[-1, 0] > 0)
     return t
+
+
+def a_number_that_is_an_integer_on_one_path_ends_a_slice(a, b):
+    end = max(a[0], 3)
+    a[:end] += end
+    return end, b.sum()
+
+
+def catches_what_asks_for_another_attempt(a, b):
+    held, counts, x = SimpleNamespace(items=[]), [0, 1], a[0] + 0.0
+    try:
+        for _ in range(80):
+            if x > 50:
+                break
+            x = x * 1.5 + 1
+            counts.append(len(counts))
+            held.items.append(x)
+    except Exception:  # noqa: BLE001
+        x = -int(held.items)
+    return x, held.items, counts, b
 
 
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]

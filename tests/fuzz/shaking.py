@@ -50,11 +50,27 @@ MAX_WIDE = 1 << 24  # multiplications that the wider type, which no library is f
 
 
 class ShakenNumPy:
-    """NumPy, with arrays made from nothing that are Shaken, too."""
+    """NumPy, with arrays made from nothing, and ufuncs of Python's numbers, that are Shaken, too."""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(np, name)
-        return found if name not in MAKERS else lambda *args, **kwargs: shaken(found(*args, **kwargs))
+        if name in MAKERS:
+            return lambda *args, **kwargs: shaken(found(*args, **kwargs))
+        return ShakenUfunc(found) if isinstance(found, np.ufunc) and found not in EXACT else found
+
+
+class ShakenUfunc:
+    """A ufunc whose results round, which asks no operand of Python's how it is done."""
+
+    def __init__(self, ufunc: np.ufunc):
+        self._ufunc = ufunc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self._ufunc(*args, **kwargs)
+        return shaken(shake(result)) if all(isinstance(x, int | float | complex) for x in args) else result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ufunc, name)
 
 
 class Shaken(np.ndarray):

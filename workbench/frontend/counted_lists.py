@@ -157,7 +157,9 @@ class CountedList(Deferred):
         _rooms[items.place] = self.room
         _item_bytes[items.place] = max(1, *(item.n_bytes for item in items.items))
         guard = Guard(f"the room in {name}", functools.partial(_rooms.get, items.place), self.room, operator.eq)
-        require_trace().lifter.guards.append(guard)
+        trace = require_trace()
+        trace.lifter.guards.append(guard)
+        n_writes = trace.n_writes
         self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype, name) for item in items.items)
         may_be_read = items.tree is None and (items.are_read or items.items[0].kind != "array")
         if may_be_read and len(self.before) <= self.room and all(map(self._is_alike, self.before)):
@@ -171,6 +173,7 @@ class CountedList(Deferred):
         self.count = _zeros((), np.dtype(np.int64), f"n_{name}")
         if self.first:
             self.count[()] = self.first
+        trace.n_writes = n_writes  # none that another attempt would have to undo
 
     @classmethod
     def rebuilt(cls, before: Sequence[Any], items: Items, arrays: Sequence[Tracer], count: Tracer) -> CountedList:
@@ -432,6 +435,8 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
     n_writes, failure, state = trace.n_writes, trace.failure, {**variables.assigned(bound), **lists}
     try:
         return _attempted(run)
+    except (OutsideListError, HeldListError):
+        raise
     except TracingError:
         if trace.n_writes != n_writes:
             raise
@@ -512,10 +517,14 @@ def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[
             return result
         except (OutsideListError, HeldListError, ItemFoundError) as error:
             # A list of which data decide how long it is can be the result of an equation, but not of a step.
-            if trace.region or trace.on_gpu or trace.n_writes != n_writes:
+            if trace.region:
                 raise
-            if isinstance(error, HeldListError) and not error.is_alone:
-                raise refuse("changes", error.place.name, "a list, inside a branch or loop on traced values") from None
+            may_repeat = not trace.on_gpu and trace.n_writes == n_writes
+            if not may_repeat and isinstance(error, ItemFoundError):
+                raise
+            if not may_repeat or isinstance(error, HeldListError) and not error.is_alone:
+                name, _ = _place_of(error)  # type: ignore[arg-type]  # no item that was found
+                raise refuse("changes", name, "a list, inside a branch or loop on traced values") from None
             if isinstance(error, ItemFoundError):
                 if error.name in items or error.name not in lists:
                     raise

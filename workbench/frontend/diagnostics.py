@@ -256,6 +256,8 @@ def scalar_value(x: Tracer, kind: str) -> Any:
     convert, cls, what = _CONVERSIONS[kind]
     if kind == "index":
         if x.scalar and x.dtype.kind not in "iu":
+            if {int, bool} & {*x.buffer.mixed}:
+                raise unsupported("an index that is an integer on one path alone", verb="takes")
             raise TypeError(f"'{type_name(x)}' object cannot be interpreted as an integer")
         if x.ndim or x.dtype.kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")

@@ -191,7 +191,7 @@ class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
         note_origin(error, traceback)
         if not config.full_tracebacks:
             error.__traceback__ = user_traceback(traceback)
-        failure = self.record.failure
+        failure = self.record.failure or self.record.signal  # which the user's code may have caught
         if not isinstance(error, Exception) or isinstance(error, TracingError) or self.record.strict:
             return
         if failure:
