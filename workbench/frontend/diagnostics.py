@@ -256,8 +256,7 @@ def scalar_value(x: Tracer, kind: str) -> Any:
     convert, cls, what = _CONVERSIONS[kind]
     if kind == "index":
         if x.scalar and x.dtype.kind not in "iu":
-            if {int, bool} & {*x.buffer.mixed}:
-                raise unsupported("an index that is an integer on one path alone", verb="takes")
+            check_index_is_one(x)
             raise TypeError(f"'{type_name(x)}' object cannot be interpreted as an integer")
         if x.ndim or x.dtype.kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
@@ -375,6 +374,12 @@ def unsupported(
     )
     assert isinstance(error, UnsupportedOperationError)
     return error
+
+
+def check_index_is_one(x: Tracer) -> None:
+    """Before NumPy's error that `x`, which is no integer, is no index: on some path it may be one."""
+    if int in x.buffer.mixed:
+        raise unsupported("an index that is an integer on one path alone", verb="takes")
 
 
 def raised_in_a_trace(error: BaseException) -> TracingError | None:

@@ -91,6 +91,7 @@ def as_entries(key: Any) -> list[Any]:
 def as_index_array(item: Any) -> Any:
     if is_tracer(item):
         if item.dtype.kind not in "biu":
+            diagnostics.check_index_is_one(item)
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         if item.dtype == BOOL and item.size == 0:
             return np.zeros(item.shape, bool)
