@@ -242,6 +242,15 @@ def a_number_that_is_an_integer_on_one_path_is_an_index(a, b):
     return a[at], b
 
 
+def a_large_int_among_what_is_compared(a, b):
+    return max(-2 * 2**70, b.max()), min(a[0], 2**64), a.sum()
+
+
+def asks_an_item_that_is_not_taken(a, b):
+    b -= np.squeeze(b)
+    return all(x < b[-1] for x in b.ravel() if x), a
+
+
 def catches_what_asks_for_another_attempt(a, b):
     held, counts, x = SimpleNamespace(items=[]), [0, 1], a[0] + 0.0
     try:

@@ -240,7 +240,8 @@ def _is_complex(x: Any) -> bool:
 
 
 def _signs(shape: tuple[int, ...]) -> Any:
-    return Shaken.rng.choice((-1.0, 0.5, 1.0), shape)
+    """How far to move, of `ULPS`: by each number of units, of which the tangent of a large number may show any."""
+    return Shaken.rng.choice((-1.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0), shape)
 
 
 def _narrowed(ufunc: np.ufunc, inputs: Sequence[Any], result: Any) -> float:

@@ -7,6 +7,7 @@ variables are read: `Variables` does both.
 
 from __future__ import annotations
 
+import enum
 import functools
 import logging
 import math
@@ -292,7 +293,11 @@ def _picked(test: Tracer, then: Any, other: Any) -> Any:
 
 
 def _is_scalar(value: Any) -> bool:
-    return type(value) is Tracer and value.shape == () or isinstance(value, bool | int | float | np.generic)
+    if type(value) is Tracer:
+        return value.shape == ()
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63 and not isinstance(value, enum.Enum)
+    return isinstance(value, float | np.generic)
 
 
 def not_(value: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import TracingError
 from ..ir import REGISTRY, supported_dtype
 from .checks import INDEX_BITS, INT64_BOUND, end_unless_later
-from .choices import settled, truth
+from .choices import Choice, settled, truth
 from .growing import rows_together
 from .operators import weaken
 from .recording import Deferred
@@ -32,9 +32,10 @@ _ITERABLE = (list, tuple, types.GeneratorType)
 
 def number(function: Any, value: Any) -> Any:
     """`function(value)` for builtins and types of NumPy's that make numbers: `int(x)`, `len(x)`, `np.float32(x)`."""
-    value = settled(value)
     if function is bool:  # whose class may say so by what is only known when the program runs
         value = truth(value)
+    elif type(value) is Choice:
+        value = value.settled() if function is len else value.operand("index")
     if type(value) is Tracer:
         converted = None
         if isinstance(function, type) and issubclass(function, np.generic):

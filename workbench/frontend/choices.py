@@ -14,6 +14,7 @@ runs in NumPy, which raises. A variable that only some paths bind is a choice, t
 from __future__ import annotations
 
 import enum
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from .diagnostics import unsupported
 from .held import UNDEFINED
 from .operators import weaken
 from .recording import Deferred, Trace
-from .tracer import Tracer, emit, lift, require_trace
+from .tracer import Tracer, as_scalar, emit, lift, require_trace
 
 KINDS = (type(None), str, bytes, enum.Enum)  # of constants that are no numbers
 MOST_KINDS = 16
@@ -49,15 +50,16 @@ VALUE = _Value()
 
 
 class Choice(Deferred):
-    """kinds: what it may be, constants and `VALUE`; code: a traced int, which of them; value: what VALUE stands for;
-    stays_unbound: what the program leaves under a name, if anything, where another result would have to be bound."""
+    """kinds: what it may be, constants and `VALUE`; which: a traced int, the position of what it is among them; given:
+    what VALUE stands for; stays_unbound: what the program leaves under a name, if anything, where another result would
+    have to be bound."""
 
-    __slots__ = ("_settled_in", "code", "kinds", "stays_unbound", "value")
+    __slots__ = ("_settled_in", "given", "kinds", "stays_unbound", "which")
 
-    def __init__(self, kinds: tuple[Any, ...], code: Any, value: Any = None):
+    def __init__(self, kinds: tuple[Any, ...], which: Any, given: Any = None):
         self.kinds = kinds
-        self.code = code
-        self.value = value
+        self.which = which
+        self.given = given
         self.stays_unbound = False
         self._settled_in: list[tuple[Trace, Equation]] = []  # with the check, which a trace may have forgotten again
 
@@ -71,7 +73,7 @@ class Choice(Deferred):
         found = None
         for k, wanted in enumerate(holds):
             if wanted is (sum(holds) * 2 <= len(holds)):  # the fewer ones
-                one = emit(REGISTRY["eq"], lift(self.code), lift(k))
+                one = emit(REGISTRY["eq"], lift(self.which), lift(k))
                 found = one if found is None else emit(REGISTRY["or"], found, one)
         if sum(holds) * 2 > len(holds):
             found = emit(REGISTRY["not"], found)
@@ -89,7 +91,7 @@ class Choice(Deferred):
         """`isinstance(self, classes)`."""
         if UNDEFINED in self.kinds:
             return issubclass(self.settled().__class__, classes)
-        return self._is_one_of(lambda kind: issubclass((self.value if kind is VALUE else kind).__class__, classes))
+        return self._is_one_of(lambda kind: issubclass((self.given if kind is VALUE else kind).__class__, classes))
 
     def truth(self) -> Any:
         """`bool(self)`, or a traced one."""
@@ -97,9 +99,9 @@ class Choice(Deferred):
             return self.settled()
         if VALUE not in self.kinds:
             return self._is_one_of(bool)
-        if type(self.value) is tuple:
-            return self._is_one_of(lambda kind: bool(self.value if kind is VALUE else kind))
-        value = lift(self.value)
+        if type(self.given) is tuple:
+            return self._is_one_of(lambda kind: bool(self.given if kind is VALUE else kind))
+        value = lift(self.given)
         if value.size != 1:
             return bool(self.settled())  # NumPy's error
         holds = (value.reshape(()) if value.shape else value) != 0
@@ -109,8 +111,8 @@ class Choice(Deferred):
 
     def _equals(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
         if not is_kind(other) or UNDEFINED in self.kinds:
-            return compare(self.settled(), other)
-        if VALUE in self.kinds and _has_elements_in(self.value):
+            return compare(self.operand(compare.__name__, other), other)
+        if VALUE in self.kinds and _has_elements_in(self.given):
             return compare(self.settled(), other)  # element by element
         # No number equals one of these.
         return self._is_one_of(lambda kind: compare(kind, other) is True)
@@ -130,7 +132,7 @@ class Choice(Deferred):
             return self.settled() in items
         if type(items) not in (tuple, list, set, frozenset) or not all(map(is_kind, items)):
             raise self.error()
-        if VALUE in self.kinds and _has_elements_in(self.value):
+        if VALUE in self.kinds and _has_elements_in(self.given):
             raise self.error()
         return self._is_one_of(lambda kind: kind in items)
 
@@ -146,7 +148,32 @@ class Choice(Deferred):
             if type(is_value) is Tracer:
                 end_unless(is_value)
                 self._settled_in.append((trace, trace.eqns[-1]))
-        return self.value
+        return self.given
+
+    def operand(self, operation: str, *others: Any) -> Any:
+        """What an operator computes with, beside `others`: the number or array, or that of a member of an `IntEnum`."""
+        if VALUE in self.kinds or not all(isinstance(kind, int) for kind in self.kinds):
+            return self.settled()
+        for cls, name in itertools.product(set(map(type, self.kinds)), (operation, f"r{operation}")):
+            if getattr(cls, f"__{name}__", None) is not getattr(int, f"__{name}__", None):
+                raise self.error()  # which the class defines
+        if any(type(x) is Tracer and x.buffer.mixed for x in others):
+            raise self.error()
+        return self._number(numpys=not all(is_pythons(x) for x in others))
+
+    def numpys(self) -> Any:
+        """What a function of NumPy's computes with."""
+        if VALUE in self.kinds or not all(isinstance(kind, int) for kind in self.kinds):
+            return self.settled()
+        return self._number(numpys=True)
+
+    def _number(self, *, numpys: bool) -> Tracer:
+        """Of a choice between members of an `IntEnum`. numpys: as NumPy sees them, which are no numbers of Python's."""
+        numbers = [lift(np.int64(kind)) for kind in self.kinds]
+        found, code = numbers[0], lift(self.which)
+        for k, number in list(enumerate(numbers))[1:]:
+            found = emit(REGISTRY["select_n"], emit(REGISTRY["eq"], code, lift(k)), found, number)
+        return as_scalar(found) if numpys else weaken(found)
 
     def _is_settled(self, trace: Trace | None) -> bool:
         """Whether this trace, or one around it, has the check."""
@@ -165,20 +192,27 @@ class Choice(Deferred):
         )
 
     def description(self) -> str:
-        texts = {VALUE: lambda: _described(self.value), UNDEFINED: lambda: "unbound"}
+        texts = {VALUE: lambda: _described(self.given), UNDEFINED: lambda: "unbound"}
         return " or ".join(texts[kind]() if kind in (VALUE, UNDEFINED) else repr(kind) for kind in self.kinds)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if all(isinstance(kind, enum.Enum) for kind in self.kinds):
+            from .items import chosen
+
+            found = chosen([getattr(kind, name) for kind in self.kinds], lift(self.which))
+            if found is None:
+                raise self.error()
+            return found
         return getattr(self.settled(), name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs, kwargs = optree.tree_map(settled, (inputs, kwargs), is_leaf=is_choice, none_is_leaf=True)  # type: ignore[arg-type]
+        inputs, kwargs = optree.tree_map(as_numpys, (inputs, kwargs), is_leaf=is_choice, none_is_leaf=True)  # type: ignore[arg-type]
         return getattr(ufunc, method)(*inputs, **kwargs)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        args, kwargs = optree.tree_map(settled, (args, kwargs), is_leaf=is_choice, none_is_leaf=True)  # type: ignore[arg-type]
+        args, kwargs = optree.tree_map(as_numpys, (args, kwargs), is_leaf=is_choice, none_is_leaf=True)  # type: ignore[arg-type]
         return func(*args, **kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -203,17 +237,34 @@ def _forwarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args: function(self.settled(), *map(settled, args))
 
 
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, other: function(other, self.settled())
+def _operator_of(name: str, *, is_reflected: bool = False, in_place: bool = False) -> Callable[..., Any]:
+    function = getattr(operator, f"__{'i' if in_place else ''}{name}__")
+
+    def compute(self: Choice, *args: Any) -> Any:
+        mine = self.operand(name, *args)
+        others = [x.operand(name, mine) if type(x) is Choice else x for x in args]
+        return function(*others, mine) if is_reflected else function(mine, *others)
+
+    return compute
+
+
+def is_pythons(x: Any) -> bool:
+    """Whether it is a number of Python's."""
+    if type(x) is Tracer:
+        return x.scalar and x.weak_type
+    if type(x) is Choice:
+        return VALUE not in x.kinds
+    return isinstance(x, int | float | complex) and not isinstance(x, np.generic)
 
 
 _NAMES = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 for _name in _NAMES:
-    _operator = getattr(operator, f"__{_name}__")
-    setattr(Choice, f"__{_name}__", _forwarded(_operator))
-    setattr(Choice, f"__r{_name}__", _reflected(_operator))
-    setattr(Choice, f"__i{_name}__", _forwarded(getattr(operator, f"__i{_name}__")))
-for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "contains", "index"):
+    setattr(Choice, f"__{_name}__", _operator_of(_name))
+    setattr(Choice, f"__r{_name}__", _operator_of(_name, is_reflected=True))
+    setattr(Choice, f"__i{_name}__", _operator_of(_name, in_place=True))
+for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "index"):
+    setattr(Choice, f"__{_name}__", _operator_of(_name))
+for _name in ("getitem", "contains"):
     setattr(Choice, f"__{_name}__", _forwarded(getattr(operator, f"__{_name}__")))
 for _function in (len, iter, int, float, complex, divmod, round):
     setattr(Choice, f"__{_function.__name__}__", _forwarded(_function))
@@ -225,6 +276,11 @@ def is_choice(value: Any) -> bool:
 
 def settled(value: Any) -> Any:
     return value.settled() if type(value) is Choice else value
+
+
+def as_numpys(value: Any) -> Any:
+    """What a function of NumPy's computes with."""
+    return value.numpys() if type(value) is Choice else value
 
 
 def truth(value: Any) -> Any:
@@ -252,7 +308,7 @@ def left_under_a_name(value: Any) -> Any:
     """`value`, which a program leaves under a name or attribute: it may leave none."""
     if type(value) is not Choice or UNDEFINED not in value.kinds:
         return value
-    left = Choice(value.kinds, value.code, value.value)
+    left = Choice(value.kinds, value.which, value.given)
     left.stays_unbound = True
     return left
 
@@ -261,7 +317,7 @@ def left_under_a_name(value: Any) -> Any:
 
 
 def _flatten(choice: Choice) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    return (choice.code, choice.value) if VALUE in choice.kinds else (choice.code,), choice.kinds
+    return (choice.which, choice.given) if VALUE in choice.kinds else (choice.which,), choice.kinds
 
 
 def _unflatten(kinds: tuple[Any, ...], parts: Any) -> Choice:
@@ -301,7 +357,7 @@ def _choices(column: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]
             mine = (x,)
         elif type(x) is Choice:
             mine = x.kinds
-            given += [x.value] if VALUE in mine else []
+            given += [x.given] if VALUE in mine else []
         elif is_kind(x):
             mine = (x,)
         elif _is_value(x):
@@ -329,14 +385,14 @@ def as_choice(x: Any, kinds: tuple[Any, ...], given: Sequence[Any], run: Callabl
     moves = [place(kind) for kind in x.kinds]
 
     def moved() -> Any:
-        code = lift(x.code)
+        code = lift(x.which)
         new = lift(moves[0])
         for k, to in list(enumerate(moves))[1:]:
             new = emit(REGISTRY["select_n"], emit(REGISTRY["eq"], code, lift(k)), new, lift(to))
         return new
 
-    code = x.code if moves == list(range(len(moves))) else run(moved)
-    return Choice(kinds, code, x.value if VALUE in x.kinds else blank())
+    code = x.which if moves == list(range(len(moves))) else run(moved)
+    return Choice(kinds, code, x.given if VALUE in x.kinds else blank())
 
 
 def _is_same_kind(a: Any, b: Any) -> bool:
@@ -345,7 +401,23 @@ def _is_same_kind(a: Any, b: Any) -> bool:
 
 def is_kind(x: Any) -> bool:
     """Whether it may be one of the kinds of a choice, besides a number or array."""
-    return type(x) not in (Choice, Tracer) and isinstance(x, KINDS) and not is_number(x)
+    if type(x) in (Choice, Tracer):
+        return False
+    return isinstance(x, enum.Enum) or isinstance(x, KINDS) and not is_number(x)
+
+
+def has_few_members(cls: type[enum.Enum]) -> bool:
+    """Whether a value of the class is one of few, and not several of them at once."""
+    return len(cls) <= MOST_KINDS and not issubclass(cls, enum.Flag)
+
+
+def member_of(cls: type[enum.Enum], number: Tracer) -> Choice:
+    """The member of an `IntEnum` that `number` is."""
+    members = tuple(cls)
+    code = lift(0)
+    for k, member in enumerate(members):
+        code = emit(REGISTRY["select_n"], emit(REGISTRY["eq"], number, lift(int(member.value))), code, lift(k))
+    return Choice(members, code)
 
 
 def _is_value(x: Any) -> bool:
@@ -398,8 +470,8 @@ def maker(places: Any) -> Callable[[Sequence[Any]], Any]:
 
     def build(part: Any) -> Callable[[Sequence[Any]], Any]:
         if type(part) is Choice:
-            kinds, code = part.kinds, part.code
-            value = build(part.value) if VALUE in kinds else None
+            kinds, code = part.kinds, part.which
+            value = build(part.given) if VALUE in kinds else None
             return lambda row: value(row) if kinds[row[code]] is VALUE else kinds[row[code]]  # type: ignore[misc]  # it is
         if isinstance(part, dict):
             items = [(key, build(x)) for key, x in part.items()]
@@ -413,6 +485,6 @@ def maker(places: Any) -> Callable[[Sequence[Any]], Any]:
 
 
 __all__ = [
-    "VALUE", "Choice", "ChoiceForm", "agreed", "holds_choices", "is_choice", "is_kind", "left_under_a_name", "maker",
-    "settled", "truth",
+    "VALUE", "Choice", "ChoiceForm", "agreed", "as_numpys", "has_few_members", "holds_choices", "is_choice", "is_kind",
+    "left_under_a_name", "maker", "member_of", "settled", "truth",
 ]  # fmt: skip

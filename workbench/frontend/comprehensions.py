@@ -19,7 +19,7 @@ from .builtin_calls import FOLDS, any_or_all, fold_of_rows, folded
 from .counted_lists import signals
 from .diagnostics import build
 from .growing import rows_together
-from .merging import refuse
+from .merging import not_traceable, refuse
 from .proxies import unwrap
 from .recording import Trace, current_trace
 from .rows import MAX_UNROLL, Rows
@@ -104,7 +104,12 @@ def _any_or_all(
         for item in source:
             taken = condition is None or as_bool(condition(item))
             if type(taken) is Tracer:
-                test = as_bool(element(item))
+                try:
+                    test = as_bool(element(item))
+                except TracingError:
+                    raise
+                except Exception as error:  # of an item that may not be taken
+                    raise not_traceable(error) from None
                 yield (
                     emit(REGISTRY["and"], taken, lift(test))
                     if function is any

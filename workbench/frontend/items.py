@@ -24,6 +24,8 @@ MOST_ARRAYS = 64  # among which an index chooses
 
 def item_at(container: Any, index: Any) -> Any:
     """`container[index]`."""
+    if type(index) is Choice and type(container) in (list, tuple):
+        index = index.operand("index")
     if type(index) is not Tracer or type(container) not in (list, tuple) or index.shape or index.dtype.kind not in "iu":
         return container[index]
     if not container or known_value(index) is not None:
@@ -32,17 +34,17 @@ def item_at(container: Any, index: Any) -> Any:
     index = method(index, "astype", np.int64)
     end_unless(np.logical_and(index >= -n, index < n))
     at: Any = np.where(index < 0, index + n, index)
-    found = _chosen(container, at)
+    found = chosen(container, at)
     return container[index] if found is None else found  # which says what is missing
 
 
-def _chosen(items: Sequence[Any], at: Any) -> Any:
+def chosen(items: Sequence[Any], at: Any) -> Any:
     """`items[at]`, None where they are not alike. at: from 0 to their number."""
     first = items[0]
     if type(first) is tuple:
         if any(type(x) is not tuple or len(x) != len(first) for x in items):
             return None
-        columns = [_chosen(column, at) for column in zip(*items, strict=True)]
+        columns = [chosen(column, at) for column in zip(*items, strict=True)]
         return None if any(column is None for column in columns) else tuple(columns)
     if all(map(is_kind, items)):
         return _word(items, at)
@@ -79,4 +81,4 @@ def _word(items: Sequence[Any], at: Any) -> Any:
     return Choice(tuple(x for _, x in kinds), weaken(lift(np.array(list(map(kinds.index, words))))[at]))
 
 
-__all__ = ["item_at"]
+__all__ = ["chosen", "item_at"]

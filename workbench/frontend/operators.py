@@ -78,6 +78,19 @@ def _python_int(x: Any) -> Any:
     return weaken(method(x, "astype", np.int64)) if type(x) is Tracer else int(x)
 
 
+def _as_python_int(name: str, other: Any) -> Any:
+    """What Python's arithmetic on an int takes a number for whose class derives from `int`, as that of a member of an
+    `IntEnum` does; NumPy sees one of its own in it."""
+    if not issubclass(type(other), int) or type(other) in (int, bool):
+        return other
+    from .diagnostics import unsupported
+
+    for method_name in (f"__{name}__", f"__r{name}__"):
+        if getattr(type(other), method_name, None) is not getattr(int, method_name, None):
+            raise unsupported(f"an operator that {type(other).__name__} defines")
+    return int(other)
+
+
 def _is_numpy_float(x: Any) -> bool:
     """Whether it is an `np.float64`, which is a float to Python's `complex` on the left of it."""
     if type(x) is not Tracer:
@@ -104,7 +117,7 @@ def _repeated(sequence: list | tuple, n: Tracer) -> Any:
     raise TypeError(f"can't multiply sequence by non-int of type '{kind}'")
 
 
-def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
+def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     may_raise = ufunc in RAISING
     of_ints = ufunc not in _OF_BOOLS
     may_grow = ufunc in OF_INTS
@@ -112,6 +125,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     def forward(self: Tracer, other: Any) -> Any:
         if self.aval.weak_type and self.aval.dtype == complex and _is_numpy_float(other) and ufunc not in _ORDERS:
             other = _python_float(other)
+        if self.aval.weak_type:
+            other = _as_python_int(name, other)
         if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
@@ -146,6 +161,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     def reflected(self: Tracer, other: Any) -> Any:
         if type(other) is complex and _is_numpy_float(self) and ufunc not in _ORDERS:
             self = _python_float(self)
+        if self.aval.weak_type:
+            other = _as_python_int(name, other)
         if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
             self, other = _python_int(self), _python_int(other)
         if not is_operand(other):
@@ -168,10 +185,10 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         if self.scalar:
             return forward(self, other)
         if issubclass(type(other), Deferred):  # which would make another array of both
-            settle = getattr(type(other), "settled", None)
-            if settle is None:
+            numpys = getattr(type(other), "numpys", None)
+            if numpys is None:
                 raise other.error()
-            other = settle(other)
+            other = numpys(other)
         if not is_operand(other):
             return NotImplemented
         if ufunc is np.matmul and (not self.shape or np.ndim(other) < 2):
@@ -209,12 +226,12 @@ COMPARISONS = {
 UNARY_OPERATORS = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 for _name, _ufunc in BINARY_OPERATORS.items():
-    _forward, _reflected, _in_place = _binary(_ufunc)
+    _forward, _reflected, _in_place = _binary(_name, _ufunc)
     setattr(Tracer, f"__{_name}__", _forward)
     setattr(Tracer, f"__r{_name}__", _reflected)
     setattr(Tracer, f"__i{_name}__", _in_place)
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Tracer, f"__{_name}__", _binary(_ufunc)[0])
+    setattr(Tracer, f"__{_name}__", _binary(_name, _ufunc)[0])
 for _name, _ufunc in UNARY_OPERATORS.items():
     setattr(Tracer, f"__{_name}__", _unary(_ufunc))
 

@@ -302,7 +302,7 @@ def _parts(leaf: Any) -> Sequence[Any]:
     """The results of which a leaf is made, besides those that its form knows: leaves, too."""
     if type(leaf) is Choice:
         is_made = VALUE in leaf.kinds and (UNDEFINED not in leaf.kinds or leaf.stays_unbound)
-        return optree.tree_leaves(leaf.value, none_is_leaf=True) if is_made else ()
+        return optree.tree_leaves(leaf.given, none_is_leaf=True) if is_made else ()
     return _counted_list(leaf).before if type(leaf) in (CountedList, CountedArray) else ()
 
 
@@ -312,8 +312,8 @@ def _counted_list(leaf: CountedList | CountedArray) -> CountedList:
 
 
 def _choice_leaf(value: Choice, places: tuple[int, ...], collector: _Collector) -> OutLeaf:
-    tree = optree.tree_structure(value.value, none_is_leaf=True) if VALUE in value.kinds else None
-    code = collector.add(lift(value.code).current)
+    tree = optree.tree_structure(value.given, none_is_leaf=True) if VALUE in value.kinds else None
+    code = collector.add(lift(value.which).current)
     return OutLeaf(code, value=ChoiceForm(value.kinds, tree, places), kind="made", count=code)
 
 

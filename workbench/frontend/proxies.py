@@ -21,7 +21,7 @@ import numpy as np
 from . import positions
 from .captures import Lifter, _Lifted
 from .checks import end_unless_finite
-from .choices import Choice, settled
+from .choices import Choice, as_numpys, settled
 from .constants import CONSTANT_TYPES, is_constant
 from .diagnostics import side_effect, unsupported
 from .functions import NOT_CALLABLE
@@ -271,7 +271,7 @@ class Creation(_Lifted):
         trace = current_trace()
         if trace is None:  # kept beyond the trace, in a closure
             return self.__wrapped__(*args, **kwargs)
-        args, kwargs = tuple(map(settled, args)), {key: settled(value) for key, value in kwargs.items()}
+        args, kwargs = tuple(map(as_numpys, args)), {key: as_numpys(value) for key, value in kwargs.items()}
         return trace.operation(self.__name__, self._handler, args, kwargs)
 
     def __repr__(self) -> str:

@@ -491,8 +491,8 @@ def lift(value: Any) -> Tracer:
     trace = require_trace()
     if type(value) is Tracer:
         return value if value.buffer.trace is trace else adopt(trace, value)
-    if issubclass(type(value), Deferred) and (settled := getattr(type(value), "settled", None)) is not None:
-        return lift(settled(value))
+    if issubclass(type(value), Deferred) and (numpys := getattr(type(value), "numpys", None)) is not None:
+        return lift(numpys(value))
     if isinstance(value, _SCALARS):
         if isinstance(value, np.generic) and not supported_dtype(value.dtype):
             from .diagnostics import unsupported_dtype

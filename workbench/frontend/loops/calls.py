@@ -20,7 +20,7 @@ from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .letters import is_text
 from .lists import Lists
-from .operators import binary, call, cast, compare, index, operand, truth, whole_of, whole_text
+from .operators import as_number, binary, call, cast, compare, index, operand, truth, whole_of, whole_text
 from .routines import DESCRIPTIONS, ROUTINES
 from .types import (
     BOOL,
@@ -141,6 +141,10 @@ class Calls(Lists):
             hash(function)
         except TypeError:
             raise refusal from None
+        if function not in (min, max):
+            numpys = isinstance(function, np.ufunc) or getattr(function, "__module__", "").startswith("numpy")
+            args = [as_number(a, numpys=numpys) for a in args]
+            keywords = {name: as_number(a, numpys=numpys) for name, a in keywords.items()}
         if function in CREATIONS or function in LIKES or function in (np.array, np.asarray, np.copy):
             return self._created(function, args, keywords)
         if not keywords and (found := self.list_call(function, args)) is not None:
@@ -261,7 +265,8 @@ class Calls(Lists):
             kind = replace(kind, mixed=True)
         if kind.weak and kind.kind == "i":
             pick = max if name == "max" else min
-            kind = weak_int(*(pick(a.type.interval[k] for a in args) for k in (0, 1)))  # type: ignore[union-attr]  # numbers
+            interval = weak_int(*(pick(a.type.interval[k] for a in args) for k in (0, 1))).interval  # type: ignore[union-attr]  # numbers
+            kind = replace(kind, interval=interval)
         first, *rest = (self.convert(a, kind).text for a in args)
         whole, *wholes = map(whole_text, args) if kind.ints else [""] * len(args)
         for text, other in zip(rest, wholes, strict=True):

@@ -381,6 +381,7 @@ class _Concrete:
                 before = self.parameters.get(name)
                 if (
                     kind.mixed
+                    or kind.enum
                     or before is not None
                     and isinstance(before.kind, Number)
                     and before.kind.dtype != kind.dtype
@@ -488,7 +489,8 @@ def _check_result(name: str, kind: Type) -> None:
         case Items(items=items):
             for item in items:
                 _check_result(name, item)
-                if isinstance(item, Number) and (item.unsure or item.mixed) or not isinstance(item, Number | Items):
+                told = not isinstance(item, Number) or not (item.unsure or item.mixed or item.enum)
+                if not told or not isinstance(item, Number | Items):
                     raise UntranslatableError(f"`{name}`, a tuple of {item}")
             return
         case Growing(item=item):

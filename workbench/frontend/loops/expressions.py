@@ -22,7 +22,7 @@ from ..recording import Deferred
 from ..tracer import Tracer
 from .arrays import Arrays, Compute, tuple_of
 from .letters import compared, is_text, letter
-from .operators import SYMBOLS, as_type, binary, call, compare, index, invert, negative, truth, whole_of, whole_text
+from .operators import SYMBOLS, as_type, binary, call, compare, index, truth, unary, whole_of, whole_text
 from .types import (
     BOOL,
     C128,
@@ -276,8 +276,7 @@ class Scope(Arrays):
         if isinstance(node.op, ast.USub):
             if value.literal is not None and not isinstance(value.literal, bool | tuple):
                 return literal(-value.literal)
-            return self.pointwise(lambda v: negative(v[0]), value)
-        return self.pointwise(lambda v: invert(v[0]), value) if isinstance(node.op, ast.Invert) else value
+        return self.pointwise(lambda v: unary(node.op, v[0]), value)
 
     def _compare(self, node: ast.Compare) -> Value:
         parts: list[Value] = []

@@ -41,6 +41,11 @@ _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floor_divide", 
           "|": "or", "^": "xor"}  # fmt: skip
 
 
+_METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "&": "and",
+            "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+            "==": "eq", "!=": "ne"}  # fmt: skip
+
+
 def call(name: str, dtype: np.dtype, *texts: str) -> str:
     """A scalar function of kernels for `dtype`."""
     return f"{name}_{short_dtype_name(dtype)}({', '.join(texts)})"
@@ -147,6 +152,8 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     x, y = a.type, b.type
     if not isinstance(x, Number) or not isinstance(y, Number):
         raise UntranslatableError(f"{symbol} between {x} and {y}")
+    if x.enum or y.enum:
+        return binary(symbol, *_as_numbers(_METHODS[symbol], a, b))
     if x.ints or y.ints:
         return _binary_of_wholes(symbol, a, b)
     if x.weak and y.weak:
@@ -197,6 +204,30 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     else:
         text = call(_NAMES[symbol], dtype, left, right)
     return Value(text, Number(dtype, unsure=unsure))
+
+
+def as_number(value: Value, *, numpys: bool = False) -> Value:
+    """A member of an `IntEnum` as the integer that Python's functions take it for, or NumPy's."""
+    kind = value.type
+    if not isinstance(kind, Number) or kind.enum is None:
+        return value
+    if numpys:  # which does not see one of Python's in it
+        return Value(cast(value, I64), Number(I64), value.literal)
+    return replace(value, type=replace(kind, enum=None))
+
+
+def _as_numbers(method: str, *operands: Value) -> list[Value]:
+    """The operands of an operator, of which some are members of an `IntEnum`, as the numbers that they are to it."""
+    kinds = [v.type for v in operands if isinstance(v.type, Number)]
+    for kind in kinds:
+        if kind.enum is not None:
+            names = (f"__{method}__", f"__r{method}__")
+            if any(getattr(kind.enum, name, None) is not getattr(int, name, None) for name in names):
+                raise UntranslatableError(f"__{method}__ of {kind}, which its class defines")
+        elif kind.unsure:
+            raise UntranslatableError(f"{kind} that may be Python's, and a member of an enumeration")
+    numpys = any(not kind.weak for kind in kinds)
+    return [as_number(v, numpys=numpys) for v in operands]
 
 
 def _narrow_dtype(x: Number, y: Number) -> np.dtype | None:
@@ -343,8 +374,16 @@ def _binary_of_ints(symbol: str, a: Value, b: Value) -> Value:
     return Value(text, weak_int(*interval), None, known)
 
 
+def unary(op: ast.unaryop, value: Value) -> Value:
+    if isinstance(op, ast.USub):
+        return negative(value)
+    return invert(value) if isinstance(op, ast.Invert) else as_number(value)
+
+
 def negative(value: Value) -> Value:
     kind = value.type
+    if isinstance(kind, Number) and kind.enum:
+        return negative(*_as_numbers("neg", value))
     if not isinstance(kind, Number) or kind.dtype == BOOL:
         raise UntranslatableError(f"- of {kind}")
     if kind.weak and kind.kind == "i":
@@ -357,6 +396,8 @@ def negative(value: Value) -> Value:
 
 def invert(value: Value) -> Value:
     kind = value.type
+    if isinstance(kind, Number) and kind.enum:
+        return invert(*_as_numbers("invert", value))
     if not isinstance(kind, Number) or kind.dtype.kind not in "biu" or kind.weak and kind.dtype == BOOL:
         raise UntranslatableError(f"~ of {kind}")
     if kind.dtype == BOOL:
@@ -381,6 +422,8 @@ def compare(symbol: str, a: Value, b: Value) -> Value:
     x, y = a.type, b.type
     if not isinstance(x, Number) or not isinstance(y, Number):
         raise UntranslatableError(f"{symbol} between {x} and {y}")
+    if x.enum or y.enum:
+        return compare(symbol, *_as_numbers(_METHODS[symbol], a, b))
     result = Number(BOOL, x.weak and y.weak, (0, 1))
     if x.kind in "bi" and y.kind in "bi":
         if np.dtype(np.uint64) in (x.dtype, y.dtype):

@@ -132,7 +132,7 @@ class Translator(Writers):
             if value.type.ints or value.type.mixed:
                 self.doubtful.setdefault(name, set()).add(bool(value.whole))
         known = self.types.get(name)
-        kind = _plain(value.type) if known is None else join(known, _plain(value.type))
+        kind = value.type if known is None else join(known, value.type)
         self.types[name] = kind
         flags: list[str] = []
         if isinstance(kind, Number) and isinstance(value.type, Number):
@@ -493,7 +493,7 @@ class Translator(Writers):
                 raise UntranslatableError("a loop over objects")
             whole = Items((kind,) * len(value.type.items))
             name = self.temporary()
-            return f"for {name} in {self.convert(value, whole).text}:", Value(name, _plain(kind))
+            return f"for {name} in {self.convert(value, whole).text}:", Value(name, kind)
         base = self.kept(value)
         name = self.temporary()
         return f"for {name} in range({base.text}.shape[0]):", self.items(base, name)
@@ -603,15 +603,11 @@ class Translator(Writers):
         value = self.lasting(self.value(stmt.value))
         if isinstance(value.type, Static):
             raise UntranslatableError("a function that returns an object")
-        kind = _plain(value.type)
+        kind = value.type
         self.results.append(kind)
         if self.result is not None:
             kind = join(self.result, kind)
         self.line(f"return {self.convert(value, kind).text}")
-
-
-def _plain(kind: Type) -> Type:
-    return kind
 
 
 def _expressions(stmt: ast.stmt) -> list[ast.AST]:

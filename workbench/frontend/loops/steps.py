@@ -21,6 +21,7 @@ import numpy as np
 from ...ir import REGISTRY, Aval
 from ...primitives.loops import LoopArgument, LoopPlace, LoopProgram
 from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
+from ..choices import has_few_members, member_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import live_at_head
@@ -48,6 +49,7 @@ from .types import (
     Type,
     UntranslatableError,
     Value,
+    enum_of,
     literal,
     weak_int,
 )
@@ -149,6 +151,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
             if isinstance(kind, Number) and kind.unsure:
                 value.buffer.mixed = _PYTHONS[kind.kind]
                 name_mixed(value, name)
+            if isinstance(kind, Number) and kind.enum:
+                value = member_of(kind.enum, value)
             if isinstance(kind, Array) and name in views:
                 value = views[name]
             elif isinstance(kind, Array):
@@ -454,6 +458,9 @@ class _Builder:
                         self.shrinks = True
                         continue
                     raise UntranslatableError(f"`{name}`, whose length the loop decides")
+            has_members = isinstance(kind, Items) and any(isinstance(x, Number) and x.enum for x in kind.items)
+            if has_members or isinstance(kind, Number) and kind.enum and not has_few_members(kind.enum):
+                raise UntranslatableError(f"`{name}`, {kind}")
             if isinstance(kind, Number) and name in self.changed:
                 given = name not in self.unset and self._is_given(name)
                 if kind.dtype not in self.scope.pythons.get(name, ()) and not given:
@@ -611,9 +618,10 @@ def type_of(name: str, value: Any) -> Type:
         return Number(BOOL, True, (0, 1))
     if isinstance(value, int):
         if abs(value) < SMALL:  # the text must not depend on the number
-            return weak_int(1 if value > 0 else 0 if value == 0 else -SMALL, SMALL if value >= 0 else -1)
+            kind = weak_int(1 if value > 0 else 0 if value == 0 else -SMALL, SMALL if value >= 0 else -1)
+            return replace(kind, enum=enum_of(value))
         if abs(value) < 2**63:
-            return weak_int(-(2**63), 2**63 - 1)
+            return replace(weak_int(-(2**63), 2**63 - 1), enum=enum_of(value))
     elif isinstance(value, float):
         with np.errstate(all="ignore"):
             return Number(F64, True, single=bool(np.float32(value) == value) or value != value)

@@ -6,6 +6,7 @@ operation needs no check for overflow; elsewhere a checked one raises, and the c
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import BuiltinMethodType, MethodType
@@ -35,7 +36,8 @@ class UnknownItemError(UntranslatableError):
 @dataclass(frozen=True, slots=True)
 class Number:
     """A scalar. interval: of a weak integer; single: a weak float that float32 holds exactly; unsure: it may also be a
-    Python number (of this value), which an operation must not depend on; ints: of a float, it may be a Python int."""
+    Python number (of this value), which an operation must not depend on; ints: of a float, it may be a Python int;
+    enum: of a weak integer, the class whose member it is."""
 
     dtype: np.dtype
     weak: bool = False
@@ -44,6 +46,7 @@ class Number:
     unsure: bool = False
     mixed: bool = False  # the value is right, but its dtype may be another one
     ints: bool = False
+    enum: type[enum.Enum] | None = None
 
     @property
     def python(self) -> bool:
@@ -58,6 +61,8 @@ class Number:
         return low <= self.interval[0] and self.interval[1] <= high
 
     def __str__(self) -> str:
+        if self.enum is not None:
+            return f"a {self.enum.__name__}"
         return f"a Python {self.dtype.name.rstrip('0123456789')}" if self.weak else self.dtype.name
 
 
@@ -195,7 +200,9 @@ def literal(value: Any) -> Value:
     if isinstance(value, int):
         if not LEAST <= value <= MOST:
             raise UntranslatableError("an integer that needs more than 64 bits")
-        return Value(f"({value})" if value < 0 else str(value), weak_int(value, value), value, value)
+        kind = replace(weak_int(value, value), enum=enum_of(value))
+        value = int(value)
+        return Value(f"({value})" if value < 0 else str(value), kind, value, value)
     if isinstance(value, float):
         text = repr(value) if np.isfinite(value) else f"np.float64({str(value)!r})"
         text = {"inf": "np.inf", "-inf": "(-np.inf)", "nan": "np.nan"}.get(str(value), text)
@@ -205,6 +212,10 @@ def literal(value: Any) -> Value:
     if isinstance(value, complex):
         return Value(f"complex({value.real!r}, {value.imag!r})", Number(C128, True), value)
     raise UntranslatableError(f"a constant of type {type(value).__name__}")
+
+
+def enum_of(value: Any) -> type[enum.Enum] | None:
+    return type(value) if isinstance(value, enum.Enum) else None
 
 
 _PYTHONS = {"b": BOOL, "i": I64, "f": F64, "c": C128}  # dtypes of what Python's own numbers give
@@ -254,16 +265,22 @@ def join(a: Type, b: Type) -> Type:
 def join_items(a: Type | None, b: Type | None) -> Type | None:
     """One type for the elements of a list, of which each keeps its own."""
     match a, b:
+        case (None, Number() as known) | (Number() as known, None) if known.enum:
+            raise UntranslatableError(f"a list with {known}")
         case (None, known) | (known, None):
             return known
         case Items(), Items() if len(a.items) == len(b.items):
             return Items(tuple(join_items(x, y) for x, y in zip(a.items, b.items, strict=True)))  # type: ignore[misc]
         case Number(), Number() if a.dtype != b.dtype:
             raise UntranslatableError(f"a list of {a} and of {b}")
+        case Number(), Number() if a.enum or b.enum:
+            raise UntranslatableError(f"a list with {a if a.enum else b}")
     return join(a, b)  # type: ignore[arg-type]  # both are known
 
 
 def _join_numbers(a: Number, b: Number) -> Number:
+    if a.enum is not b.enum:
+        raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
     if a.dtype == b.dtype:
         mixed = a.mixed or b.mixed
         if a.weak and b.weak:

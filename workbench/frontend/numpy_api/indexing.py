@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import diagnostics, views
 from .. import tracer as core
+from ..choices import Choice
 from ..layouts import indexed_strides
 from .broadcasting import spell
 from .operands import (
@@ -73,6 +74,8 @@ def as_entries(key: Any) -> list[Any]:
     for item in key if isinstance(key, tuple) else (key,):
         if item is None or item is Ellipsis or isinstance(item, slice):
             entries.append(item)
+        elif type(item) is Choice:
+            entries.append(as_index_array(item.operand("index")))
         elif is_tracer(item) or isinstance(item, np.ndarray | np.bool_ | bool):
             entries.append(as_index_array(item))
         elif isinstance(item, list | tuple):
