@@ -274,6 +274,10 @@ class _Writer:
         # Products of complex numbers branch where they overflow: LLVM would say on stderr that it cannot do as told.
         if not arrays or 2 * n_steps < n_reads or any(name.endswith(("_c64", "_c128")) for name in names):
             return 0
+        # So do equal bytes side by side, which LLVM makes a call of `memset`.
+        values = [ast.unparse(line.value) for line in body if isinstance(line, ast.Assign)]
+        if len({*values}) < len(values) and any(_alignment(array.short) == 1 for array in arrays):
+            return 0
         # What is known of a long row does not fit in the registers.
         n_bytes = WIDE if max(array.row for array in arrays) <= SHORT else NARROW
         return n_bytes // max(_alignment(array.short) for array in arrays)
