@@ -18,7 +18,18 @@ from traitlets.config import Config
 import workbench as wb
 
 from .nested import Nested, _judged, _leaves, few_are_many
-from .uncommon import Body, Pair, Uncommon, _may_compare, _same_memory, reads_padding, refused_by_lax, same
+from .uncommon import (
+    Body,
+    Colour,
+    Pair,
+    Phase,
+    Uncommon,
+    _may_compare,
+    _same_memory,
+    reads_padding,
+    refused_by_lax,
+    same,
+)
 
 _NOT_COMPARED = (types.FunctionType, types.ModuleType, type, types.GeneratorType, zip, enumerate, map)
 
@@ -101,7 +112,7 @@ def _names(program: Nested, which: int) -> dict[str, Any]:
     """What the cell finds in the namespace."""
     numbers = np.arange(3.0)
     shared = {"G": numbers, "N": 2, "table": {"k": 1}, "LIST": [1.0, numbers]}
-    return {"np": np, "wb": wb, "Body": Body, "Pair": Pair, **copy.deepcopy(shared),
+    return {"np": np, "wb": wb, "Body": Body, "Pair": Pair, "Phase": Phase, "Colour": Colour, **copy.deepcopy(shared),
             **dict(zip(program.names, program.arguments(which), strict=True))}  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import enum
 import functools
 import io
 import itertools
@@ -46,6 +47,21 @@ def line(slope: Any, offset: Any) -> Callable[[Any], Any]:
         return q * slope + by * offset
 
     return value
+
+
+class Phase(enum.IntEnum):
+    """Members that are numbers."""
+
+    IDLE = 0
+    RUN = 1
+    STOP = 2
+
+
+class Colour(enum.Enum):
+    """Members that are none."""
+
+    RED = "r"
+    BLUE = "b"
 
 
 class Tagged(np.ndarray):
@@ -140,6 +156,14 @@ CALLS = (
     "{t} = {f}({a})", "{t} = {f}({s})", "{w}[0] = {f}({s}).max()", "{t} = [{f}(x) for x in ({a}, {s})]", "{t} = {f}({f}({s}))",
     "{t} = {f}({a}).sum() if {c} else {f}({s})", "{t} = {o}.x", "{t} = {f}", "{t} = {o}", "{t} = {o}.n * {s}",
 )  # fmt: skip
+MEMBERS = (
+    "{t} = Phase.RUN if {c} else Phase.STOP", "{t} = Phase.IDLE\nif {c}:\n    {t} = Phase.RUN", "{t} = Phase({i} % 3)", "{t} = {s} + Phase.STOP", "{t} = Phase.RUN * {a}",
+    "{t} = Phase.IDLE\nfor x in {a}.ravel():\n    {t} = Phase.RUN if x > 1 else {t}", "{t} = (Phase.STOP if {c} else Phase.IDLE) + {s}", "{t} = [10, 20, 30][Phase.RUN if {c} else Phase.STOP]",
+    "{t} = Phase.IDLE\nfor k in range(40):\n    {t} = Phase.STOP if {t} == Phase.RUN else Phase.RUN if k % 3 == {i} else {t}", "{t} = (Phase.RUN if {c} else Phase.STOP) == {s}",
+    "{t} = Colour.RED if {c} else Colour.BLUE", "{t} = (Colour.RED if {c} else Colour.BLUE) is Colour.RED", "{t} = (Colour.RED if {c} else Colour.BLUE).value", "{t} = [Phase.RUN, Phase.STOP]",
+    "{t} = (Phase.RUN if {c} else Phase.STOP).name", "{t} = int(Phase.RUN if {c} else Phase.STOP)", "{t} = {a}[Phase.RUN if {c} else Phase.IDLE]", "{t} = max(Phase.RUN if {c} else Phase.IDLE, {s})",
+    "{t} = 0\nfor x in {a}.ravel():\n    {t} += Phase.RUN if x > 1 else Phase.STOP", "{t} = np.full(3, Phase.RUN if {c} else Phase.STOP)", "{t} = {s} in (Phase.RUN, Phase.STOP)",
+)  # fmt: skip
 GLOBALS = (
     "{t} = G + {s}", "G[0] = {s}", "{t} = G.sum() + N", "G[...] = G * 2", "{t} = table['k'] + {s}", "table['k'] = {s}", "table['k'] += 1",
     "{t} = G[1:] - G[:-1]", "{t} = helper({a})", "{t} = helper(G, by={s})", "{t} = inner({a})", "inner(G)", "{t} = inner({w})", "{t} = counter({s})",
@@ -177,6 +201,7 @@ class Uncommon(Nested):
         *CONTAINERS,
         *GLOBALS,
         *CALLS,
+        *MEMBERS,
         *ODD,
         *ODD,
     )
@@ -233,7 +258,7 @@ class Uncommon(Nested):
     def function(self, text: str | None = None) -> Callable[..., Any]:
         numbers = np.arange(3.0)
         scope = {"G": numbers, "N": 2, "table": {"k": 1}, "LIST": [1.0, numbers], "Body": Body, "Pair": Pair, "wb": wb,
-                 "dataclasses": dataclasses}  # fmt: skip
+                 "dataclasses": dataclasses, "Phase": Phase, "Colour": Colour}  # fmt: skip
         source = (
             "def helper(q, by=1):\n    return q * by\n\n\n@wb.jit\ndef inner(q):\n    q[0] = 7\n    return q + 1\n\n\n"
             "def counter(q, seen=[]):\n    seen.append(q)\n    return len(seen)\n\n\n"
@@ -316,7 +341,9 @@ def same(found: Any, expected: Any, where: str) -> None:
             writes = found.flags.writeable, expected.flags.writeable
             assert writes[0] or not writes[1], f"{where}: read-only"
         assert _equal(found, expected), f"{where}: {found!r}, not {expected!r}"
-    elif isinstance(expected, int | float | complex | str | bytes | np.dtype | type | range) or expected is None:
+    elif (
+        isinstance(expected, int | float | complex | str | bytes | np.dtype | type | range | Colour) or expected is None
+    ):
         assert found == expected or found != found and expected != expected, f"{where}: {found!r}, not {expected!r}"
 
 
@@ -397,7 +424,9 @@ def _check(program: Uncommon, order: Sequence[int]) -> None:
 
 def _may_compare(leaf: Any) -> bool:
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
-    return kind in "OMmSUVb" or isinstance(leaf, str | bytes | type | np.dtype | None | Body) or _is_exact(leaf)
+    return (
+        kind in "OMmSUVb" or isinstance(leaf, str | bytes | type | np.dtype | None | Body | Colour) or _is_exact(leaf)
+    )
 
 
 def _same_memory(found: list[Any], expected: list[Any], where: str) -> None:
