@@ -251,6 +251,15 @@ def asks_an_item_that_is_not_taken(a, b):
     return all(x < b[-1] for x in b.ravel() if x), a
 
 
+def copies_a_float_in_a_loop_that_returns(a, b):
+    for x in b:
+        for _ in range(len(b)):
+            x[0], x[-1] = x[-1], x[0]
+            np.copyto(b, 0.5)
+            return b
+    return a
+
+
 def catches_what_asks_for_another_attempt(a, b):
     held, counts, x = SimpleNamespace(items=[]), [0, 1], a[0] + 0.0
     try:

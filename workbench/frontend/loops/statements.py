@@ -576,11 +576,6 @@ class Translator(Writers):
         node = stmt.value
         if isinstance(node, ast.Constant):
             return
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fill":
-            base = self.value(node.func.value)
-            if isinstance(base.type, Array) and len(node.args) == 1:
-                self.store(base, "", base.type.shape, self.value(node.args[0]))
-                return
         if isinstance(node, ast.Call) and self._writes(node):
             return
         if isinstance(node, ast.Call):

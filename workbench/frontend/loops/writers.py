@@ -1,4 +1,5 @@
-"""Calls that write into an array of a loop: `np.add(a, b, out)`, `np.add.at`, `np.copyto`, `a.sort()`, `np.put`."""
+"""Calls that write into an array of a loop: `np.add(a, b, out)`, `np.add.at`, `np.copyto`, `a.sort()`,
+`a.fill()`, `np.fill_diagonal`."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from .arrays import at, broadcast
 from .calls import OPERATORS, Calls
-from .operators import binary, index, stored
+from .operators import as_number, binary, index, stored
 from .types import Array, Growing, Number, Static, UntranslatableError, Value
 
 
@@ -30,6 +31,12 @@ class Writers(Calls):
                 if name == "sort" and not node.args and not node.keywords:
                     self._store_all(base, self.library(np.sort, [base], {}))
                     return True
+                if name == "fill" and len(node.args) == 1 and not node.keywords:
+                    value = self.value(node.args[0])
+                    if not isinstance(value.type, Number):
+                        raise UntranslatableError(f"fill() with {value.type}")
+                    self._store_all(base, value)
+                    return True
                 return False
             if isinstance(base.type, Static) and isinstance(base.type.value, np.ufunc):
                 if name == "at" and len(node.args) == 3 and not node.keywords:
@@ -43,7 +50,7 @@ class Writers(Calls):
         if isinstance(function, np.ufunc) and function.nout == 1:
             return self._into(function, node)
         if function is np.copyto and len(node.args) == 2 and not node.keywords:
-            self._store_all(*(self.value(a) for a in node.args))
+            self._copy_to(*(self.value(a) for a in node.args))
             return True
         if function is np.fill_diagonal and len(node.args) == 2 and not node.keywords:
             self._fill_diagonal(*(self.value(a) for a in node.args))
@@ -67,6 +74,15 @@ class Writers(Calls):
             raise UntranslatableError(f"{function.__name__}() with an out of fewer axes")
         self._store_all(target, value)
         return True
+
+    def _copy_to(self, target: Value, value: Value) -> None:
+        kind, given = target.type, as_number(value, numpys=True).type
+        if not isinstance(kind, Array) or not isinstance(given, Array | Number):
+            raise UntranslatableError("copyto() of these arguments")
+        is_int = isinstance(given, Number) and given.weak and given.kind == "i"  # which goes where it fits
+        if not (kind.dtype.kind in "iufc" if is_int else np.can_cast(given.dtype, kind.dtype, "same_kind")):
+            raise UntranslatableError(f"copyto() of {given} into {kind}")
+        self._store_all(target, as_number(value, numpys=True))
 
     def _store_all(self, target: Value, value: Value) -> None:
         kind = target.type
