@@ -260,6 +260,15 @@ def copies_a_float_in_a_loop_that_returns(a, b):
     return a
 
 
+def squares_booleans_in_a_loop(a, b):
+    for _ in range(3):
+        above = np.zeros(b.shape, bool)
+        for _ in range(40):
+            above[0] = b[0] > a[0]
+        squares = above**2
+    return squares, above
+
+
 def catches_what_asks_for_another_attempt(a, b):
     held, counts, x = SimpleNamespace(items=[]), [0, 1], a[0] + 0.0
     try:

@@ -233,6 +233,8 @@ class Scope(Arrays):
             if left.type.is_list != right.type.is_list:
                 raise UntranslatableError("a sum of a tuple and a list")
             return self._tuple_of([*self.parts_of(left), *self.parts_of(right)], left.type.is_list)
+        if symbol == "**" and isinstance(left.type, Array) and left.type.dtype == BOOL and type(right.literal) is int:
+            raise UntranslatableError("a power of an array of booleans")  # of which the square is of int8
         return self.pointwise(lambda v: binary(symbol, *v), left, right)
 
     def pointwise(self, compute: Compute, *operands: Value) -> Value:
