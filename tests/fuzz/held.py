@@ -28,6 +28,7 @@ from .nested import (
     _numpys,
     _quietly,
     few_are_many,
+    ulps_between,
 )
 
 
@@ -104,7 +105,7 @@ def held_by(function: Any) -> Any:
 def check(program: Held, order: Sequence[int] = (0, 0, 1, 2, 3, 0, 4)) -> None:
     """AssertionError unless the compiled program does what NumPy does, called with `arguments(which)` in this order."""
     with few_are_many(program.seed):
-        plain, own = program.function(), program.function()
+        plain, own, ulps = program.function(), program.function(), ulps_between(program)
         compiled = wb.jit(own)
         for which in order:
             mine, theirs = program.arguments(which), program.arguments(which)
@@ -119,10 +120,10 @@ def check(program: Held, order: Sequence[int] = (0, 0, 1, 2, 3, 0, 4)) -> None:
                     return
                 if isinstance(found, Exception):
                     raise found
-                assert_same(*_alike(_numpys(found), expected), where=f"call {which}: result")
+                assert_same(*_alike(_numpys(found), expected), max_ulp=ulps, where=f"call {which}: result")
             ours, numpys = held_by(own), held_by(plain)
-            assert_same(*_alike(_numpys(ours), numpys), where=f"call {which}: held")
-            assert_same(mine, theirs, where=f"call {which}: arguments")
+            assert_same(*_alike(_numpys(ours), numpys), max_ulp=ulps, where=f"call {which}: held")
+            assert_same(mine, theirs, max_ulp=ulps, where=f"call {which}: arguments")
             if not isinstance(expected, Exception):
                 _assert_same_memory(
                     [*_leaves(found), *mine, *_leaves(ours)], [*_leaves(expected), *theirs, *_leaves(numpys)]
