@@ -246,6 +246,11 @@ def a_large_int_among_what_is_compared(a, b):
     return max(-2 * 2**70, b.max()), min(a[0], 2**64), a.sum()
 
 
+def a_large_int_beside_a_number_of_pythons(a, b):
+    n = int((b > 0).sum())
+    return n == 2**70, 2**64 > n, n // -(2**63 + 1), bool(n) != 2**70, a
+
+
 def asks_an_item_that_is_not_taken(a, b):
     b -= np.squeeze(b)
     return all(x < b[-1] for x in b.ravel() if x), a

@@ -35,7 +35,7 @@ from .operators import weaken
 from .recording import Deferred, Trace
 from .tracer import Tracer, as_scalar, emit, lift, require_trace
 
-KINDS = (type(None), str, bytes, enum.Enum)  # of constants that are no numbers
+KINDS = (type(None), str, bytes)  # of constants that are no numbers, besides members of enumerations
 MOST_KINDS = 16
 
 

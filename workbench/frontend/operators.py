@@ -146,11 +146,10 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             other = np.int8(2)  # the operator squares, which gives int8, where `np.power` gives int64
         if ufunc is np.power and (shortcut := power_shortcut(self, other)) is not None:
             return apply_ufunc(shortcut, "__call__", (self,), {})
-        if may_grow and self.aval.weak_type and type(other) is int and self.dtype.kind == "i":
+        if self.aval.weak_type and type(other) is int and self.dtype.kind in "bi":
+            require_int64(other)
             if ufunc is np.power and other < 0:
                 self, other = _python_float(self), float(other)
-            else:
-                require_int64(other)
         result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
         if may_grow and self.aval.weak_type:
             end_unless_int64(ufunc, (self, other), result)
@@ -172,7 +171,7 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
                 return _repeated(other, self)
             if self.aval.weak_type:
                 return NotImplemented
-        if may_grow and self.aval.weak_type and type(other) is int and self.dtype.kind == "i":
+        if self.aval.weak_type and type(other) is int and self.dtype.kind in "bi":
             require_int64(other)
         result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
         if may_grow and self.aval.weak_type:
