@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
+from tests.sources import define
 
 RNG = np.random.default_rng(5)
 SPECIAL = np.array([0.5, -0.0, np.inf, -1.5, 1e30, -1e30, 0.0, np.nan, 3.25, -np.inf, 1e-30, 2.0])
@@ -408,4 +409,35 @@ def outcome(program: Callable[..., Any], *args: Any) -> Any:
     try:
         return program(*args)
     except OverflowError as error:
+        return str(error)
+
+
+OF_ROWS = ["sum(row)", "sum(rows)", "sum(row[:0])", "sum(row[1 : k % 3])", "sum(row, 1)", "round(v)", "+row", "+v", "row**2", "sum(row > 1)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OF_ROWS)
+def test_pythons_functions_of_rows_and_numbers_give_pythons_types(text: str) -> None:
+    source = f"""def summed(rows):
+    count = 0
+    for k in range(len(rows)):
+        row = rows[k]
+        v = row[1]
+        found = {text}
+        if k % 3 > count:
+            count = k - count // 2
+    return found, count
+"""
+    program = define(source, "summed", f"<of rows {text}>")
+    for dtype in (bool, np.int8, np.uint16, np.int64, np.float32):
+        rows = np.random.default_rng(3).integers(0, 90, (30, 4)).astype(dtype)
+        compiled = wb.jit(program)
+        with np.errstate(over="ignore"):
+            assert repr(raised(compiled, rows)) == repr(raised(program, rows))
+        assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]
+
+
+def raised(program: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return program(*args)
+    except TypeError as error:
         return str(error)

@@ -82,7 +82,7 @@ MATH: dict[Any, str] = {
 MATH_TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "is_finite"}
 REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.prod: "prod", np.any: "any",
               np.all: "all", np.argmax: "argmax", np.argmin: "argmin", np.dot: "dot", np.linalg.norm: "norm",
-              builtins.sum: "sum", np.var: "var", np.std: "std"}  # fmt: skip
+              np.var: "var", np.std: "std"}  # fmt: skip
 REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_or: "any",
            np.logical_and: "all"}  # fmt: skip
 # Methods that are NumPy's functions of that name.
@@ -91,7 +91,8 @@ AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsu
 CREATIONS = {np.zeros: "zeros", np.ones: "ones", np.empty: "empty", np.full: "full"}
 LIKES = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
 NAMES: dict[Any, str] = {
-    **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "divmod", "pow", "sorted")},
+    **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "sum", "divmod", "pow",
+                                                   "sorted")},
     math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
     np.outer: "outer", np.roll: "roll", np.arange: "arange", np.clip: "clip",
     np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES, **COMBINATIONS,
@@ -245,6 +246,8 @@ class Calls(Lists):
     def _call_round(self, value: Value, digits: Value | None = None) -> Value:
         if digits is not None or not isinstance(value.type, Number):
             raise UntranslatableError("round() to a number of digits")
+        if value.type.dtype == BOOL and not value.type.weak:
+            raise UntranslatableError("round() of a boolean of NumPy's")
         if value.type.kind in "bi":
             return self.whole(value)
         return self.whole(Value(call("rint", F64, cast(value, F64)), Number(F64, True)))
@@ -289,6 +292,18 @@ class Calls(Lists):
 
     def _call_max(self, *args: Value) -> Value:
         return self._extreme("max", args)
+
+    def _call_sum(self, values: Value) -> Value:
+        """Of the elements of a row, to which the first 0 of Python's gives no other type."""
+        kind = values.type
+        if not isinstance(kind, Array) or kind.ndim != 1:
+            raise UntranslatableError(f"sum() of {kind}")
+        values = self.array(values)
+        if not kind.shape[0]:
+            self.early(f"nonzero({values.text}.shape[0])")
+        total = self.reduction("sum", [values], {})
+        dtype = I64 if kind.dtype == BOOL else kind.dtype
+        return Value(cast(total, dtype), Number(dtype))  # narrow integers wrap, at every step or in the end
 
     def _call_divmod(self, a: Value, b: Value) -> Value:
         return tuple_of([binary("//", a, b), binary("%", a, b)])

@@ -377,7 +377,11 @@ def _binary_of_ints(symbol: str, a: Value, b: Value) -> Value:
 def unary(op: ast.unaryop, value: Value) -> Value:
     if isinstance(op, ast.USub):
         return negative(value)
-    return invert(value) if isinstance(op, ast.Invert) else as_number(value)
+    if isinstance(op, ast.Invert):
+        return invert(value)
+    if isinstance(value.type, Number) and value.type.dtype == BOOL:
+        raise UntranslatableError(f"+ of {value.type}")
+    return as_number(value)
 
 
 def negative(value: Value) -> Value:
