@@ -133,3 +133,64 @@ def test_lists_that_change_are_lists() -> None:
 
     a = RNG.standard_normal(40)
     assert_same(wb.jit(program)(a), program(a))
+
+
+def looked_up(a, table):
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * table["weights"][i % 3]
+    return total
+
+
+def test_a_list_that_a_loop_reads_may_be_another_equal_one_at_each_call():
+    a = RNG.normal(size=7)
+    compiled = wb.jit(looked_up)
+    for _ in range(3):
+        assert_same(compiled(a, {"weights": [1, 2, 3]}), looked_up(a, {"weights": [1, 2, 3]}))
+    assert compiled.n_traces == 1
+    assert_same(compiled(a, {"weights": [4, 2, 3]}), looked_up(a, {"weights": [4, 2, 3]}))
+
+
+def items_that_the_code_set(a, table):
+    table[1] = 10
+    table.append(4)
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * table[i % 4]
+    return total
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+def test_loops_read_what_the_code_made_of_a_list_that_it_was_given(device: str) -> None:
+    a, compiled = RNG.normal(size=7), wb.jit(items_that_the_code_set, device=device)
+    for _ in range(2):
+        mine, theirs = [1, 2, 3], [1, 2, 3]
+        assert_same(compiled(a, mine), items_that_the_code_set(a, theirs))
+        assert mine == theirs
+
+
+def sum_of_values(a, function):
+    total = 0.0
+    for i in range(len(a)):
+        total += function(a[i])
+    return total
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: lambda v: v * 2,
+        lambda k: lambda v: v * k,
+        lambda k: lambda v, s=k: v * s,
+        lambda k: (lambda pair: lambda v: v * pair[0] + pair[1])([k, 2.0]),
+        lambda k: (lambda inner: lambda v: inner(v) + 1)(lambda v: v * k),
+    ],
+    ids=["nothing", "a number", "a default", "a list", "a function"],
+)
+def test_a_function_that_a_loop_calls_may_be_made_for_each_call(make: Any, device: str) -> None:
+    a, compiled = RNG.normal(size=7), wb.jit(sum_of_values, device=device)
+    for k in (1.5, 2.5, 3.5, 3.5, 4.5, 5.5):
+        assert_same(compiled(a, make(k)), sum_of_values(a, make(k)))
+    if not isinstance(make(1.5).__closure__ and make(1.5).__closure__[0].cell_contents, list):
+        assert compiled.n_traces <= 2  # the second one is for any function of this code

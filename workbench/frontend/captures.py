@@ -180,7 +180,7 @@ class Lifter:
         self.unfilled: set[int] = set()
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}
-        self._hands_nothing_out = False
+        self.hands_nothing_out = False
         self._through_parent = False  # what is read through the view of the trace around this one, that one guards
         self.instances: list[Read] = []  # what reads the objects whose attributes the code sees
         self._given_twice = ""  # a list or dict among the arguments
@@ -362,25 +362,28 @@ class Lifter:
 
     def handed_out(self, lifted: Any) -> Any:
         """What a lifted value stands for, which a function that is kept holds: the program is for that object then."""
+        from .unlifting import holds_constants_alone
+
         original, read = self.originals[id(lifted)][1], self.read_of(lifted)
-        if read is not None:
+        # What is only called does the same as another one of the same code and constants, which have their own guards.
+        if read is not None and not (self.hands_nothing_out and holds_constants_alone(lifted)):
             self.guard(type(original).__name__, read, original)
         return original
 
     def must_be_made_anew(self, name: str) -> None:
         """The code makes a class or function that has a state of its own: each run is to make another one."""
-        if not self._hands_nothing_out:
+        if not self.hands_nothing_out:
             self.guard(name, lambda: True, False)
 
     @contextmanager
     def handing_nothing_out(self) -> Iterator[None]:
         """What functions and classes stand for is only called: a program may do so at every run."""
-        before = self._hands_nothing_out, self.originals
-        self._hands_nothing_out, self.originals = True, dict(self.originals)
+        before = self.hands_nothing_out, self.originals
+        self.hands_nothing_out, self.originals = True, dict(self.originals)
         try:
             yield
         finally:
-            self._hands_nothing_out, self.originals = before
+            self.hands_nothing_out, self.originals = before
 
     # ---- changes to what is outside ----
 

@@ -106,6 +106,26 @@ def _check_holds_no_tracer(value: Any, seen: set[int]) -> None:
         _check_holds_no_tracer(each, seen)
 
 
+def holds_constants_alone(value: Any, around: tuple[Any, ...] = ()) -> bool:
+    """Whether it is a function, or a container, that holds constants and such functions and nothing else. (By the types
+    themselves: a traced float says that it is a float.)"""
+    from .captures import held_in
+
+    if issubclass(type(value), CONSTANT_TYPES) or any(value is other for other in around):
+        return True
+    held: Iterable[Any]
+    if type(value) in (list, tuple):
+        held = value
+    elif type(value) is dict:
+        held = value.values()
+    elif type(value) is types.FunctionType:
+        held = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *vars(value).values(),
+                *(held_in(cell) for cell in value.__closure__ or ()))  # fmt: skip
+    else:
+        return False
+    return all(holds_constants_alone(each, (*around, value)) for each in held)
+
+
 def _held_in(kind: str, where: str) -> TracingError:
     fix = f"define the {kind} outside the compiled code"
     if kind == "function":
@@ -123,7 +143,12 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
     """What a value held by a function stands for outside; TracingError for a traced array."""
     if type(value) is Tracer:
         raise _held_in("function", "in its closure or defaults")
-    if isinstance(value, list | dict) and id(value) in lifter.originals:
+    # What is only read during a run may be a copy: one and the same list at each call would be too much to ask.
+    if (
+        isinstance(value, list | dict)
+        and id(value) in lifter.originals
+        and not (lifter.hands_nothing_out and type(value) in (list, dict))
+    ):
         return lifter.handed_out(value)
     if issubclass(type(value), list | tuple | dict):  # by the type itself: what stands for a list says it is one
         return optree.tree_map(lambda v: unlift_static(lifter, v), value, none_is_leaf=True)  # pyright: ignore[reportArgumentType]  # a pytree of anything
