@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.compare import assert_same
 
 
 def conditional_expression(a, b):
@@ -225,3 +226,26 @@ def test_one_array_under_two_names_stays_one(program):
         expected[0] = 50
         np.testing.assert_array_equal(t, expected)
         np.testing.assert_array_equal(u, other)
+
+
+@pytest.mark.parametrize("make", [lambda: [1, 2], lambda: (1, 2), lambda: {"k": 1}], ids=["list", "tuple", "dict"])
+def test_whether_two_containers_are_one_is_asked_of_those_of_the_call(make: Any) -> None:
+    def program(x, a, b, several):
+        return (x * 2 if a is b else x), a is not b, any(a is c for c in several)
+
+    x, one = np.arange(3.0), make()
+    calls = [(one, one, [one]), (make(), make(), [one]), (one, one, [make()]), (one, make(), [make(), one])]
+    for order in (calls, calls[::-1]):
+        compiled = wb.jit(program)
+        for call in order:
+            assert_same(compiled(x, *call), program(x, *call))
+
+
+def test_a_list_of_the_code_is_none_that_it_was_given() -> None:
+    def program(x, given):
+        mine = list(given)
+        return x * len(mine), mine is given, given is given, given is None  # noqa: PLR0124
+
+    compiled = wb.jit(program)
+    assert_same(compiled(np.ones(2), [1]), program(np.ones(2), [1]))
+    assert not compiled.fallbacks

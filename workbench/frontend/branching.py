@@ -309,13 +309,16 @@ def not_(value: Any) -> Any:
 
 
 def same(a: Any, b: Any) -> Any:
-    """`a is b`. Two arrays from outside may be one at another call, and a branch or loop decides what it gives."""
+    """`a is b`. Two arrays or lists from outside may be one at another call; a branch or loop decides what it gives."""
     if type(a) is Choice or type(b) is Choice:
         return a.is_same(b) if type(a) is Choice else b.is_same(a)
     if type(a) is Tracer and type(b) is Tracer and a is not b and (a.shape, a.dtype) == (b.shape, b.dtype):
         given = [x.parent is None and x.buffer.var_in is not None for x in (a, b)]
         if all(given) or any(x.buffer.aliases is not None or x.buffer.ambiguous for x in (a, b)):
             raise unsupported("whether two arrays are one", verb="asks")
+    trace = current_trace()
+    if a is not b and trace is not None and trace.lifter is not None and trace.lifter.may_be_one(a, b):
+        raise unsupported("whether two lists, tuples or dicts are one", verb="asks")
     return a is b
 
 

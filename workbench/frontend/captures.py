@@ -184,6 +184,7 @@ class Lifter:
         self._through_parent = False  # what is read through the view of the trace around this one, that one guards
         self.instances: list[Read] = []  # what reads the objects whose attributes the code sees
         self._given_twice = ""  # a list or dict among the arguments
+        self._given: dict[int, Any] = {}  # all containers among the arguments, as the code sees them
         self._arguments: set[int] = set()  # lists and dicts of which the call's key knows what they hold
         self._copies: list[tuple[str, Any, Any]] = []  # name, the copy that the code sees, its content at first
 
@@ -400,6 +401,19 @@ class Lifter:
             return
         self._remember(given, self._watched(name, copied), read)
         self._arguments.add(id(copied))
+
+    def note_given(self, containers: Any) -> None:
+        """What the code sees in place of the containers among its arguments: one for each place, of which several may
+        be one outside."""
+        self._given[id(containers)] = containers
+        for item in containers.values() if isinstance(containers, dict) else containers:
+            if issubclass(type(item), list | tuple | dict | deque):
+                self.note_given(item)
+
+    def may_be_one(self, a: Any, b: Any) -> bool:
+        """Whether two containers that the code sees may stand for one and the same outside, at this or another call."""
+        are_given = [id(x) in self._given for x in (a, b)]
+        return any(are_given) and all(g or self.read_of(x) is not None for g, x in zip(are_given, (a, b), strict=True))
 
     def watch_attributes(self, name: str, holder: Any, read: Callable[[Any], dict[str, Any]]) -> None:
         """Notice at the end of the trace if an object's or a class's attributes were changed. read: gives them."""

@@ -151,6 +151,7 @@ def trace(
                 lifter.guard("arguments", lambda: _first_places([read() for read in given.values()]),
                              _first_places([leaves[k] for k in given]), operator.eq)  # fmt: skip
             seen_as = optree.tree_unflatten(tree, inner)
+            lifter.note_given(seen_as)
             if record.parent is None and not strict:
                 _watch_containers(lifter, dynamic, seen_as, numbers, names, parameters)
             (dyn_args, dyn_kwargs) = seen_as
