@@ -249,3 +249,18 @@ def test_a_list_of_the_code_is_none_that_it_was_given() -> None:
     compiled = wb.jit(program)
     assert_same(compiled(np.ones(2), [1]), program(np.ones(2), [1]))
     assert not compiled.fallbacks
+
+
+def test_of_two_lists_of_the_caller_the_chosen_one_is_changed_and_returned() -> None:
+    def program(x, a, b):
+        chosen = a if x.sum() > 0 else b
+        chosen[0] = 9
+        return x * chosen[1], chosen
+
+    compiled = wb.jit(program)
+    for sign in (1, -1):
+        for one, other in (([1, 2], [1, 2]), ([1.0, 2.0], [3.0, 4.0]), ({0: 1, 1: 2}, {0: 3, 1: 4})):
+            _, chosen = compiled(sign * np.arange(3.0), one, other)
+            assert chosen is (one if sign > 0 else other)
+            assert one[0] == 9 or sign < 0
+            assert other[0] == 9 or sign > 0

@@ -410,10 +410,13 @@ class Lifter:
             if issubclass(type(item), list | tuple | dict | deque):
                 self.note_given(item)
 
+    def is_outside(self, lifted: Any) -> bool:
+        """Whether it is what the code sees in place of a container outside."""
+        return id(lifted) in self._given or self.read_of(lifted) is not None
+
     def may_be_one(self, a: Any, b: Any) -> bool:
         """Whether two containers that the code sees may stand for one and the same outside, at this or another call."""
-        are_given = [id(x) in self._given for x in (a, b)]
-        return any(are_given) and all(g or self.read_of(x) is not None for g, x in zip(are_given, (a, b), strict=True))
+        return any(id(x) in self._given for x in (a, b)) and all(map(self.is_outside, (a, b)))
 
     def watch_attributes(self, name: str, holder: Any, read: Callable[[Any], dict[str, Any]]) -> None:
         """Notice at the end of the trace if an object's or a class's attributes were changed. read: gives them."""

@@ -23,6 +23,7 @@ from .choices import agreed
 from .constants import CONSTANT_TYPES, same_constant
 from .diagnostics import build
 from .held import UNDEFINED
+from .recording import current_trace
 from .regions import Region
 from .tracer import Tracer, emit, lay_out
 
@@ -164,6 +165,8 @@ def merge_results(outcomes: Sequence[Outcome]) -> Merged:
             given = next((v for v in values if v is not UNDEFINED), None)
             sides = zip(outcomes, values, strict=True)
             values = [o.region.run(lambda: zeros_like(given)) if v is UNDEFINED else v for o, v in sides]  # noqa: B023
+        if any(map(is_from_outside, values)):  # what the branches give would be a copy of it
+            raise disagree(name, described(values[0]), described(values[1]))
         values = agreed(values, lambda k, code: outcomes[k].region.run(code))
         flat = [optree.tree_flatten(v, none_is_leaf=True) for v in values]
         if any(tree != flat[0][1] for _, tree in flat):
@@ -186,6 +189,14 @@ def merge_results(outcomes: Sequence[Outcome]) -> Merged:
         merged.slots[name] = (flat[0][1], leaves)
     add_codes(merged.aliases, merged.columns)
     return merged
+
+
+def is_from_outside(value: Any) -> bool:
+    """Whether it is a list or dict that the caller has, too."""
+    trace = current_trace()
+    return type(value) in (list, dict) and trace is not None and trace.lifter is not None and (
+        trace.lifter.is_outside(value)
+    )  # fmt: skip
 
 
 def is_static(column: Sequence[Any]) -> bool:
