@@ -264,3 +264,50 @@ def test_of_two_lists_of_the_caller_the_chosen_one_is_changed_and_returned() -> 
             assert chosen is (one if sign > 0 else other)
             assert one[0] == 9 or sign < 0
             assert other[0] == 9 or sign > 0
+
+
+def lists_of_the_code(x):
+    one, other = [1, 2], [1, 2]
+    chosen = one if x.sum() > 0 else other
+    chosen[0] = 9
+    return one, other, chosen is one
+
+
+def lists_under_another_name(x):
+    one, other = [x, 2], [x + 1, 2]
+    chosen = one
+    if x.sum() > 0:
+        chosen = other
+    chosen[0] = 9
+    return one, other
+
+
+def one_of_two_lists(x):
+    one, other = [x, 2], [x + 1, 3]
+    if x.sum() > 0:
+        return one
+    return other
+
+
+def a_list_of_each_path(x):
+    made = [x, 1.0]
+    if x.sum() > 0:
+        made = [x * 2, 3.0]
+    made[1] += 1
+    return made
+
+
+@pytest.mark.parametrize(
+    ("program", "compiles"),
+    [
+        (lists_of_the_code, False),
+        (lists_under_another_name, False),
+        (one_of_two_lists, True),
+        (a_list_of_each_path, True),
+    ],
+)
+def test_a_list_that_a_branch_chooses_is_the_one_that_was_there(program, compiles) -> None:
+    compiled = wb.jit(program)
+    for x in (np.ones(3), -np.ones(3)):
+        assert_same(compiled(x.copy()), program(x.copy()))
+    assert (not compiled.fallbacks) is compiles

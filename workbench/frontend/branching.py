@@ -81,21 +81,22 @@ def if_(
     if not unknown(test):
         return then() if test else other()
     variables = Variables(then, other)
-    return _staged_if(test, (other, then), variables, names, live, reads)
+    return _staged_if(test, (other, then), variables, names, live, reads, returns=True)
 
 
 def _staged_if(
     test: Tracer, sides: Sequence[Callable[[], Any]], variables: Variables, names: Sequence[str], live: Sequence[str],
-    reads: Sequence[str],
+    reads: Sequence[str], *, returns: bool = False,
 ) -> Any:  # fmt: skip
-    run = lambda: _traced_if(test, sides, variables, names, live, reads)  # noqa: E731
+    """returns: whether the function ends with the result."""
+    run = lambda: _traced_if(test, sides, variables, names, live, reads, returns)  # noqa: E731
     with signals():
         return with_held_lists(run, variables, names)
 
 
 def _traced_if(
     test: Tracer, sides: Sequence[Callable[[], Any]], variables: Variables, names: Sequence[str], live: Sequence[str],
-    reads: Sequence[str],
+    reads: Sequence[str], returns: bool,
 ) -> Any:  # fmt: skip
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     while True:
@@ -133,7 +134,7 @@ def _traced_if(
     if raising:
         return _only_way(test, sides, 1 - sides.index(raising[0][0]))
     try:
-        merged = merge_results(outcomes)
+        merged = merge_results(outcomes, before, watched.holds, returns=returns)
     except UnstableLoopError:
         gives_none = [outcome.result is None for outcome in outcomes]
         if not any(gives_none) or all(gives_none):

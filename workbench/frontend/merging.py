@@ -8,8 +8,9 @@ refused with a reason, and runs in NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -153,8 +154,15 @@ class _Result:
     k: int
 
 
-def merge_results(outcomes: Sequence[Outcome]) -> Merged:
-    """The values that branches agree on, and the types of those that they choose between. "" is the result."""
+def merge_results(
+    outcomes: Sequence[Outcome], before: Mapping[str, Any] = MappingProxyType({}),
+    was_there: Callable[[Any], bool] = lambda _: False, *, returns: bool = True,
+) -> Merged:  # fmt: skip
+    """The values that branches agree on, and the types of those that they choose between. "" is the result.
+
+    before: what the variables held; was_there: whether a container is older than the branches; returns: whether the
+    function ends with the result.
+    """
     merged = Merged([[] for _ in outcomes], regions=[o.region for o in outcomes])
     for name in ("", *outcomes[0].state):
         values = [o.state[name] if name else o.result for o in outcomes]
@@ -165,8 +173,10 @@ def merge_results(outcomes: Sequence[Outcome]) -> Merged:
             given = next((v for v in values if v is not UNDEFINED), None)
             sides = zip(outcomes, values, strict=True)
             values = [o.region.run(lambda: zeros_like(given)) if v is UNDEFINED else v for o, v in sides]  # noqa: B023
-        if any(map(is_from_outside, values)):  # what the branches give would be a copy of it
-            raise disagree(name, described(values[0]), described(values[1]))
+        for value in values:  # what the branches give would be a copy of it
+            is_held = type(value) in (list, dict) and was_there(value) and value is not before.get(name)
+            if is_from_outside(value) or is_held and not (name.startswith("_wb_") or returns and not name):
+                raise disagree(name, described(values[0]), described(values[1]))
         values = agreed(values, lambda k, code: outcomes[k].region.run(code))
         flat = [optree.tree_flatten(v, none_is_leaf=True) for v in values]
         if any(tree != flat[0][1] for _, tree in flat):

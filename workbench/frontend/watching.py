@@ -146,6 +146,10 @@ class Watched:
             every = list(content) if isinstance(content, dict) else range(len(content))
             pending += [(name, holder, key) for key in (every if keys is None else keys)]
 
+    def holds(self, container: Any) -> bool:
+        """Whether a list or dict was there before the body ran."""
+        return any(value is container for _, value, _ in self._entries())
+
     def undo(self, own_cells: frozenset[int]) -> tuple[str, Any] | None:
         """Put everything back. What was changed, if anything was: its name, and it."""
         changed = None
