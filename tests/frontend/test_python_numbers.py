@@ -382,3 +382,19 @@ def test_what_derives_from_pythons_numbers_is_not_weak(function, x):
     compiled = wb.jit(function)
     assert_same(compiled(x), function(x))
     assert not compiled.fallbacks
+
+
+def test_pythons_truth_is_an_int_where_a_part_or_an_index_is_asked_for() -> None:
+    def program(x):
+        p = x.sum().item() > 2
+        return p.real, p.conjugate(), p.imag
+
+    def index(x):
+        p = x.sum().item() > 2
+        return x[p:], [10, 20][p], range(p)
+
+    for x in (np.arange(5.0), np.zeros(5)):
+        for function in (program, index):
+            compiled = wb.jit(function)
+            assert repr(compiled(x)) == repr(function(x))
+            assert not [reason for reason in compiled.fallbacks if reason.code == "WB903"]

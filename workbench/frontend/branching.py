@@ -134,7 +134,7 @@ def _traced_if(
     if raising:
         return _only_way(test, sides, 1 - sides.index(raising[0][0]))
     try:
-        merged = merge_results(outcomes, before, watched.holds, returns=returns)
+        merged = merge_results(outcomes, before, watched.containers(), returns=returns)
     except UnstableLoopError:
         gives_none = [outcome.result is None for outcome in outcomes]
         if not any(gives_none) or all(gives_none):

@@ -330,14 +330,18 @@ optree.register_pytree_node(Choice, _flatten, _unflatten, namespace=optree.regis
 # ---- where branches meet ----
 
 
-def agreed(values: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any]) -> list[Any]:
-    """`values`, one of each path, as choices where they are of several kinds. run: what path `k` computes.
+def agreed(
+    values: Sequence[Any], run: Callable[[int, Callable[[], Any]], Any], stays: Callable[[Any], bool] = is_choice
+) -> list[Any]:
+    """`values`, one of each path, as choices where they are of several kinds. run: what path `k` computes; stays:
+    whether a container is none to look into.
 
     They are left as they are where no choice can be made of them.
     """
     if all(type(v) is Tracer for v in values):
         return list(values)
-    flat = [optree.tree_flatten(v, is_leaf=is_choice, none_is_leaf=True) for v in values]
+    is_leaf = lambda x: is_choice(x) or stays(x)  # noqa: E731
+    flat = [optree.tree_flatten(v, is_leaf=is_leaf, none_is_leaf=True) for v in values]  # type: ignore[arg-type]
     if any(tree != flat[0][1] for _, tree in flat):
         return _choices(values, run) or list(values)
     columns = [list(column) for column in zip(*[leaves for leaves, _ in flat], strict=True)]

@@ -254,7 +254,11 @@ _SHAPED = frozenset((
 def scalar_value(x: Tracer, kind: str) -> Any:
     """The NumPy scalar behind `x` where it is known while tracing; NumPy's error, or the error of `kind`, else."""
     convert, cls, what = _CONVERSIONS[kind]
-    if kind == "index":
+    if kind == "index" and x.scalar and x.aval.weak_type and x.dtype == bool:  # Python's True is an index, 1
+        known = known_value(x)
+        if known is not None:
+            return int(known)
+    elif kind == "index":
         if x.scalar and x.dtype.kind not in "iu":
             check_index_is_one(x)
             raise TypeError(f"'{type_name(x)}' object cannot be interpreted as an integer")

@@ -8,7 +8,7 @@ refused with a reason, and runs in NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -156,13 +156,17 @@ class _Result:
 
 def merge_results(
     outcomes: Sequence[Outcome], before: Mapping[str, Any] = MappingProxyType({}),
-    was_there: Callable[[Any], bool] = lambda _: False, *, returns: bool = True,
+    older: Set[int] = frozenset(), *, returns: bool = True,
 ) -> Merged:  # fmt: skip
     """The values that branches agree on, and the types of those that they choose between. "" is the result.
 
-    before: what the variables held; was_there: whether a container is older than the branches; returns: whether the
+    before: what the variables held; older: the ids of containers that are older than the branches; returns: whether the
     function ends with the result.
     """
+
+    def is_older(x: Any) -> bool:
+        return type(x) in (list, dict) and (id(x) in older or is_from_outside(x))
+
     merged = Merged([[] for _ in outcomes], regions=[o.region for o in outcomes])
     for name in ("", *outcomes[0].state):
         values = [o.state[name] if name else o.result for o in outcomes]
@@ -174,11 +178,13 @@ def merge_results(
             sides = zip(outcomes, values, strict=True)
             values = [o.region.run(lambda: zeros_like(given)) if v is UNDEFINED else v for o, v in sides]  # noqa: B023
         for value in values:  # what the branches give would be a copy of it
-            is_held = type(value) in (list, dict) and was_there(value) and value is not before.get(name)
+            is_held = is_older(value) and value is not before.get(name)
             if is_from_outside(value) or is_held and not (name.startswith("_wb_") or returns and not name):
                 raise disagree(name, described(values[0]), described(values[1]))
-        values = agreed(values, lambda k, code: outcomes[k].region.run(code))
-        flat = [optree.tree_flatten(v, none_is_leaf=True) for v in values]
+        # Of those further inside, what the branches do to them is undone by now: all must hold the same one.
+        stays = lambda x, own=tuple(values): is_older(x) and not any(x is each for each in own)  # noqa: E731
+        values = agreed(values, lambda k, code: outcomes[k].region.run(code), stays)
+        flat = [optree.tree_flatten(v, stays, none_is_leaf=True) for v in values]
         if any(tree != flat[0][1] for _, tree in flat):
             raise disagree(name, described(values[0]), described(values[1]))
         leaves: list[Any] = []
@@ -186,6 +192,8 @@ def merge_results(
             if is_static(column):
                 leaves.append(column[0])
                 continue
+            if any(map(stays, column)):
+                raise disagree(name, described(column[0]), described(column[1]))
             tracers, mixed = _unified(name, column, [o.region for o in outcomes])
             if mixed:
                 merged.mixed[len(merged.columns[0])] = mixed

@@ -146,9 +146,9 @@ class Watched:
             every = list(content) if isinstance(content, dict) else range(len(content))
             pending += [(name, holder, key) for key in (every if keys is None else keys)]
 
-    def holds(self, container: Any) -> bool:
-        """Whether a list or dict was there before the body ran."""
-        return any(value is container for _, value, _ in self._entries())
+    def containers(self) -> frozenset[int]:
+        """The ids of the lists and dicts that were there before the body ran."""
+        return frozenset(id(value) for _, value, _ in self._entries() if type(value) in (list, dict))
 
     def undo(self, own_cells: frozenset[int]) -> tuple[str, Any] | None:
         """Put everything back. What was changed, if anything was: its name, and it."""

@@ -201,6 +201,8 @@ class Scope(Arrays):
         """The real or imaginary part of a number."""
         kind = value.type
         assert isinstance(kind, Number)
+        if kind.weak and kind.dtype == BOOL:
+            raise UntranslatableError("a part of Python's True or False, which is an int")
         if kind.kind == "c":
             return Value(f"{value.text}.{name}", Number(F64 if kind.dtype == C128 else F32, kind.weak))
         return value if name == "real" else self.convert(literal(0), Number(kind.dtype, kind.weak))

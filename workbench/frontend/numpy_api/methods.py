@@ -170,15 +170,22 @@ def set_flat(x: Any, value: Any) -> None:
     FlatIterator(x)[:] = value
 
 
+def _as_number(x: Any) -> Any:
+    """`x`, or the int that Python's True or False is where a part of it is asked for."""
+    is_pythons = x.scalar and x.aval.weak_type and x.dtype == bool
+    return operators.weaken(core.method(x, "astype", np.int64)) if is_pythons else x
+
+
 def real(x: Any) -> Any:
-    return selection.real(x)
+    return selection.real(_as_number(x))
 
 
 def imag(x: Any) -> Any:
-    return selection.imag(x)
+    return selection.imag(_as_number(x))
 
 
 def conjugate(x: Any, out: Any = None) -> Any:
+    x = _as_number(x)
     if x.dtype.kind != "c" and out is None:  # NumPy returns a real array itself
         return x
     found = ufuncs.call_ufunc(np.conjugate, x, out=out)
