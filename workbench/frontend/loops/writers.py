@@ -1,5 +1,5 @@
-"""Calls that write into an array of a loop: `np.add(a, b, out)`, `np.add.at`, `np.copyto`, `a.sort()`,
-`a.fill()`, `np.fill_diagonal`."""
+"""Calls that write into an array of a loop: `np.add(a, b, out)`, `np.add.at`, `np.copyto`, `np.fill_diagonal`, and the
+methods `a.sort()` and `a.fill()`."""
 
 from __future__ import annotations
 
