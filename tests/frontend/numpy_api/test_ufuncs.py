@@ -131,6 +131,7 @@ def test_keywords_dtype_casting_and_signature(data):
 def test_matmul_keywords():
     a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(24.0).reshape(2, 4, 3)
     check(lambda a, b: np.matmul(a, b, out=np.zeros((2, 3, 3))), a, b)
+    check(lambda a, b: np.matmul(a[:1], b[0], out=np.zeros((3, 3))), a, b)  # an axis of length 1 that `out` lacks
     check(lambda a, b: np.matmul(a, b, axes=[(0, 2), (1, 2), (0, 1)]), a, b)
     check(lambda a, b: np.matmul(a, b, dtype="f4"), a, b)
     check(lambda a, b: np.vecdot(a, a, axis=1), a, b)

@@ -85,7 +85,11 @@ def _gufunc(ufunc: np.ufunc, core: tuple[int, int], core_out: int, product: Call
             result = reshape_to(result, (*result.shape, 1))
         if out_axes:
             result = _core_from_last(result, out_axes)
-        return result if out[0] is None else ufuncs.store(result, out[0], True, casting, ufunc.__name__, result.shape)
+        if out[0] is None:
+            return result
+        while result.ndim > out[0].ndim and result.shape[0] == 1:  # which NumPy takes for axes that `out` lacks
+            result = reshape_to(result, result.shape[1:])
+        return ufuncs.store(result, out[0], True, casting, ufunc.__name__, result.shape)
 
     call.__name__ = ufunc.__name__
     return call
