@@ -14,7 +14,6 @@ runs in NumPy, which raises. A variable that only some paths bind is a choice, t
 from __future__ import annotations
 
 import enum
-import itertools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Equation
 from .blanks import is_number, zeros_like
 from .checks import end_unless
-from .constants import CONSTANT_TYPES
+from .constants import CONSTANT_TYPES, computes_as_int
 from .diagnostics import unsupported
 from .held import UNDEFINED
 from .operators import weaken
@@ -154,9 +153,8 @@ class Choice(Deferred):
         """What an operator computes with, beside `others`: the number or array, or that of a member of an `IntEnum`."""
         if VALUE in self.kinds or not all(isinstance(kind, int) for kind in self.kinds):
             return self.settled()
-        for cls, name in itertools.product(set(map(type, self.kinds)), (operation, f"r{operation}")):
-            if getattr(cls, f"__{name}__", None) is not getattr(int, f"__{name}__", None):
-                raise self.error()  # which the class defines
+        if not all(computes_as_int(type(kind), operation) for kind in self.kinds):
+            raise self.error()
         if any(type(x) is Tracer and x.buffer.mixed for x in others):
             raise self.error()
         return self._number(numpys=not all(is_pythons(x) for x in others))

@@ -27,6 +27,12 @@ def is_constant(value: Any) -> bool:
     return isinstance(value, CONSTANT_TYPES)
 
 
+def computes_as_int(cls: type, operation: str) -> bool:
+    """Whether what derives from `int`, as an `IntEnum` does, has `int`'s own operator, "add" or "rshift"."""
+    names = (f"__{operation}__", f"__r{operation}__")
+    return all(getattr(cls, name, None) is getattr(int, name, None) for name in names)
+
+
 def same_constant(a: Any, b: Any) -> bool:
     """Equal, of one type, and equal in ways that `==` overlooks (signed zeros, NaN)."""
     if a is b:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -154,10 +153,7 @@ class _Result:
     k: int
 
 
-def merge_results(
-    outcomes: Sequence[Outcome], before: Mapping[str, Any] = MappingProxyType({}),
-    older: Set[int] = frozenset(), *, returns: bool = True,
-) -> Merged:  # fmt: skip
+def merge_results(outcomes: Sequence[Outcome], before: Mapping[str, Any], older: Set[int], *, returns: bool) -> Merged:
     """The values that branches agree on, and the types of those that they choose between. "" is the result.
 
     before: what the variables held; older: the ids of containers that are older than the branches; returns: whether the

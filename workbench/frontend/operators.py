@@ -11,6 +11,7 @@ import numpy as np
 
 from ..ir import REGISTRY, Aval, Var
 from .checks import OF_INTS, RAISING, end_unless_int64, like_python, require_int64
+from .constants import computes_as_int
 from .recording import Deferred
 from .tracer import Tracer, apply_ufunc, emit, method
 
@@ -69,25 +70,24 @@ def power_shortcut(x: Tracer, exponent: Any) -> np.ufunc | None:
     return np.sqrt if type(exponent) is float and exponent == 0.5 else None
 
 
-def _is_python_bool(x: Any) -> bool:
+def is_python_bool(x: Any) -> bool:
     return type(x) is bool or type(x) is Tracer and x.aval.weak_type and x.aval.dtype == bool
 
 
-def _python_int(x: Any) -> Any:
+def python_int(x: Any) -> Any:
     """A Python bool as the int that it is in Python's arithmetic."""
     return weaken(method(x, "astype", np.int64)) if type(x) is Tracer else int(x)
 
 
-def _as_python_int(name: str, other: Any) -> Any:
+def _as_plain_int(name: str, other: Any) -> Any:
     """What Python's arithmetic on an int takes a number for whose class derives from `int`, as that of a member of an
     `IntEnum` does; NumPy sees one of its own in it."""
     if not issubclass(type(other), int) or type(other) in (int, bool):
         return other
     from .diagnostics import unsupported
 
-    for method_name in (f"__{name}__", f"__r{name}__"):
-        if getattr(type(other), method_name, None) is not getattr(int, method_name, None):
-            raise unsupported(f"an operator that {type(other).__name__} defines")
+    if not computes_as_int(type(other), name):
+        raise unsupported(f"an operator that {type(other).__name__} defines")
     return int(other)
 
 
@@ -112,7 +112,7 @@ _OF_BOOLS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.matmul, np.true_d
 def _repeated(sequence: list | tuple, n: Tracer) -> Any:
     """`sequence * n`: numbers, also NumPy's, repeat a list."""
     if n.dtype.kind in "iu" or n.dtype == bool and n.aval.weak_type:
-        return sequence * operator.index(_python_int(n) if n.dtype == bool else n)
+        return sequence * operator.index(python_int(n) if n.dtype == bool else n)
     kind = {"f": "float", "c": "complex"}.get(n.dtype.kind, "bool") if n.aval.weak_type else f"numpy.{n.dtype.name}"
     raise TypeError(f"can't multiply sequence by non-int of type '{kind}'")
 
@@ -126,9 +126,9 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         if self.aval.weak_type and self.aval.dtype == complex and _is_numpy_float(other) and ufunc not in _ORDERS:
             other = _python_float(other)
         if self.aval.weak_type:
-            other = _as_python_int(name, other)
-        if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
-            self, other = _python_int(self), _python_int(other)
+            other = _as_plain_int(name, other)
+        if of_ints and self.aval.weak_type and is_python_bool(self) and is_python_bool(other):
+            self, other = python_int(self), python_int(other)
         if not is_operand(other):
             if ufunc not in _EQUALITY:
                 return NotImplemented
@@ -161,9 +161,9 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         if type(other) is complex and _is_numpy_float(self) and ufunc not in _ORDERS:
             self = _python_float(self)
         if self.aval.weak_type:
-            other = _as_python_int(name, other)
-        if of_ints and self.aval.weak_type and _is_python_bool(self) and _is_python_bool(other):
-            self, other = _python_int(self), _python_int(other)
+            other = _as_plain_int(name, other)
+        if of_ints and self.aval.weak_type and is_python_bool(self) and is_python_bool(other):
+            self, other = python_int(self), python_int(other)
         if not is_operand(other):
             return NotImplemented
         if self.scalar and isinstance(other, list | tuple):
@@ -205,7 +205,7 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
 def _unary(ufunc: np.ufunc) -> Callable:
     def apply(self: Tracer) -> Any:
         if self.aval.weak_type and self.aval.dtype == bool:
-            self = _python_int(self)
+            self = python_int(self)
         result = _of_python(apply_ufunc(ufunc, "__call__", (self,), {}), self, 0)
         if self.aval.weak_type and ufunc in (np.negative, np.absolute):
             end_unless_int64(ufunc, (self,), result)

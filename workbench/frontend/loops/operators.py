@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...ir.avals import short_dtype_name
+from ..constants import computes_as_int
 from .types import (
     BOOL,
     C128,
@@ -221,8 +222,7 @@ def _as_numbers(method: str, *operands: Value) -> list[Value]:
     kinds = [v.type for v in operands if isinstance(v.type, Number)]
     for kind in kinds:
         if kind.enum is not None:
-            names = (f"__{method}__", f"__r{method}__")
-            if any(getattr(kind.enum, name, None) is not getattr(int, name, None) for name in names):
+            if not computes_as_int(kind.enum, method):
                 raise UntranslatableError(f"__{method}__ of {kind}, which its class defines")
         elif kind.unsure:
             raise UntranslatableError(f"{kind} that may be Python's, and a member of an enumeration")
@@ -375,19 +375,19 @@ def _binary_of_ints(symbol: str, a: Value, b: Value) -> Value:
 
 
 def unary(op: ast.unaryop, value: Value) -> Value:
+    if isinstance(value.type, Number) and value.type.enum:
+        (value,) = _as_numbers({ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}[type(op)], value)
     if isinstance(op, ast.USub):
         return negative(value)
     if isinstance(op, ast.Invert):
         return invert(value)
     if isinstance(value.type, Number) and value.type.dtype == BOOL:
         raise UntranslatableError(f"+ of {value.type}")
-    return as_number(value)
+    return value
 
 
 def negative(value: Value) -> Value:
     kind = value.type
-    if isinstance(kind, Number) and kind.enum:
-        return negative(*_as_numbers("neg", value))
     if not isinstance(kind, Number) or kind.dtype == BOOL:
         raise UntranslatableError(f"- of {kind}")
     if kind.weak and kind.kind == "i":
@@ -400,8 +400,6 @@ def negative(value: Value) -> Value:
 
 def invert(value: Value) -> Value:
     kind = value.type
-    if isinstance(kind, Number) and kind.enum:
-        return invert(*_as_numbers("invert", value))
     if not isinstance(kind, Number) or kind.dtype.kind not in "biu" or kind.weak and kind.dtype == BOOL:
         raise UntranslatableError(f"~ of {kind}")
     if kind.dtype == BOOL:

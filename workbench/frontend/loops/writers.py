@@ -76,13 +76,14 @@ class Writers(Calls):
         return True
 
     def _copy_to(self, target: Value, value: Value) -> None:
-        kind, given = target.type, as_number(value, numpys=True).type
+        value = as_number(value, numpys=True)
+        kind, given = target.type, value.type
         if not isinstance(kind, Array) or not isinstance(given, Array | Number):
             raise UntranslatableError("copyto() of these arguments")
         is_int = isinstance(given, Number) and given.weak and given.kind == "i"  # which goes where it fits
         if not (kind.dtype.kind in "iufc" if is_int else np.can_cast(given.dtype, kind.dtype, "same_kind")):
             raise UntranslatableError(f"copyto() of {given} into {kind}")
-        self._store_all(target, as_number(value, numpys=True))
+        self._store_all(target, value)
 
     def _store_all(self, target: Value, value: Value) -> None:
         kind = target.type

@@ -172,8 +172,7 @@ def set_flat(x: Any, value: Any) -> None:
 
 def _as_number(x: Any) -> Any:
     """`x`, or the int that Python's True or False is where a part of it is asked for."""
-    is_pythons = x.scalar and x.aval.weak_type and x.dtype == bool
-    return operators.weaken(core.method(x, "astype", np.int64)) if is_pythons else x
+    return operators.python_int(x) if operators.is_python_bool(x) else x
 
 
 def real(x: Any) -> Any:
