@@ -221,3 +221,14 @@ def test_transposes_stay_in_the_scopes_of_their_readers():
     found = wb.jit(program)(a)
     np.testing.assert_array_equal(found, a * 3 + a)
     assert found.strides == a.strides
+
+
+def test_what_is_computed_in_another_scope_is_not_turned():
+    # The transpose cannot meet its inverse across the scope: both would stay.
+    def program(a):
+        with wb.jit_scope():
+            b = a * 3
+        return b
+
+    before = trace(program, (F,), {}).jaxpr
+    assert [eqn.primitive.name for eqn in run_pipeline(before, check=True).eqns] == ["mul", "transpose"]

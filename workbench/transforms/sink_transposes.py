@@ -94,7 +94,7 @@ def _turned(jaxpr: Jaxpr) -> dict[Var, Permutation]:
         order = wanted.get(out)
         if order is None or out in outputs or not _can_turn(eqn, order):
             continue
-        if not all(_reads_turned(reader, out, order, turned) for reader in readers.get(out, ())):
+        if not all(_reads_turned(reader, eqn, order, turned) for reader in readers.get(out, ())):
             continue
         turned[out] = order
         for atom in eqn.invars:
@@ -111,7 +111,9 @@ def _pays(jaxpr: Jaxpr, wanted: Mapping[Var, Permutation], turned: Mapping[Var, 
     return n_after <= n_before
 
 
-def _reads_turned(reader: Equation, var: Var, order: Permutation, turned: Mapping[Var, Permutation]) -> bool:
+def _reads_turned(reader: Equation, eqn: Equation, order: Permutation, turned: Mapping[Var, Permutation]) -> bool:
+    if reader.origin.scopes != eqn.origin.scopes:  # what is computed in a scope does not move out of it
+        return False
     if reader.primitive.name == "transpose":
         return tuple(reader.params["permutation"]) == order
     if not reader.outvars or reader.primitive.name == "broadcast_in_dim":
