@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -102,6 +103,20 @@ def test_ranges_cover_everything_once():
             assert seen.tolist() == [1] * extent
 
 
+@pytest.mark.parametrize("extent", [1001, 9000, 9216, 100_000, 3_000_001])
+def test_ranges_become_shorter_and_long_ones_begin_at_lines_of_the_cache(extent):
+    seen = []
+    launch(lambda start, stop: seen.append((start, stop)), extent, 1, 2, ())
+    seen.sort()
+    assert all(stop == start for (_, stop), (start, _) in pairwise(seen))
+    sizes = [stop - start for start, stop in seen]
+    is_long = extent >= llvm_pool.ALIGNED * (2 * threads.RANGES_PER_THREAD) ** 2
+    slack = llvm_pool.ALIGNED if is_long else 2
+    assert all(after <= before + slack for before, after in pairwise(sizes))
+    assert sizes[-1] < extent / 50
+    assert any(start % llvm_pool.ALIGNED for start, _ in seen) != is_long
+
+
 def test_an_error_in_one_range_reaches_the_caller_and_the_workers_live_on():
     def kernel(start, stop):
         if start:
@@ -121,8 +136,14 @@ def test_a_kernel_that_launches_kernels_does_not_wait_for_itself():
     def inner(start, stop):
         seen.append(stop - start)
 
-    launch(lambda start, stop: threads.launch(inner, 10, 1, 4, ()), 20, 1, 4, ())
-    assert sum(seen) == 10 * len({*range(min(20, 4 * threads.RANGES_PER_THREAD))})
+    outer = []
+
+    def kernel(start, stop):
+        outer.append(stop - start)
+        threads.launch(inner, 10, 1, 4, ())
+
+    launch(kernel, 20, 1, 4, ())
+    assert sum(outer) == 20 and sum(seen) == 10 * len(outer) > 10
 
 
 def test_settings_of_one_thread_do_not_reach_another():

@@ -10,6 +10,10 @@ Workers watch the number of launches for about as long as it takes to wake one, 
 whoever waits for the last range does the same. That is the rule of the ski rental: at most twice what it costs to know
 the future (Karlin, Li, Manasse, Owicki: "Empirical studies of competitive spinning", SOSP 1991).
 
+Ranges become shorter: the first are long, so that there are few of them, and the last so short that all threads end at
+the same time, whenever they began (Tzen, Ni: "Trapezoid self-scheduling", IEEE Transactions on Parallel and Distributed
+Systems 4, 1993).
+
 A launch that took longer than its caller alone would have, judged by the ranges that the caller did itself, is a loss;
 after losses the workers are left asleep, for twice as many launches each time. Work of which it is not certain that it
 is large enough is timed first. Where it is small it is shared only if one launch follows the other, while workers may
@@ -44,6 +48,8 @@ REMEMBERED = 8
 TOLERATED_LOSS = 0.02
 # A small launch has workers only if the last one ended so many nanoseconds ago at most: they may still be awake then.
 SOON_NS = 30_000
+# Where ranges meet, if these are long: their elements then begin lines of the cache as the arrays do.
+ALIGNED = 64
 # How often a thread looks before it sleeps: with the pause between, about 20 microseconds.
 LOOKS = {"x86_64": 500, "AMD64": 500}
 OTHER_LOOKS = 1500
@@ -128,8 +134,25 @@ ask:
 
 
 def _take() -> str:
-    """Take ranges until none is left; how many these were. An error keeps ranges that nobody began from running."""
+    """Take ranges until none is left; how much of the extent these were. An error keeps ranges that nobody began from
+    running. What is left of the extent decreases with the square of the number of ranges that are left."""
     return f"""\
+define internal i64 @boundary(i64 %extent, i64 %chunks, i64 %left) nounwind {{
+  %part = mul i64 %extent, %left
+  %of_all = sdiv i64 %part, %chunks
+  %part_of_part = mul i64 %of_all, %left
+  %rest = sdiv i64 %part_of_part, %chunks
+  %place = sub i64 %extent, %rest
+  %square = mul i64 %chunks, %chunks
+  %least = mul i64 %square, {ALIGNED}
+  %is_long = icmp sge i64 %extent, %least
+  %mask = select i1 %is_long, i64 -{ALIGNED}, i64 -1
+  %aligned = and i64 %place, %mask
+  %is_end = icmp eq i64 %left, 0
+  %boundary = select i1 %is_end, i64 %extent, i64 %aligned
+  ret i64 %boundary
+}}
+
 define internal i64 @take(ptr %pool) nounwind {{
 entry:
 {_word("at_tickets", TICKETS)}
@@ -151,23 +174,23 @@ next:
   br i1 %some, label %chunk, label %end
 
 chunk:
-  %taken_next = add i64 %taken, 1
+  %extent = load volatile i64, ptr %at_extent
+  %chunks = load volatile i64, ptr %at_chunks
+  %left_after = sub i64 %ticket, 1
+  %first = call i64 @boundary(i64 %extent, i64 %chunks, i64 %ticket)
+  %last = call i64 @boundary(i64 %extent, i64 %chunks, i64 %left_after)
+  %size = sub i64 %last, %first
+  %taken_next = add i64 %taken, %size
   %before = load atomic i64, ptr %at_status monotonic, align 8
   %fine = icmp eq i64 %before, 0
-  br i1 %fine, label %run, label %finish
+  %some_of_it = icmp sgt i64 %size, 0
+  %runs = and i1 %fine, %some_of_it
+  br i1 %runs, label %run, label %finish
 
 run:
   %kernel = load volatile ptr, ptr %at_kernel
   %table = load volatile ptr, ptr %at_table
   %start = load volatile i64, ptr %at_start
-  %extent = load volatile i64, ptr %at_extent
-  %chunks = load volatile i64, ptr %at_chunks
-  %k = sub i64 %chunks, %ticket
-  %k_next = add i64 %k, 1
-  %first_of = mul i64 %extent, %k
-  %first = sdiv i64 %first_of, %chunks
-  %last_of = mul i64 %extent, %k_next
-  %last = sdiv i64 %last_of, %chunks
   %from = add i64 %start, %first
   %to = add i64 %start, %last
   %status = call i32 %kernel(i64 %from, i64 %to, ptr %table)
@@ -502,8 +525,12 @@ work:
 judge:
   %elapsed = sub i64 %end, %begin
   %own = sub i64 %own_end, %begin
-  %own_all = mul i64 %own, %chunks
-  %would = sdiv i64 %own_all, %taken
+  %own_ns = sitofp i64 %own to double
+  %extent_taken = sitofp i64 %taken to double
+  %of_extent = sitofp i64 %extent to double
+  %ns_each = fdiv double %own_ns, %extent_taken
+  %would_ns = fmul double %ns_each, %of_extent
+  %would = fptosi double %would_ns to i64
   call void @{RECORD}(ptr %pool, i64 %elapsed, i64 %would)
   br label %leave
 

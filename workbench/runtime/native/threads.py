@@ -41,7 +41,7 @@ DOUBT = 8
 # twenty.
 RANGES_PER_GRAIN = 12
 # Ranges are so many times what two of them that meet both compute, unless threads would then have nothing to do.
-RANGE_PER_OVERLAP = 8
+RANGE_PER_OVERLAP = 4
 MOST_WORKERS = 255
 
 
