@@ -76,13 +76,15 @@ def kernels_of(program, width):
     return plan_kernels(form_plan(jaxpr), ["C", "C"]).values()
 
 
-@pytest.mark.skipif(not machine_code.has_masks(), reason="this processor has no masks")
-def test_one_kernel_has_masks_for_short_rows_and_none_for_long_ones():
+@pytest.mark.skipif(not machine_code.masked_vectors(), reason="this processor has no masks")
+@pytest.mark.parametrize("masked", [(32,), (32, 64)])
+def test_one_kernel_has_masks_for_short_rows_and_none_for_long_ones(masked):
     texts = set()
     for width in (6, SHORT + 1, SHORT + 2, 400):
         for kernel in kernels_of(differences, width):
-            text = kernel_module(kernel, "workbench_short", masks=True)
-            assert text.count("predicate.enable") == 1 and f", {SHORT}" in text
+            text = kernel_module(kernel, "workbench_short", masked=masked)
+            assert text.count("predicate.enable") == len(masked) and f", {SHORT}" in text
+            assert all(f'"llvm.loop.vectorize.width", i32 {n_bytes // 8}' in text for n_bytes in masked)
             assert "predicate.enable" not in kernel_module(kernel, "workbench_plain")
             assert "@llvm.masked.store" in machine_code.compile_assembly(text)[1]
             texts.add(text)

@@ -12,6 +12,7 @@ A kernel becomes a C function of its range and of a table of addresses, lengths 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,18 +36,19 @@ _SHORT_BY_NAME = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.ite
 ALIGNMENT = 64
 # Iterations of an innermost loop that are rather computed as part of a vector than one by one: two vectors of f64.
 SHORT = 16
-# In bytes: the vectors of short loops, and the widest ones.
+# In bytes: narrow vectors, and the widest ones.
 NARROW, WIDE = 32, 64
 # In bytes: no array has one like it.
 LEAST_STRIDE = -(1 << 62)
 
 
-def kernel_module(kernel: Kernel, symbol: str, *, masks: bool = False) -> str:
-    """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it. masks:
-    whether the machine computes a part of a vector as fast as all of it; short loops then end with one."""
+def kernel_module(kernel: Kernel, symbol: str, *, masked: Sequence[int] = ()) -> str:
+    """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it. masked:
+    the bytes of vectors, narrow ones first, of which the machine computes a part as fast as all; short loops then end
+    with one."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
-    writer = _Writer(kernel, masks and kernel.may_be_short)
+    writer = _Writer(kernel, masked if kernel.may_be_short else ())
     try:
         text = writer.function(tree, symbol)
     except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
@@ -74,9 +76,9 @@ class _Array:
 class _Writer:
     """Writes one kernel."""
 
-    def __init__(self, kernel: Kernel, masks: bool):
+    def __init__(self, kernel: Kernel, masked: Sequence[int]):
         self.kernel = kernel
-        self.masks = masks
+        self.masked = masked
         self.facts: list[str] = []  # LLVM's metadata, by number
         self.n_words = 0
         self.code = Code()
@@ -247,20 +249,23 @@ class _Writer:
             raise UnsupportedSourceError(f"a range of {[b.short for b in bounds]}")
         is_innermost = not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line))
         columns = self._width_of_columns(body) if is_innermost else 0
-        if not self.masks or not is_innermost or columns:  # single reads are not masked for nothing
+        if not self.masked or not is_innermost or columns:  # single reads are not masked for nothing
             self._loop(name, first, last, step, body, width=columns)
             return
-        # Both forms, since which one is better depends on a length, which no kernel is compiled for.
+        # All forms, since which one is best depends on a length, which no kernel is compiled for.
         code = self.code
         n = code.op(f"sub nsw i64 {last.text}, {first.text}")
-        is_short = code.op(f"icmp sle i64 {n}, {SHORT}")
-        short, long, after = map(code.new_label, ("short", "long", "after"))
-        code.line(f"br i1 {is_short}, label %{short}, label %{long}")
-        for label in (short, long):
-            code.start(label)
-            width = self._width_of_short(name, body) if label is short else 0
-            self._loop(name, first, last, step, body, masked=label is short, width=width)
+        after = code.new_label("after")
+        for longest, width in self._short_forms(name, body):
+            is_short = code.op(f"icmp sle i64 {n}, {longest}")
+            short, longer = map(code.new_label, ("short", "longer"))
+            code.line(f"br i1 {is_short}, label %{short}, label %{longer}")
+            code.start(short)
+            self._loop(name, first, last, step, body, masked=True, width=width)
             code.line(f"br label %{after}")
+            code.start(longer)
+        self._loop(name, first, last, step, body)
+        code.line(f"br label %{after}")
         code.start(after)
 
     def _width_of_columns(self, body: list[ast.stmt]) -> int:
@@ -282,9 +287,17 @@ class _Writer:
         n_bytes = WIDE if max(array.row for array in arrays) <= SHORT else NARROW
         return n_bytes // max(_alignment(array.short) for array in arrays)
 
-    def _width_of_short(self, name: str, body: list[ast.stmt]) -> int:
-        """Of a loop of few iterations that reads and writes elements one beside the other: narrow vectors, of which
-        less is left over, and whose divisions take half as long."""
+    def _short_forms(self, name: str, body: list[ast.stmt]) -> list[tuple[int, int]]:
+        """Of a loop of few iterations: up to how many each form is for, and the iterations that make a vector, if LLVM
+        should not choose. One narrow vector takes less than a part of a wide one."""
+        size = self._largest_beside(name, body)
+        if not size:
+            return [(SHORT, 0)]
+        *narrow, widest = (n_bytes // size for n_bytes in self.masked)
+        return [*((width, width) for width in narrow), (SHORT, widest)]
+
+    def _largest_beside(self, name: str, body: list[ast.stmt]) -> int:
+        """The bytes of the largest element of a loop that reads and writes elements one beside the other; else 0."""
         sizes = []
         for node in (node for line in body for node in ast.walk(line) if isinstance(node, ast.Subscript)):
             match node:
@@ -297,7 +310,7 @@ class _Writer:
                             sizes.append(_alignment(self.arrays[array].short))
                         case _:
                             return 0
-        return NARROW // max(sizes) if sizes else 0
+        return max(sizes, default=0)
 
     def _loop(
         self, name: str, first: Value, last: Value, step: Value, body: list[ast.stmt], *, masked: bool = False,

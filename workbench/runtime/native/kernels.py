@@ -155,7 +155,7 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
         return None
     symbol = _symbol(kernel, key)
     try:
-        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol, masks=machine_code.has_masks()))
+        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol, masked=machine_code.masked_vectors()))
         address = machine_code.address(code, symbol)
         entry = function_at(address, kernel.args)
     except UnsupportedSourceError as error:

@@ -46,6 +46,8 @@ SPEED_LEVEL = 3
 # Processors on which the instructions that read or write elements of a vector at places of their own take longer than
 # single reads and writes: AMD's. LLVM takes them for fast where they come with AVX-512.
 SLOW_GATHERS = "znver"
+# Processors that divide 64 bytes of numbers in the time of 8; others take two or four times as long as for 32.
+WIDE_DIVISIONS = ("znver5",)
 
 _lock = threading.RLock()  # LLVM's objects are not for several threads at once
 _addresses: dict[str, int] = {}
@@ -143,10 +145,14 @@ def processor() -> tuple[str, str, str]:
     return binding.get_process_triple(), cpu, features
 
 
-def has_masks() -> bool:
-    """Whether the machine computes a part of a vector as fast as all of it, for every dtype."""
-    features = processor()[2].split(",")
-    return "+sve" in features or {"+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"} <= set(features)
+def masked_vectors() -> tuple[int, ...]:
+    """In bytes, the vectors of which the machine computes a part as fast as all of it, for every dtype: narrow ones,
+    and wider ones if these divide as fast."""
+    _, cpu, features = processor()
+    known = features.split(",")
+    if "+sve" in known or {"+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"} <= set(known):
+        return (32, 64) if cpu.startswith(WIDE_DIVISIONS) else (32,)
+    return ()
 
 
 def _target_machine() -> binding.TargetMachine:
