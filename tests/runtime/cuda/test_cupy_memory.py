@@ -263,7 +263,7 @@ def test_loops_go_ahead_of_their_condition_where_that_is_safe(cupy, monkeypatch,
     monkeypatch.setattr("workbench.codegen.cuda.block_programs.MOST_ELEMENTS", 0)
     x, runs = np.abs(x) + 1.0, {}
     for ahead in (0.0, 1e9):
-        monkeypatch.setattr("workbench.runtime.cuda.executable.AHEAD_S", ahead)
+        monkeypatch.setattr("workbench.runtime.cuda.programs.AHEAD_S", ahead)
         f = wb.jit(function, device="cuda")
         fake_cupy.LAUNCHES.clear()
         found = f(x)
@@ -281,7 +281,7 @@ def test_loops_go_ahead_of_their_condition_where_that_is_safe(cupy, monkeypatch,
 
 def test_a_loop_that_runs_out_of_memory_ahead_waits_for_its_condition(cupy, monkeypatch, x):
     monkeypatch.setattr("workbench.codegen.cuda.block_programs.MOST_ELEMENTS", 0)
-    monkeypatch.setattr("workbench.runtime.cuda.executable.AHEAD_S", 1e9)
+    monkeypatch.setattr("workbench.runtime.cuda.programs.AHEAD_S", 1e9)
     f, expected = wb.jit(relaxed, device="cuda"), relaxed(np.abs(x) + 1.0)
     asking, real_get, real_empty, n_refused = [False], CupyMemory.begin_get, CupyMemory.empty, [0]
 
