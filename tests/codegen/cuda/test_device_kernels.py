@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.codegen.random_jaxprs import RandomProgram
 from tests.fusion import programs
 from workbench.codegen.cuda.lower import MOST_IN_32_BITS, index_type
@@ -101,6 +102,23 @@ def test_transposes_go_through_shared_memory(dtype, shape):
     first, second = inputs_of(jaxpr)
     second[...] = np.where(second > 1, first.transpose(order), second)
     assert_simulates(jaxpr, [first, second])
+
+
+@pytest.mark.parametrize("shape", [(20, 37), (17, 3, 22)])
+def test_results_that_cross_the_loops_go_through_shared_memory(shape):
+    """The loops run over the transposed array, and its own order is the results'."""
+
+    def doubled(a, b):
+        a.T[...] = a.T[...] + a.T[...]
+        a %= b
+        return a
+
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=shape), rng.normal(size=shape) + 3.0
+    f = wb.jit(doubled, device="cuda-sim", strict=True)
+    np.testing.assert_array_equal(f(a.copy(), b), doubled(a.copy(), b))
+    (kernel,) = f.compilations[0].kernels.values()
+    assert "_out_tile[" in kernel.source
 
 
 def test_a_tile_is_read_without_bank_conflicts():

@@ -182,18 +182,29 @@ class DeviceNest(Nest):
         self._compute_in_step(self._demand(0, set()), body)
         self._store(self.rounds[0][1], body)
         tile.line("cuda.syncthreads()")
+        stores_here = tile.section()
         found = crossing(body, self.device_values.accesses, last, shape, frozenset(self.values.sizes), side)
         assert found is not None and found[0] == axis, "the first writing found arrays to transpose"
-        loads = loads_here.loop(f"for part in range(slot, {side}, {n_rows}):")
-        loads.line(f"i{axis} = np.{self.idx}(group + lane)")
-        loads.line(f"i{last} = np.{self.idx}(first + part)")
-        load = loads.loop(inside)
-        for text, access in found[1].items():
-            name = self.namer.fresh(f"{access.array}_tile")
-            kind = "boolean" if access.dtype.kind == "b" else access.dtype.name
-            tiles_here.line(f"{name} = cuda.shared.array({side * (side + 1)}, types.{kind})")
-            load.line(f"{name}[{at(f'part * {side + 1} + lane')}] = {text}")
-            replace_in(body, text, f"{name}[{at(f'lane * {side + 1} + part')}]")
+        read, written = (
+            {text: a for text, a in found[1].items() if (a.array in self.outputs.values()) is is_output}
+            for is_output in (False, True)
+        )
+        for accesses, section in ((read, loads_here), (written, stores_here)):
+            if not accesses:
+                continue
+            rows = section.loop(f"for part in range(slot, {side}, {n_rows}):")
+            rows.line(f"i{axis} = np.{self.idx}(group + lane)")
+            rows.line(f"i{last} = np.{self.idx}(first + part)")
+            copy = rows.loop(inside)
+            for text, access in accesses.items():
+                name = self.namer.fresh(f"{access.array}_tile")
+                kind = "boolean" if access.dtype.kind == "b" else access.dtype.name
+                tiles_here.line(f"{name} = cuda.shared.array({side * (side + 1)}, types.{kind})")
+                kept = f"{name}[{at(f'part * {side + 1} + lane')}]"
+                copy.line(f"{kept} = {text}" if accesses is read else f"{text} = {kept}")
+                replace_in(body, text, f"{name}[{at(f'lane * {side + 1} + part')}]")
+        if written:  # the next tile takes their place
+            stores_here.line("cuda.syncthreads()")
 
     def _vectorise(self, bound: str, length: int) -> Form | None:
         """Give the loops over `length` elements in memory order their vector form, if that pays."""
