@@ -92,6 +92,21 @@ def test_updates_reach_the_callers_array(device):
 
 
 @pytest.mark.parametrize("device", HERE)
+def test_updates_reach_arrays_at_any_address(device):
+    memory = np.zeros(8 * 12 + 1, np.uint8)
+    x = memory[1:].view(np.float64).reshape(4, 3)  # aligned nowhere
+    x[...] = np.arange(12.0).reshape(4, 3)
+
+    def largest(x):
+        np.maximum(x, x[1], out=x)
+        return x
+
+    expected = largest(x.copy())
+    assert wb.jit(largest, device=device)(x) is x
+    np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("device", HERE)
 def test_a_result_is_the_callers_own(device):
     x = np.arange(6.0)
     for f in (
