@@ -11,6 +11,7 @@ import workbench as wb
 from tests.fuzz.differential import Case
 from tests.fuzz.programs import random_program
 from workbench.errors import DeviceError
+from workbench.notebook.cells import CellOptions, run_cell
 from workbench.runtime import devices
 
 HERE = ("cpu", "cuda-sim", "numpy")  # what every machine has
@@ -104,6 +105,8 @@ def test_updates_reach_arrays_at_any_address(device):
     expected = largest(x.copy())
     assert wb.jit(largest, device=device)(x) is x
     np.testing.assert_array_equal(x, expected)
+    run_cell("x += 1.0", {"np": np, "x": x}, options=CellOptions(device=device))
+    np.testing.assert_array_equal(x, expected + 1.0)
 
 
 @pytest.mark.parametrize("device", HERE)
@@ -185,8 +188,6 @@ def test_a_loop_that_the_host_decides_counts_its_conditions(monkeypatch):
 
 
 def test_cells_run_on_their_device(x):
-    from workbench.notebook.cells import CellOptions, run_cell
-
     namespace = {"np": np, "x": x}
     for device in HERE:
         run = run_cell("y = np.tanh(x).sum(axis=0)", namespace, options=CellOptions(device=device))

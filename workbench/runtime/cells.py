@@ -162,7 +162,7 @@ def run_cell(
     if isinstance(executable, Executable):
         arrays = [as_array(x) for x in inputs]
     else:
-        arrays = inputs = [executable.as_input(x, i in written) for i, x in enumerate(inputs)]
+        arrays, inputs = executable.as_inputs(inputs, written)
     if part is not None and not part.timed:
         results = executable.run(*arrays)
     else:

@@ -99,10 +99,7 @@ class Specialisation:
 
     def _call_on_device(self, executable: DeviceExecutable, inputs: list[Any], run: Callable[..., tuple]) -> Any:
         written = {i for i, _ in self.traced.writes}
-        # What is written must be of the device's own kind of array, over the same memory.
-        given = [executable.as_input(x, i in written) for i, x in enumerate(inputs)]
-        # An array of the host is written itself, and not the aligned copy that may have been taken of it.
-        inputs = [x if isinstance(x, np.ndarray) else g for x, g in zip(inputs, given, strict=True)]
+        given, inputs = executable.as_inputs(inputs, written)
         results = executable.for_targets(run(*given), [(inputs[i], k) for i, k in self.traced.writes])
         with executable.memory.working():
             return self.traced.rebuild(results, inputs)

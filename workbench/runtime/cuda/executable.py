@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,6 +144,15 @@ class DeviceExecutable:
     def source(self) -> str:
         """What is launched, a line a step."""
         return "\n".join(f"{step.id}: {', '.join(map(str, step_outputs(step)))}" for step in self.plan.steps)
+
+    def as_inputs(self, values: Sequence[Any], written: Collection[int]) -> tuple[list[Any], list[Any]]:
+        """Arguments as `run` takes them, and what their results are written into. written: numbers of those that the
+        call writes into.
+
+        That is an array of the host itself, and not the aligned copy that may be taken of it; else an array of the
+        device's own kind, over the same memory."""
+        given = [self.as_input(x, i in written) for i, x in enumerate(values)]
+        return given, [x if isinstance(x, np.ndarray) else g for x, g in zip(values, given, strict=True)]
 
     def as_input(self, value: Any, is_written: bool = False) -> Any:
         """An argument as `run` takes it: an ndarray, or an array of a GPU, without a copy. is_written: the call writes
