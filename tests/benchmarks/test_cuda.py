@@ -62,7 +62,7 @@ def cupy(monkeypatch):
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_every_family_is_timed(cupy, family):
     result = cuda.timed(family, "cuda:0", np.float32, 90)
-    assert set(result.times_us) >= {"workbench", "kernels by events"} and result.gb_per_s > 0
+    assert set(result.times_us) >= {"workbench", "steps by events"} and result.gb_per_s > 0
 
 
 def test_what_only_a_device_can_break_is_checked_and_launches_are_timed(cupy, monkeypatch):

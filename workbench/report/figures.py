@@ -11,10 +11,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from ..runtime.timelines import COPIES
 from . import words
 from .kernel_rows import roof
 from .layout import TERMINALS
-from .schema import CompileReport
+from .schema import CompileReport, TimelineBar
 
 OURS, NUMPY, ACCENT, DIM = "#0072b2", "#d55e00", "#009e73", "#7f7f7f"
 CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
@@ -69,19 +70,23 @@ def timeline(report: CompileReport, *, template: str = LIGHT) -> go.Figure:
     figure = _figure(f"{_name(report)}: one run, step by step", template, height=180 + 46 * len(lanes))
     for i, step in enumerate(steps):
         mine = [bar for bar in bars if bar.step == step]
-        label = _safe(f"{step} {mine[0].name}" if mine[0].name != step else step)
+        label = _safe(step if step == COPIES or mine[0].name == step else f"{step} {mine[0].name}")
         figure.add_trace(
             go.Bar(
                 base=[bar.start_ms for bar in mine], x=[bar.time_ms for bar in mine], y=[bar.lane for bar in mine],
                 orientation="h", name=label, marker={"color": CYCLE[i % len(CYCLE)]}, text=[step] * len(mine),
-                textposition="inside", insidetextanchor="middle", customdata=[words.time(b.time_ms) for b in mine],
-                hovertemplate=f"{label}: %{{customdata}}<extra></extra>",
+                textposition="inside", insidetextanchor="middle", customdata=[_hover(b, label) for b in mine],
+                hovertemplate="%{customdata}<extra></extra>",
             )
         )  # fmt: skip
     figure.update_layout(barmode="overlay", showlegend=len(steps) > 1, legend=LEGEND)
     figure.update_xaxes(title="ms from the start of the run", rangemode="tozero")
     figure.update_yaxes(automargin=True, autorange="reversed")
     return _or_empty(figure, "no run was profiled")
+
+
+def _hover(bar: TimelineBar, label: str) -> str:
+    return f"{_safe(bar.name) if bar.step == COPIES else label}: {words.time(bar.time_ms)}"
 
 
 def roofline(report: CompileReport, *, template: str = LIGHT) -> go.Figure:

@@ -254,7 +254,8 @@ class Phase:
 
 @dataclass(slots=True)
 class TimelineBar:
-    """One step of the profiled run. lane: `main`, `thread 1` ..."""
+    """One step of the profiled run. lane: `main`, `loops`; of a device `cuda:0`, `cuda:0, copies` (whose step is
+    `copies`), and `host` for what it has no routine for."""
 
     step: str
     name: str

@@ -1,7 +1,8 @@
 """A run as a Chrome trace (the Trace Event Format), which https://ui.perfetto.dev and chrome://tracing draw.
 
-Two processes: the profiled run, a bar a step on the lane that ran it, and the compilation, a bar a phase. The same cell
-run without the compiler gives a trace of its own with a bar an operation (`timeline_trace` of its bars).
+Two processes: the profiled run, a bar a step on the lane that ran it (a GPU's steps and its copies have lanes of their
+own), and the compilation, a bar a phase. The same cell run without the compiler gives a trace of its own with a bar an
+operation (`timeline_trace` of its bars).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..runtime.timelines import COPIES
 from .model import ReportModel
 from .schema import CompileReport, TimelineBar
 
@@ -35,7 +37,7 @@ def to_trace(report: CompileReport) -> dict[str, Any]:
     events = [*_lanes(RUN, f"{report.cell.label}: one run", report.timings.timeline)]
     lanes = _lane_numbers(report.timings.timeline)
     for bar in report.timings.timeline:
-        kind = nodes[bar.step].kind if bar.step in nodes else "step"
+        kind = nodes[bar.step].kind if bar.step in nodes else "copy" if bar.step == COPIES else "step"
         events.append(_bar(RUN, lanes[bar.lane], bar, kind, details(bar)))
     events += _phases(report)
     return {

@@ -27,7 +27,7 @@ from .log import logger
 from .native.kernels import is_compiled
 from .native.threads import available_threads
 from .reference import reference_plan
-from .timelines import IN_LOOPS, TimelineEntry
+from .timelines import COPIES, IN_LOOPS, TimelineEntry, as_bar
 
 if TYPE_CHECKING:
     from .cuda.executable import DeviceExecutable
@@ -113,13 +113,14 @@ class Compilation:
         with self._lock:
             self.runs_ms = [*self.runs_ms[-MAX_RUNS_KEPT + 1 :], elapsed_ms]
             self.timeline = []
-            for step, start, duration, *count in entries:
-                title = self.kernels[step].name if step in self.kernels else step
-                lane = "main" if step in outermost else IN_LOOPS
+            for entry in entries:
+                step, start, duration, count, lane, title = as_bar(entry)
+                title = title or (self.kernels[step].name if step in self.kernels else step)
+                lane = lane if step in outermost or step == COPIES else IN_LOOPS
                 self.timeline.append((step, title, (start - begin) * 1e3, duration * 1e3, lane))
                 if step in self.kernel_infos:
                     info = self.kernel_infos[step]
-                    launch_ms = duration * 1e3 / (count[0] if count else 1)
+                    launch_ms = duration * 1e3 / count
                     info.runs_ms = [*info.runs_ms[-MAX_RUNS_KEPT + 1 :], launch_ms]
         return results
 

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-# Step id, start and duration in seconds; of a step that ran several times, how often.
-TimelineEntry = tuple[str, float, float] | tuple[str, float, float, int]
+from typing import NamedTuple
 
 
+class Bar(NamedTuple):
+    """A step that ran (several times: count), when it began, how long it took in all in seconds, what did it (lane),
+    and what it is called if it is no step of the plan (title)."""
+
+    step: str
+    begin: float
+    duration: float
+    count: int = 1
+    lane: str = "main"
+    title: str = ""
+
+
+# As generated code writes them: what a bar begins with.
+TimelineEntry = tuple[str, float, float] | tuple[str, float, float, int] | Bar
+
+
+def as_bar(entry: TimelineEntry) -> Bar:
+    if isinstance(entry, Bar):
+        return entry
+    return Bar(entry[0], entry[1], entry[2], entry[3] if len(entry) == 4 else 1)
+
+
+# What stands for a step where an array is copied to a device or back.
+COPIES = "copies"
 # The lane of steps inside of loops and branches, whose times are in those of the loop.
 IN_LOOPS = "loops"
 
@@ -20,9 +42,9 @@ class Totals:
         self.total: dict[str, tuple[float, float, int]] = {}
 
     def append(self, entry: TimelineEntry) -> None:
-        step, begin, duration, *count = entry
+        step, begin, duration, count, *_ = as_bar(entry)
         first, so_far, n = self.total.get(step, (begin, 0.0, 0))
-        self.total[step] = first, so_far + duration, n + (count[0] if count else 1)
+        self.total[step] = first, so_far + duration, n + count
 
     def extend(self, entries: Iterable[TimelineEntry]) -> None:
         for entry in entries:

@@ -37,6 +37,7 @@ from ..devices import device_name
 from ..executable import plan_kernels
 from ..log import logger
 from ..timelines import TimelineEntry
+from .clock import Clock
 from .kernels import DeviceKernel
 from .lifetimes import peak_bytes, shared_results
 from .memory import Crossing, Memory
@@ -83,8 +84,8 @@ def _take_control(plan: Plan, kernels: dict[str, Kernel], tuning: Tuning) -> Non
 
 @dataclass(eq=False)
 class DeviceExecutable:
-    """`run(*arrays) -> tuple` computes the plan's results on a device; `profile(timeline, *arrays)` appends (step id,
-    start, duration) for each step. Results are ndarrays unless an input was an array of the device already.
+    """`run(*arrays) -> tuple` computes the plan's results on a device; `profile(timeline, *arrays)` appends a bar
+    for each step and for each copy. Results are ndarrays unless an input was an array of the device already.
 
     crossings: what went to the device and back in the last run.
     """
@@ -188,11 +189,15 @@ class DeviceExecutable:
         return self._run(arrays, None)
 
     def profile(self, timeline: list[TimelineEntry], *arrays: Any) -> tuple[Any, ...]:
-        return self._run(arrays, timeline)
+        with self.memory.working():
+            clock = Clock(self.memory)
+            results = self._run(arrays, clock)
+            timeline.extend(clock.timeline())
+        return results
 
-    def _run(self, arrays: Sequence[Any], timeline: list[TimelineEntry] | None) -> tuple[Any, ...]:
+    def _run(self, arrays: Sequence[Any], clock: Clock | None) -> tuple[Any, ...]:
         try:
-            return self._run_there(arrays, timeline)
+            return self._run_there(arrays, clock)
         except self.memory.memory_errors as error:
             # What the run had made by then must not live as long as somebody keeps the error.
             traceback.clear_frames(error.__traceback__)
@@ -210,11 +215,11 @@ class DeviceExecutable:
             fixes=("device='cpu'",),
         )
 
-    def _run_there(self, arrays: Sequence[Any], timeline: list[TimelineEntry] | None) -> tuple[Any, ...]:
+    def _run_there(self, arrays: Sequence[Any], clock: Clock | None) -> tuple[Any, ...]:
         crossed: list[Crossing] = []
         with self.memory.working():
-            inputs = [self._input(i, array, crossed) for i, array in enumerate(arrays)]
-            results = self._compute(inputs, crossed, timeline)
+            inputs = [self._input(i, array, crossed, clock) for i, array in enumerate(arrays)]
+            results = self._compute(inputs, crossed, clock)
             stays = any(not isinstance(x, np.ndarray | DeviceResult) for x in arrays)
             if stays or config.lazy_results:
                 # What shares memory with an argument, a constant or another result gets memory of its own.
@@ -222,11 +227,11 @@ class DeviceExecutable:
             if config.lazy_results and not stays:
                 results = tuple(self._later(k, result) for k, result in enumerate(results))
             elif not stays:
-                results = tuple(self._fetched(k, result, crossed) for k, result in enumerate(results))
+                results = tuple(self._fetched(k, result, crossed, clock) for k, result in enumerate(results))
         self.crossings = tuple(crossed)
         return results
 
-    def _input(self, i: int, array: Any, crossed: list[Crossing]) -> Any:
+    def _input(self, i: int, array: Any, crossed: list[Crossing], clock: Clock | None = None) -> Any:
         """An argument on the device, in C order."""
         if self.memory.owns(array):
             return self.memory.in_order(array)
@@ -243,15 +248,15 @@ class DeviceExecutable:
                 crossed.append(Crossing(name, "between devices", array.nbytes, "input"))
             return self.memory.in_order(self.memory.adopt(array))
         begin = time.perf_counter()
-        own = self.memory.put(array)
+        own = _timed(clock, "to device", name, lambda: self.memory.put(array))
         crossed.append(Crossing(name, "to device", array.nbytes, "input", time.perf_counter() - begin))
         return own
 
-    def _fetched(self, k: int, result: Any, crossed: list[Crossing]) -> np.ndarray:
+    def _fetched(self, k: int, result: Any, crossed: list[Crossing], clock: Clock | None = None) -> np.ndarray:
         atom = self.plan.outvars[k]
-        begin = time.perf_counter()
-        array = self.memory.get(result)
         hint = atom.hint if isinstance(atom, Var) else ""
+        begin = time.perf_counter()
+        array = _timed(clock, "to host", hint, lambda: self.memory.get(result))
         crossed.append(Crossing(hint, "to host", array.nbytes, "result", time.perf_counter() - begin))
         return array
 
@@ -267,18 +272,16 @@ class DeviceExecutable:
 
         return DeviceResult(result, self.memory, fetch)
 
-    def _compute(
-        self, inputs: Sequence[Any], crossed: list[Crossing], timeline: list[TimelineEntry] | None
-    ) -> tuple[Any, ...]:
+    def _compute(self, inputs: Sequence[Any], crossed: list[Crossing], clock: Clock | None) -> tuple[Any, ...]:
         """Launch the steps one by one, or, from the third run on, all at once where the device can record them."""
-        if timeline is None and self.can_record:
+        if clock is None and self.can_record:
             self._n_runs += 1
             if self._replay is None and self._n_runs > RUNS_BEFORE_RECORDING:
                 self._replay = self._record(inputs)
                 self.can_record = self._replay is not None
             if self._replay is not None:
                 return self._replay(*inputs)
-        return self._program.run(inputs, crossed, timeline)
+        return self._program.run(inputs, crossed, clock)
 
     def _record(self, inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]] | None:
         """The steps as one launch, or None: a recording that fails, or gives other results than launches one by one,
@@ -304,6 +307,10 @@ class DeviceExecutable:
         """For the report: how the kernels are launched."""
         for kernel in (*self.compiled.values(), *self.finishers.values()):
             kernel.how = how
+
+
+def _timed(clock: Clock | None, direction: str, name: str, work: Callable[[], Any]) -> Any:
+    return work() if clock is None else clock.copy(direction, name, work)
 
 
 def _written_elsewhere(there: str, here: str) -> DeviceError:

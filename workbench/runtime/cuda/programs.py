@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,8 @@ from ...fusion import (
 from ...ir import Atom, Equation, Literal, Var
 from ...primitives.lowering import LibraryCall
 from ..log import logger
-from ..timelines import TimelineEntry
 from ..views import view_of
+from .clock import Clock
 from .lifetimes import last_uses
 from .memory import Crossing
 
@@ -69,28 +70,21 @@ class Program:
             for var, value in zip(plan.jaxpr.constvars, plan.jaxpr.consts, strict=True)
         }
         self.crossed: list[Crossing] = []
+        self.clock: Clock | None = None
+        self.on_host: set[str] = set()  # steps that the device has no routine for
         self.actions = [(step.id, self._action(step)) for step in plan.steps]
         self.dead = last_uses(plan)
 
-    def run(
-        self, inputs: Sequence[Any], crossed: list[Crossing], timeline: list[TimelineEntry] | None = None
-    ) -> tuple[Any, ...]:
+    def run(self, inputs: Sequence[Any], crossed: list[Crossing], clock: Clock | None = None) -> tuple[Any, ...]:
         values: Values = {**self.consts, **dict(zip(self.plan.jaxpr.invars, inputs, strict=True))}
-        self.crossed = crossed
-        marks = []
-        zero, start = time.perf_counter(), self.memory.mark() if timeline is not None else None
+        self.crossed, self.clock = crossed, clock
         for (name, action), dead in zip(self.actions, self.dead, strict=True):
-            if timeline is None:
+            if clock is None:
                 action(values)
             else:
-                begin = self.memory.mark()
-                action(values)
-                marks.append((name, begin, self.memory.mark()))
+                clock.time(name, partial(action, values), lane="host" if name in self.on_host else "")
             for var in dead:
                 values.pop(var, None)  # nobody asked for some results of a loop
-        if timeline is not None:
-            for name, begin, end in marks:
-                timeline.append((name, zero + self.memory.between(start, begin), self.memory.between(begin, end)))
         return tuple(self._read(atom, values) for atom in self.plan.outvars)
 
     def _read(self, atom: Atom, values: Values) -> Any:
@@ -113,6 +107,7 @@ class Program:
                     own = self.memory.library(eqn, function)
                     if own is not None:
                         return self._call_or_host(eqn, own, function)
+                self.on_host.add(step.id)
                 return self._on_host(eqn, function)
             case BranchStep():
                 return self._branch(step)
@@ -226,7 +221,7 @@ class Program:
 
     def _runner(self, program: Program) -> Callable[..., tuple[Any, ...]]:
         def run(*operands: Any) -> tuple[Any, ...]:
-            return tuple(map(self.memory.in_order, program.run(operands, self.crossed)))
+            return tuple(map(self.memory.in_order, program.run(operands, self.crossed, self.clock)))
 
         return run
 
