@@ -73,7 +73,10 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return wrapped(self.host[getattr(index, "host", index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.host[index] = value.host if isinstance(value, Array) else value
+        def copy() -> None:
+            self.host[index] = value.host if isinstance(value, Array) else value
+
+        _capturing[-1].append(copy) if _capturing else copy()
 
     def __float__(self) -> float:
         return float(self.host)
@@ -121,6 +124,8 @@ def over_arrays(function: Any) -> Any:
         return value.host if isinstance(value, Array) else value
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if _capturing:  # so do its calls of CUDA's libraries
+            raise NotImplementedError("calling a library while a stream is captured is not supported")
         args = host(args)
         kwargs = {k: host(v) for k, v in kwargs.items()}
         return wrapped(function(*args, **kwargs))

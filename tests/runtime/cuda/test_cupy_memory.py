@@ -159,7 +159,7 @@ def test_loops_of_a_known_length_are_recorded(cupy, monkeypatch):
     x = np.arange(20.0)
     for number in range(4):
         np.testing.assert_allclose(f(x), steps(x), rtol=1e-12)
-        assert (f.compilations[0].executable._replay is not None) == (number >= 2)
+        assert (f.compilations[0].executable.recording.replay is not None) == (number >= 2)
 
 
 def test_updates_reach_arrays_of_the_device(cupy):
@@ -196,7 +196,7 @@ def test_many_launches_become_one_graph(cupy, monkeypatch):
     for number in range(5):
         x = rng.normal(size=50)
         np.testing.assert_allclose(f(x), chain(x), rtol=1e-10)
-        replay = f.compilations[0].executable._replay
+        replay = f.compilations[0].executable.recording.replay
         assert (replay is not None) == (number >= 2)
 
 
@@ -210,7 +210,7 @@ def test_launches_that_cannot_be_recorded_go_one_by_one(cupy, monkeypatch):
     for _ in range(4):
         np.testing.assert_allclose(f(x), ((x - x.mean()) / x.std()).max() * x, rtol=1e-12)
     executable = f.compilations[0].executable
-    assert executable._replay is None and not executable.can_record
+    assert executable.recording.replay is None and executable.recording.is_refused
     assert all("not permitted" in kernel.launch_text for kernel in executable.compiled.values())
 
 
@@ -231,7 +231,7 @@ def test_a_recording_is_used_only_if_it_gives_the_same_bits(cupy, monkeypatch):
         for _ in range(4):
             np.testing.assert_allclose(f(x), steps(x), rtol=1e-12)
         executable = f.compilations[0].executable
-        assert (executable._replay is not None) is (record is real)
+        assert (executable.recording.replay is not None) is (record is real)
         assert all(how in kernel.launch_text for kernel in executable.compiled.values())
 
 

@@ -26,7 +26,6 @@ from ...fusion import (
     Cluster,
     LoopStep,
     Plan,
-    ViewStep,
     step_inputs,
     step_outputs,
     sub_plans,
@@ -35,21 +34,14 @@ from ...ir import Var
 from ..arguments import as_array
 from ..devices import device_name
 from ..executable import plan_kernels
-from ..log import logger
 from ..timelines import TimelineEntry
 from .clock import Clock
 from .kernels import DeviceKernel
 from .lifetimes import peak_bytes, shared_results
 from .memory import Crossing, Memory
 from .programs import Program
+from .recording import RUNS_BEFORE_RECORDING, Recording, is_recordable
 from .results import DeviceResult
-
-# A graph costs one launch and a copy of each input and result: from a few kernels on that is less.
-LEAST_LAUNCHES = 4
-MOST_LAUNCHES = 2000  # a graph of more nodes takes longer to build than its launches take
-MOST_RECORDED_BYTES = 16 << 20  # of inputs and results; beyond, kernels take longer than their launches
-# What runs once or twice is not worth a recording.
-RUNS_BEFORE_RECORDING = 2
 
 
 def device_kernels(plan: Plan, device: str) -> dict[str, Kernel]:
@@ -105,11 +97,6 @@ class DeviceExecutable:
         except self.memory.memory_errors as error:
             raise self._out_of_memory() from error
         self.shared = shared_results(self.plan)
-        self._n_runs = 0
-        self._replay: Callable[..., tuple[Any, ...]] | None = None
-        n_bytes = sum(v.aval.nbytes for v in (*self.plan.jaxpr.invars, *self.plan.outvars))
-        n_launches = self._launches(self.plan)
-        self.can_record = LEAST_LAUNCHES <= n_launches <= MOST_LAUNCHES and n_bytes <= MOST_RECORDED_BYTES
 
     def _prepare(self) -> None:
         with self.memory.working():
@@ -117,29 +104,15 @@ class DeviceExecutable:
             self.finishers = {
                 name: self.memory.compile(kernel.finish) for name, kernel in self.kernels.items() if kernel.finish
             }
-            self._program = Program(self, self.plan)
+            is_whole = is_recordable(self.plan, self.compiled, self.finishers)
+            self._program = Program(self, self.plan, recorded=not is_whole)
+            kernels = [*self.compiled.values(), *self.finishers.values()]
+            self.recording = (
+                Recording(self.memory, lambda given: self._program.run(given, []), kernels, RUNS_BEFORE_RECORDING)
+                if is_whole
+                else None
+            )
             self.memory.finish()  # runs may be on other streams than the one that constants were copied on
-
-    def _launches(self, plan: Plan) -> int:
-        """How often a run of `plan` launches something, or 0 if a run cannot be recorded: library calls may allocate,
-        constants are copied there, and what the host decides depends on values."""
-        atoms = (*plan.outvars, *(a for step in plan.steps if isinstance(step, ViewStep) for a in step.eqn.invars))
-        if not all(isinstance(atom, Var) for atom in atoms):
-            return 0
-        total = 0
-        for step in plan.steps:
-            if step.id in self.compiled:
-                total += 1 + (step.id in self.finishers)
-            elif isinstance(step, LoopStep) and step.condition is None:
-                inside = self._launches(step.body)
-                if not inside or not all(isinstance(atom, Var) for atom in step.eqn.invars):
-                    return 0
-                # A loop also copies a row of each operand that it goes through, and of each result that it stacks.
-                n_rows = len(step.eqn.outvars) - step.eqn.params["num_carry"]
-                total += step.eqn.params["length"] * (inside + n_rows)
-            elif not isinstance(step, ViewStep):
-                return 0
-        return total
 
     @property
     def source(self) -> str:
@@ -273,40 +246,14 @@ class DeviceExecutable:
         return DeviceResult(result, self.memory, fetch)
 
     def _compute(self, inputs: Sequence[Any], crossed: list[Crossing], clock: Clock | None) -> tuple[Any, ...]:
-        """Launch the steps one by one, or, from the third run on, all at once where the device can record them."""
-        if clock is None and self.can_record:
-            self._n_runs += 1
-            if self._replay is None and self._n_runs > RUNS_BEFORE_RECORDING:
-                self._replay = self._record(inputs)
-                self.can_record = self._replay is not None
-            if self._replay is not None:
-                return self._replay(*inputs)
+        if clock is None and self.recording is not None:
+            return tuple(self.recording(inputs))
         return self._program.run(inputs, crossed, clock)
 
-    def _record(self, inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]] | None:
-        """The steps as one launch, or None: a recording that fails, or gives other results than launches one by one,
-        costs nothing but itself."""
-        try:
-            replay = self.memory.record(lambda given: self._program.run(given, []), inputs)
-            if replay is None:
-                return None
-            mine, alone = (map(self.memory.get, run(*inputs)) for run in (replay, self._one_by_one))
-            if any(a.tobytes() != b.tobytes() for a, b in zip(mine, alone, strict=True)):
-                raise RuntimeError("the recording gives other results")
-        except Exception as error:  # noqa: BLE001  # whatever the driver refuses to record, launches one by one will do
-            logger.info("%s: the launches were not recorded: %s", self.memory.device, error)
-            self._say(f"one by one, since a CUDA graph was not to be had ({error})")
-            return None
-        self._say("replayed in a CUDA graph")
-        return replay
-
-    def _one_by_one(self, *inputs: Any) -> tuple[Any, ...]:
-        return self._program.run(inputs, [])
-
-    def _say(self, how: str) -> None:
-        """For the report: how the kernels are launched."""
-        for kernel in (*self.compiled.values(), *self.finishers.values()):
-            kernel.how = how
+    @property
+    def recordings(self) -> list[Recording]:
+        """What is replayed at once, or will be: the whole plan, or pieces of it and of the loops in it."""
+        return [self.recording] if self.recording is not None else self._program.recordings
 
 
 def _timed(clock: Clock | None, direction: str, name: str, work: Callable[[], Any]) -> Any:

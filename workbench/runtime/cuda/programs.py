@@ -31,6 +31,14 @@ from ..views import view_of
 from .clock import Clock
 from .lifetimes import last_uses
 from .memory import Crossing
+from .recording import (
+    RUNS_BEFORE_RECORDING,
+    RUNS_BEFORE_RECORDING_INSIDE,
+    Piece,
+    Recording,
+    kernel_ids,
+    recordable_pieces,
+)
 
 if TYPE_CHECKING:
     from .executable import DeviceExecutable
@@ -59,9 +67,10 @@ def always_ends(plan: Plan) -> bool:
 
 
 class Program:
-    """The steps of one plan as functions over a table of values."""
+    """The steps of one plan as functions over a table of values. recorded: whether pieces of it are recorded, which
+    cannot be while something around them is; inside: whether it is a part of another one."""
 
-    def __init__(self, executable: DeviceExecutable, plan: Plan):
+    def __init__(self, executable: DeviceExecutable, plan: Plan, *, recorded: bool, inside: bool = False):
         self.executable = executable
         self.memory = executable.memory
         self.plan = plan
@@ -72,20 +81,63 @@ class Program:
         self.crossed: list[Crossing] = []
         self.clock: Clock | None = None
         self.on_host: set[str] = set()  # steps that the device has no routine for
+        pieces = recordable_pieces(plan, executable.compiled, executable.finishers) if recorded else []
+        in_pieces = {step.id for piece in pieces for step in plan.steps[piece.first : piece.last]}
+        self.recordings: list[Recording] = []
+        self._recorded = {step.id for step in plan.steps if recorded and step.id not in in_pieces}
         self.actions = [(step.id, self._action(step)) for step in plan.steps]
         self.dead = last_uses(plan)
+        self.runs_before = RUNS_BEFORE_RECORDING_INSIDE if inside else RUNS_BEFORE_RECORDING
+        self._launched = self._with_pieces(pieces)
 
     def run(self, inputs: Sequence[Any], crossed: list[Crossing], clock: Clock | None = None) -> tuple[Any, ...]:
         values: Values = {**self.consts, **dict(zip(self.plan.jaxpr.invars, inputs, strict=True))}
         self.crossed, self.clock = crossed, clock
-        for (name, action), dead in zip(self.actions, self.dead, strict=True):
-            if clock is None:
+        if clock is None:
+            for action, dead in self._launched:
                 action(values)
-            else:
+                for var in dead:
+                    values.pop(var, None)  # nobody asked for some results of a loop
+        else:
+            for (name, action), dead in zip(self.actions, self.dead, strict=True):
                 clock.time(name, partial(action, values), lane="host" if name in self.on_host else "")
-            for var in dead:
-                values.pop(var, None)  # nobody asked for some results of a loop
+                for var in dead:
+                    values.pop(var, None)
         return tuple(self._read(atom, values) for atom in self.plan.outvars)
+
+    def _with_pieces(self, pieces: Sequence[Piece]) -> list[tuple[Action, list[Var]]]:
+        """What a run goes through: actions, and the values that nothing needs after each."""
+        found, at = [], 0
+        alone = [(action, dead) for (_, action), dead in zip(self.actions, self.dead, strict=True)]
+        for piece in pieces:
+            found += alone[at : piece.first]
+            dead = [var for _, after in alone[piece.first : piece.last] for var in after]
+            found.append((self._piece(piece, alone[piece.first : piece.last]), dead))
+            at = piece.last
+        return found + alone[at:]
+
+    def _piece(self, piece: Piece, alone: Sequence[tuple[Action, list[Var]]]) -> Action:
+        """The steps of a piece as one action."""
+        compiled, finishers = self.executable.compiled, self.executable.finishers
+        ids = kernel_ids(self.plan.steps[piece.first : piece.last])
+        kernels = [known[name] for known in (compiled, finishers) for name in ids if name in known]
+
+        def run(given: Sequence[Any]) -> tuple[Any, ...]:
+            values: Values = {**self.consts, **dict(zip(piece.inputs, given, strict=True))}
+            for action, dead in alone:
+                action(values)
+                for var in dead:
+                    values.pop(var, None)
+            return tuple(values[var] for var in piece.outputs)
+
+        recording = Recording(self.memory, run, kernels, self.runs_before)
+        self.recordings.append(recording)
+
+        def action(values: Values) -> None:
+            given = [self.memory.in_order(values[var]) for var in piece.inputs]
+            values.update(zip(piece.outputs, recording(given), strict=True))
+
+        return action
 
     def _read(self, atom: Atom, values: Values) -> Any:
         if isinstance(atom, Literal):
@@ -217,7 +269,10 @@ class Program:
         return decide
 
     def _inner(self, step: Step) -> list[Callable[..., tuple[Any, ...]]]:
-        return [self._runner(Program(self.executable, plan)) for plan in sub_plans(step)]
+        recorded = step.id in self._recorded
+        programs = [Program(self.executable, plan, recorded=recorded, inside=True) for plan in sub_plans(step)]
+        self.recordings += [recording for program in programs for recording in program.recordings]
+        return list(map(self._runner, programs))
 
     def _runner(self, program: Program) -> Callable[..., tuple[Any, ...]]:
         def run(*operands: Any) -> tuple[Any, ...]:
