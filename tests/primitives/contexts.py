@@ -63,6 +63,9 @@ class ScalarTestContext:
     def shared(self, expr: str) -> bool:
         return False
 
+    def choose(self, condition: str, then: str, otherwise: str) -> str:
+        return f"({then} if {condition} else {otherwise})"
+
     def cast(self, expr: str, source: np.dtype, target: np.dtype) -> str:
         self.casts.add((np.dtype(source), np.dtype(target)))
         return f"cast({expr}, '{source}', '{target}')"

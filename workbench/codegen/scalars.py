@@ -48,12 +48,14 @@ def settle(expr: str, dtype: np.dtype) -> str:
 
 class PointwiseContext:
     """What a pointwise rule sees. `called` collects the scalar functions that its expressions name; constants: the
-    values of the operands that are literals, by their text; shared: operands that are one number for an array."""
+    values of the operands that are literals, by their text; shared: operands that are one number for an array;
+    selects: choices are calls, which numba compiles as one instruction, and not branches."""
 
     def __init__(
         self, dtype: np.dtype, in_dtypes: tuple[np.dtype, ...], params: Mapping[str, Any], called: dict,
-        constants: Mapping[str, Any] | None = None, shared: Collection[str] = (),
+        constants: Mapping[str, Any] | None = None, shared: Collection[str] = (), *, selects: bool = False,
     ):  # fmt: skip
+        self._selects = selects
         self._constants = constants or {}
         self._shared = shared
         self.dtype = dtype
@@ -74,6 +76,11 @@ class PointwiseContext:
         if dtype is None:
             dtype = self.in_dtypes[0] if self.in_dtypes else self.dtype
         return call(self._called, name, np.dtype(dtype), *args)
+
+    def choose(self, condition: str, then: str, otherwise: str) -> str:
+        if self._selects:
+            return self.call("select", condition, then, otherwise, dtype=self.dtype)
+        return f"({then} if {condition} else {otherwise})"
 
     def cast(self, expr: str, source: np.dtype, target: np.dtype) -> str:
         return cast(self._called, expr, np.dtype(source), np.dtype(target))

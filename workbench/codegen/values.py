@@ -65,6 +65,7 @@ class Values:
     """
 
     in_vectors = True  # whether what reads elements one beside the other computes several at once
+    selects = False  # whether a choice between two values is a call
 
     def __init__(
         self,
@@ -190,7 +191,9 @@ class Values:
         dtypes = tuple(a.aval.dtype for a in eqn.invars)
         atoms = zip(operands, eqn.invars, strict=True)
         shared = {text for text, atom in atoms if not atom.aval.shape} if var.aval.shape else ()
-        context = PointwiseContext(out, dtypes, eqn.params, self.called, constants, shared)
+        context = PointwiseContext(
+            out, dtypes, eqn.params, self.called, constants, shared, selects=self.selects
+        )
         text = settle(lowering.expr(context, *operands), out)
         if re.fullmatch(r"[\w.]+", text):
             return text

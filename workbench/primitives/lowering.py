@@ -40,6 +40,10 @@ class ScalarContext(Protocol):
         """Whether an operand is one number for all elements of an array."""
         ...
 
+    def choose(self, condition: str, then: str, otherwise: str) -> str:
+        """One of two values of the result's dtype."""
+        ...
+
     def cast(self, expr: str, source: np.dtype, target: np.dtype) -> str:
         """`expr` of dtype `source` converted to `target` as NumPy's astype does it."""
         ...

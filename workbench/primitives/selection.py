@@ -36,10 +36,10 @@ def select_n_aval(which: Aval, *cases: Aval) -> Aval:
 
 def _select(ctx: ScalarContext, which: str, *cases: str) -> str:
     if ctx.in_dtypes[0].kind == "b":
-        return f"({cases[1]} if {which} else {cases[0]})"
+        return ctx.choose(which, cases[1], cases[0])
     text = cases[-1]
     for number in reversed(range(len(cases) - 1)):
-        text = f"({cases[number]} if {which} <= {number} else {text})"
+        text = ctx.choose(f"{which} <= {number}", cases[number], text)
     return text
 
 

@@ -240,3 +240,21 @@ def test_ptx_is_kept_on_disk(tmp_path):
         kernels._ptx.clear()
         again, _, from_disk = kernel_ptx(kernel, (9, 0))
         assert from_disk and again == text
+
+
+def test_choices_are_instructions_and_no_branches(ptxas):
+    """A few hundred branches would take numba minutes, and a warp's lanes would go through both sides one by one."""
+    for dtype in ("f32", "f64", "i64", "i8", "bool", "c64", "c128"):
+        b = JaxprBuilder()
+        which, x, y = b.input("bool[5000]"), b.input(f"{dtype}[5000]"), b.input(f"{dtype}[5000]")
+        third = b.emit("select_n", b.input("i32[5000]"), x, y, x)
+        (kernel,) = kernels_of(b.build(b.emit("select_n", which, x, y), third), "cuda")
+        ptx, _, _ = kernel_ptx(kernel, (9, 0))
+        assert " if " not in kernel.source and re.search(r"selp|and\.|xor\.", ptx)
+        ptxas(ptx, (9, 0))
+
+
+def test_a_kernel_has_a_name_to_read():
+    (kernel,) = kernels_of(FAMILIES["stencil"]("f32[300,700]"), "cuda")
+    ptx, _, _ = kernel_ptx(kernel, (9, 0))
+    assert toolkit.entry_name(ptx) == kernel.name and len(ptx) < 40_000

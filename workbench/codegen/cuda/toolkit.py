@@ -160,11 +160,13 @@ def compile_to_ptx(
         except Exception as error:
             message = f"kernel {function.__name__} does not compile to PTX: a bug of ours, not of your code\n{error}"
             raise BackendError(message) from error
-    return text if isinstance(text, str) else text.decode()
+    text = text if isinstance(text, str) else text.decode()
+    # The name of a kernel with many arguments has thousands of letters, and stands wherever one of them is read.
+    return text.replace(entry_name(text), function.__name__) if function.__name__.isascii() else text
 
 
 def entry_name(ptx: str) -> str:
-    """The name of the kernel in a PTX text, which numba has mangled."""
+    """The name of the kernel in a PTX text."""
     return ptx.partition(".entry ")[2].partition("(")[0].strip()
 
 
