@@ -191,9 +191,7 @@ class Values:
         dtypes = tuple(a.aval.dtype for a in eqn.invars)
         atoms = zip(operands, eqn.invars, strict=True)
         shared = {text for text, atom in atoms if not atom.aval.shape} if var.aval.shape else ()
-        context = PointwiseContext(
-            out, dtypes, eqn.params, self.called, constants, shared, selects=self.selects
-        )
+        context = PointwiseContext(out, dtypes, eqn.params, self.called, constants, shared, selects=self.selects)
         text = settle(lowering.expr(context, *operands), out)
         if re.fullmatch(r"[\w.]+", text):
             return text
