@@ -120,6 +120,55 @@ def test_items_of_several_types_keep_theirs() -> None:
         assert_same(wb.jit(program)(x, places), program(x, places))
 
 
+def best_of_several(a, b, gap):
+    """Of numbers of Python's and of NumPy's, that which wins."""
+    table = np.zeros((len(a) + 1, len(b) + 1), a.dtype)
+    came = np.zeros(table.shape, np.int8)
+    zero = a.dtype.type(0).item()
+    best = at = 0
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            options = [zero, table[i - 1, j - 1] + (2 if a[i - 1] == b[j - 1] else -1), table[i - 1, j] + gap]
+            k = np.argmax(options)
+            came[i, j] = k
+            table[i, j] = options[k]
+            if options[k] * 2 > best:
+                best, at = options[k] * 2, (i, j)[k % 2]
+    return table, came, best, at
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_the_best_of_several_numbers(dtype: Any) -> None:
+    compiled = wb.jit(best_of_several)
+    a, b = RNG.integers(0, 4, 30).astype(dtype), RNG.integers(0, 4, 25).astype(dtype)
+    for args in ((a, b, -2), (a, a, -3)):
+        with np.errstate(all="ignore"):
+            assert_same(compiled(*args), best_of_several(*args))
+    if dtype is np.int64:
+        assert not compiled.fallbacks
+
+
+def reduced_lists(a):
+    out = np.zeros((len(a), 9))
+    for i in range(1, len(a)):
+        row = (a[i, 0], 0.5, a[i - 1, 2])
+        pairs = [(a[i, 0], a[i, 1]), (1.5, a[i, 2])]
+        out[i, :3] = np.argmin(row), np.sum(row), np.mean([a[i, 0], 1])
+        out[i, 3:6] = np.max([a[i, 0], a[i, 1]]), np.median(row), np.linalg.norm(row)
+        out[i, 6:] = np.array(row) * 2
+        out[i, :2] += np.sum(pairs, axis=0)
+        out[i, 2] -= np.all(row) + np.std([a[i, 1], a[i - 1, 1]])
+    return out
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+def test_reductions_of_lists_are_those_of_arrays(dtype: Any) -> None:
+    compiled = wb.jit(reduced_lists)
+    a = (RNG.random((20, 3)) * 9).astype(dtype)
+    np.testing.assert_allclose(compiled(a), reduced_lists(a), rtol=1e-15 if dtype is not np.float32 else 1e-6)
+    assert not compiled.fallbacks
+
+
 def test_lists_that_change_are_lists() -> None:
     def program(a):
         out = np.zeros(len(a))

@@ -331,6 +331,35 @@ def test_medians_put_into_integers() -> None:
         assert not compiled.fallbacks
 
 
+@case(np.zeros((9, 7)), 0.3, 4)
+def evenly_spaced(out, low, n):
+    for i in range(len(out)):
+        out[i] += np.linspace(low, i / 3, 7)
+        for k, x in enumerate(np.linspace(i, low * i, n)):
+            out[i, k] -= x
+        out[i, :2] += np.linspace(i, i, 2)
+        out[i, :1] *= np.linspace(low, 9, 1)
+        out[i] += np.linspace(0, 5e-324, 7)
+        for x in np.arange(i, -2, -3):
+            out[i, x % 7] += x
+        for x in np.arange(low, i, 0.25):
+            out[i, 0] += x
+        out[i, : len(np.arange(3, i, 2))] += np.arange(3, i, 2)
+    return out
+
+
+@pytest.mark.parametrize("step", [0, 0.0])
+def test_ranges_without_a_step_raise(step: float) -> None:
+    def program(out, step):
+        for i in range(len(out)):
+            out[i] = sum(np.arange(0, i + 1, step))
+        return out
+
+    for function in (program, wb.jit(program)):
+        with pytest.raises((ZeroDivisionError, ValueError)):
+            function(np.zeros(8), step)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, np.float64])
 def test_reductions_by_a_ufunc(dtype: Any) -> None:

@@ -525,7 +525,7 @@ def test_integer_powers_raise_where_an_exponent_is_negative():
 
 
 def _frames_of(call):
-    with pytest.raises((IndexError, ValueError, wb.errors.TracerBoolConversionError)) as caught:
+    with pytest.raises((IndexError, ValueError, wb.errors.TracerBoolConversionError, KeyError)) as caught:
         call()
     return [os.path.basename(frame.filename) for frame in traceback.extract_tb(caught.value.__traceback__)]
 
@@ -570,3 +570,35 @@ def test_calls_that_raise_are_not_traced_anew_until_one_returns():
     for _ in range(3):
         assert f(np.ones(3)).tolist() == [3.0, 3.0, 3.0]
     assert len(f.compilations) == 1
+
+
+def test_calls_that_stay_in_numpy_go_there_at_once():
+    calls = []
+
+    @wb.jit
+    def f(x, n, scale=1.0):
+        found = np.unique(x)
+        calls.append(len(found))
+        if n > 3:
+            raise KeyError(n)
+        return found * scale
+
+    x = np.array([1.0, 2.0, 2.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x, 2), [1.0, 2.0])
+    n_calls = len(calls)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(f), "_call_slowly", None)
+        np.testing.assert_array_equal(f(x, 2), [1.0, 2.0])
+        with wb.config(numpy_trials=True):
+            np.testing.assert_array_equal(f(np.array([3.0, 1.0, 3.0]), 2), [1.0, 3.0])
+    assert len(calls) == n_calls + 2
+    np.testing.assert_array_equal(f(x, 2, scale=2.0), [2.0, 4.0])
+    np.testing.assert_array_equal(f(x[:2], 2), [1.0, 2.0])
+    np.testing.assert_array_equal(f(x.astype(np.float32), 2), np.array([1.0, 2.0], np.float32))
+    for _ in range(3):
+        n_calls = len(calls)
+        with pytest.raises(KeyError):
+            f(x, 4)
+        assert len(calls) == n_calls + 1  # not once more, somewhere else
+    assert set(_frames_of(lambda: f(x, 4))) == {os.path.basename(__file__)}

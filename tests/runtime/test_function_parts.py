@@ -178,7 +178,9 @@ def test_numpy_has_another_turn_where_its_first_decides():
     for first, wants in ((90.0, False), (120.0, True), (1000.0, False)):
         parts.numpy_ms = [first]
         assert parts.wants_numpy is wants and parts.pays is (None if wants else first == 1000.0)
-    parts.numpy_ms = [120.0]
+    parts.numpy_ms, parts.parts_ms = [30.0], [1.0] * (WARM_UP_CALLS + TRIED_CALLS)
+    assert parts.wants_numpy and parts.pays is None  # it may have been long because it was the first
+    parts.numpy_ms, parts.parts_ms = [120.0], [100.0] * (WARM_UP_CALLS + TRIED_CALLS)
     np.testing.assert_array_equal(parts(x.copy())[0], mixed(x.copy())[0])
     assert len(parts.numpy_ms) == 2 and len(parts.parts_ms) == WARM_UP_CALLS + TRIED_CALLS
     assert not parts.wants_numpy and parts.pays is not None

@@ -96,6 +96,7 @@ WARM = (("c", 1000), ("c", 10), ("c", 20))
     ("calls", "wins"),
     [
         ((*WARM, ("n", 50)), True),  # clearly: one call of NumPy is enough
+        ((("c", 10), ("c", 0.1), ("c", 0.1), ("n", 1), ("n", 0.05)), False),  # its first call is cold
         ((*WARM, ("n", 15), ("n", 15)), True),
         ((*WARM, ("n", 50 / 3), ("n", 2)), False),
         ((*WARM, ("n", 9), ("n", 11)), None),  # level: they take turns

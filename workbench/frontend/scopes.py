@@ -20,14 +20,16 @@ _numbers = count()
 _unmarked: ContextVar[bool] = ContextVar("workbench_unmarked", default=False)
 
 
-@contextmanager
-def running_in_numpy() -> Iterator[None]:
+class running_in_numpy:  # noqa: N801 (used as a function)
     """Let `jit_scope` pass without a trace: NumPy stands in for the compiled form of the code in this `with` block."""
-    token = _unmarked.set(True)
-    try:
-        yield
-    finally:
-        _unmarked.reset(token)
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _unmarked.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _unmarked.reset(self._token)
 
 
 class NodeView:

@@ -36,7 +36,7 @@ from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
 from .executable import Executable, has_written
-from .fast_path import MISS, Native, fast_call, missed
+from .fast_path import MISS, Native, ResultText, fast_call, missed
 from .given import Given
 from .keys import (
     StaticArguments,
@@ -116,6 +116,7 @@ class CompiledFunction:
         self._sizes: dict[Any, VaryingSizes] = {}
         self._raising: set[Any] = set()  # keys of calls that raised when they were traced, and in NumPy
         self._fast: Callable[..., Any] = missed  # of the latest call's version
+        self._fits_numpy: Callable[..., Any] = missed  # tells whether NumPy runs a call, as it did the latest one
         self._plain = not self.static
         self._held: frozenset[str] = frozenset()  # what objects hold and calls change, by path
         self._may_vary = True
@@ -167,7 +168,8 @@ class CompiledFunction:
             there = self.where()
             if there is not self:
                 return self._call_there(there, args, kwargs)
-        if self._plain and not kwargs and current_trace() is None:
+        in_numpy = self._fits_numpy(*args, **kwargs) is not MISS
+        if not in_numpy and self._plain and not kwargs and current_trace() is None:
             key: list[Any] = []
             leaves: list[Any] = []
             only_arrays = True
@@ -204,11 +206,14 @@ class CompiledFunction:
                         except Exception as error:
                             if self.is_strict or has_written(error):
                                 raise
-                    elif type(entry) is Fallback and entry.parts is None:
-                        __tracebackhide__ = True  # for IPython and pytest; to catch here would cost each call
-                        with running_in_numpy():
-                            return self.fn(*args)
+                    elif type(entry) is Fallback and entry.stays_in_numpy:
+                        self._remember_numpy(entry, args, kwargs)
+                        in_numpy = True
         try:
+            if in_numpy:
+                __tracebackhide__ = True  # for IPython and pytest
+                with running_in_numpy():
+                    return self.fn(*args, **kwargs)
             return self._call_slowly(args, kwargs)
         except BaseException as error:
             if not config.full_tracebacks:
@@ -231,6 +236,16 @@ class CompiledFunction:
             entry.fast = missed if call is None else call
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast
+
+    def _remember_numpy(self, entry: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Let the next call go to NumPy at once, where its arguments tell quickly that it is such a one again."""
+        if entry.fits is None:
+            found = fast_call(
+                args, kwargs, None, ResultText("True", {}), floats_are_traced=not self.keep_python_scalars,
+                given=self._given, by_kind=self._by_kind, traced_ints=self._traced_ints,
+            )  # fmt: skip
+            entry.fits = missed if found is None else found
+        self._fits_numpy = entry.fits
 
     def _replace_fast(self, entry: Specialisation, call: Callable[..., Any], found: Callable[..., Any]) -> None:
         entry.fast = found
@@ -260,6 +275,8 @@ class CompiledFunction:
             entry, leaves = self._version(args, kwargs)
             if isinstance(entry, Fallback):
                 parts = entry.parts
+                if self._plain and entry.stays_in_numpy:
+                    self._remember_numpy(entry, args, kwargs)
             elif isinstance(entry, Pending):
                 compiling = entry
             elif entry.trial is not None and entry.trial.wants_numpy and not self.is_strict:

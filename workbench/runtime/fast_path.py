@@ -252,7 +252,7 @@ def is_input(value: Any) -> bool:
 def fast_call(
     args: tuple,
     kwargs: Mapping[str, Any],
-    run: Callable[..., tuple],
+    run: Callable[..., tuple] | None,
     result: ResultText,
     guards: Sequence[Guard] = (),
     captures: Sequence[Capture] = (),
@@ -267,8 +267,8 @@ def fast_call(
 ) -> Callable[..., Any] | None:
     """`call(*args, **kwargs)`: the result of `run` for arguments like these, or MISS for others and inside a trace.
 
-    traced_ints: the leaves of the arguments that are ints and inputs; guards: what else must hold; captures: arrays
-    that the program reads from outside; writes: pairs of an input and the result that is written there; given, by_kind:
+    run: None where `result` tells all; traced_ints: the leaves of the arguments that are ints and inputs; guards: what
+    else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the result that is written there; given, by_kind:
     objects that may be others of their kind; elsewhere: what must be empty; native: how to do without Python after some
     calls. None where the arguments are of other kinds than arrays, floats, ints and static values, and tuples, lists
     and dicts of them, or where arrays in another order than C's are about and some are written.
@@ -339,7 +339,7 @@ def fast_call(
         f"def call({', '.join(parameters)}):",
         f"    if {' and '.join(tests)}:",
         *settle,
-        f"        r = run({', '.join(passed)})",
+        *([f"        r = run({', '.join(passed)})"] if run is not None else []),
         *(f"        if r[{k}] is not x{i}:\n            copyto(x{i}, r[{k}])" for i, k in writes),
         *_returned(result),
         "    return MISS",

@@ -107,10 +107,17 @@ class Specialisation:
 
 @dataclass(eq=False, slots=True)
 class Fallback:
-    """A key whose trace failed: the plain function runs, for this reason, or its parts do."""
+    """A key whose trace failed: the plain function runs, for this reason, or its parts do. fits: whether a call's
+    arguments are like those that came with this key first; MISS for others."""
 
     reason: TracingError
     parts: FunctionParts | TimedInNumpy | UntilItReturns | None = None
+    fits: Callable[..., Any] | None = None
+
+    @property
+    def stays_in_numpy(self) -> bool:
+        """Whether it is settled that the plain function runs."""
+        return self.parts is None or type(self.parts) is FunctionParts and self.parts.pays is False
 
 
 @dataclass(eq=False, slots=True)

@@ -20,6 +20,7 @@ MOST_S = 0.3
 MOST_S_IN_PYTHON = 3.0  # where Python runs the iterations of a loop
 # By how much compiled calls must win after so many calls of NumPy. Other work on the machine makes single calls slower.
 CLEARLY = {1: 2.5, 2: 1.3, 3: 1.15}
+COLD_S = 2e-3  # what NumPy's first call may take because it is the first
 DISPATCH_S = 5e-6  # later calls are spared so much of what timed ones take
 
 
@@ -61,6 +62,8 @@ class Trial:
         self.numpy_s.append(seconds)
         compiled_s, numpy_s, n_calls = self.best_compiled_s, min(self.numpy_s), len(self.numpy_s)
         clearly = CLEARLY.get(n_calls, 1.0)
+        if n_calls == 1 and numpy_s < COLD_S:
+            return
         if numpy_s > clearly * compiled_s:
             self.compiled_wins = True
         elif n_calls == NUMPY_CALLS:

@@ -21,7 +21,7 @@ from .contractions import COMBINATIONS
 from .letters import is_text
 from .lists import Lists
 from .operators import as_number, binary, call, cast, compare, index, operand, truth, whole_of, whole_text
-from .routines import DESCRIPTIONS, ROUTINES
+from .routines import DESCRIPTIONS, ROUTINES, STACKS
 from .types import (
     BOOL,
     C128,
@@ -94,7 +94,7 @@ NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "sum", "divmod", "pow",
                                                    "sorted")},
     math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
-    np.outer: "outer", np.roll: "roll", np.arange: "arange", np.clip: "clip",
+    np.outer: "outer", np.roll: "roll", np.arange: "arange", np.linspace: "linspace", np.clip: "clip",
     np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES, **COMBINATIONS,
 }  # fmt: skip
 
@@ -152,6 +152,8 @@ class Calls(Lists):
             return found
         if function is np.roll and "axis" in keywords and len(args) == 2:
             return self._call_roll(args[0], args[1], keywords["axis"])
+        if args and (function in REDUCTIONS or function in ROUTINES) and function not in STACKS:
+            args = [self._as_array(args[0]), *args[1:]]
         if function in (np.allclose, np.isclose):
             return self.close(function, args, keywords)
         if function is np.concatenate and len(args) == 1 and not keywords:
@@ -556,6 +558,19 @@ class Calls(Lists):
             return self.note(Value(f"np.full({text}, {operand(fill, dtype)}, {scalar})", Array(dtype, shape)))
         return self.note(Value(f"np.{name}({text}, {scalar})", Array(dtype, shape)))
 
+    def _as_array(self, value: Value) -> Value:
+        """What a function of NumPy's makes of a tuple or list of numbers."""
+        is_list = isinstance(value.type, Items) and bool(value.type.items)
+        if not is_list or any(not isinstance(t, Number | Items) for t in value.type.items):  # type: ignore[union-attr]
+            return value
+        return self._array(np.asarray, [value], None)
+
+    def _in_parts(self, value: Value) -> Value:
+        """The same, with the items of tuples and lists as values of their own."""
+        if not isinstance(value.type, Items) or not value.type.items:
+            return value
+        return tuple_of([self._in_parts(v) for v in self.parts_of(value)])
+
     def _array(self, function: Any, args: list[Value], dtype_given: Value | None) -> Value:
         (first, *rest) = args
         if isinstance(first.type, Array) and not rest and dtype_given is None:
@@ -566,6 +581,7 @@ class Calls(Lists):
             if dtype_given is not None and not isinstance(dtype_given.type, Static):
                 raise UntranslatableError("a dtype")
             return self.array_of_list(first, None if dtype_given is None else np.dtype(dtype_given.type.value))  # type: ignore[union-attr]  # static
+        first = self._in_parts(first)
         if rest or not isinstance(first.literal, tuple) or not first.literal:
             raise UntranslatableError("np.array() of this")
         shape: tuple[int, ...] = ()

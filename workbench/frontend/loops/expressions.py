@@ -620,10 +620,10 @@ def is_newaxis_or_dots(scope: Scope, node: ast.expr) -> bool:
 
 
 def _is_certain(kind: Type) -> bool:
-    """Whether the type says of all numbers in it what they are."""
+    """Whether the type says of all numbers in it what they are; a number itself may be Python's or NumPy's."""
     if isinstance(kind, Items):
-        return all(map(_is_certain, kind.items))
-    return isinstance(kind, Number) and not (kind.mixed or kind.unsure)
+        return all(_is_certain(k) and not (isinstance(k, Number) and k.unsure) for k in kind.items)
+    return isinstance(kind, Number) and not (kind.mixed or kind.ints)
 
 
 def _dtypes(kind: Type) -> Any:

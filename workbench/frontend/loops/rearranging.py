@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from .arrays import Compute, scalar_name
-from .operators import binary, cast, index
+from .operators import binary, call, cast, index
 from .picking import Picking
-from .types import I64, LAZY, Array, Lazy, Number, UntranslatableError, Value, literal
+from .types import F64, I64, LAZY, Array, Lazy, Number, UntranslatableError, Value, literal
 
 
 class Rearranging(Picking):
@@ -75,9 +75,17 @@ class Rearranging(Picking):
         return self.reindexed(value, kind.shape, sizes, source)
 
     def _call_arange(self, *args: Value) -> Value:
-        if not 1 <= len(args) <= 2 or any(not isinstance(a.type, Number) or a.type.kind not in "bi" for a in args):
+        if not 1 <= len(args) <= 3 or any(not isinstance(a.type, Number) or a.type.kind not in "bif" for a in args):
             raise UntranslatableError("arange() of these arguments")
-        first, last = (literal(0), *args)[-2:]
+        first, last = (literal(0), *args)[-2:] if len(args) < 3 else args[:2]
+        step = args[2] if len(args) == 3 else literal(1)
+        numbers = [v.type for v in (first, last, step) if isinstance(v.type, Number)]
+        if any(n.kind == "f" for n in numbers):
+            if any(n.dtype != F64 and not n.weak for n in numbers if n.kind == "f"):
+                raise UntranslatableError("arange() of narrow numbers")
+            return self._real_range(first, last, step)
+        if step.literal != 1:
+            return self._stepped_range(first, last, step)
         low = index(first) if first.literal is not None else self.early(index(first))
         size = self.early(f"max({index(last)} - {low}, 0)")
         known = max(last.known - first.known, 0) if last.known is not None and first.known is not None else None
@@ -85,6 +93,51 @@ class Rearranging(Picking):
         self.facts.partial = self.facts.partial or known is None
         lazy = Lazy((size,), lambda i: Value(f"np.int64({low} + {i[0]})", Number(I64)), ())
         return Value(LAZY, Array(I64, (known,)), lazy=lazy)
+
+    def _stepped_range(self, first: Value, last: Value, step: Value) -> Value:
+        low, by = self.early(index(first)), self.early(index(step))
+        self.line(f"nonzero({by})")
+        size = self.early(f"max(-(({low} - {index(last)}) // {by}), 0)")
+        known = None
+        if first.known is not None and last.known is not None and step.known:
+            known = len(range(first.known, last.known, step.known))
+        self.facts.count(known)
+        self.facts.partial = self.facts.partial or known is None
+        lazy = Lazy((size,), lambda i: Value(f"np.int64({low} + {i[0]} * {by})", Number(I64)), ())
+        return Value(LAZY, Array(I64, (known,)), lazy=lazy)
+
+    def _real_range(self, first: Value, last: Value, step: Value) -> Value:
+        """As NumPy has it: the second element tells the step of all that follow."""
+        low, by = self.early(cast(first, F64)), self.early(cast(step, F64))
+        size = self.early(f"max(whole({call('ceil', F64, f'({cast(last, F64)} - {low}) / {by}')}), 0)")
+        self.facts.partial = True
+        self.facts.count(None)
+        apart = self.early(f"({low} + {by}) - {low}")
+        lazy = Lazy((size,), lambda i: Value(f"({low} + np.float64({i[0]}) * {apart})", Number(F64)), ())
+        return Value(LAZY, Array(F64, (None,)), lazy=lazy)
+
+    def _call_linspace(self, start: Value, stop: Value, num: Value | None = None) -> Value:
+        """NumPy's: each element from the first one, and the last one as it is given."""
+        kinds = [v.type for v in (start, stop)]
+        if any(not isinstance(k, Number) or k.kind not in "bif" or k.kind == "f" and k.dtype != F64 for k in kinds):
+            raise UntranslatableError("linspace() of these arguments")
+        num = literal(50) if num is None else num
+        if not isinstance(num.type, Number) or num.type.kind not in "i":
+            raise UntranslatableError("linspace() of these arguments")
+        low, high = self.early(cast(start, F64)), self.early(cast(stop, F64))
+        size = self.early(f"length({index(num)})")
+        between, apart = self.early(f"np.float64(max({size} - 1, 1))"), self.early(f"{high} - {low}")
+        step = self.early(f"{apart} / {between}")
+
+        def element(i: Sequence[str]) -> Value:
+            k = f"np.float64({i[0]})"
+            inner = f"(({k} * {step} if {step} != 0.0 else {k} / {between} * {apart}) + {low})"
+            return Value(f"({high} if 0 < {i[0]} == {size} - 1 else {inner})", Number(F64))
+
+        known = num.known if num.known is not None and num.known >= 0 else None
+        self.facts.count(known)
+        self.facts.partial = self.facts.partial or known is None
+        return Value(LAZY, Array(F64, (known,)), lazy=Lazy((size,), element, ()))
 
     def accumulated(self, compute: Compute, value: Value) -> Value:
         """`ufunc.accumulate` of an array of one axis."""

@@ -35,6 +35,7 @@ ROUTINES: dict[Any, str] = {
     np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
     np.inner: "inner", np.median: "median",
 }  # fmt: skip
+STACKS = (np.stack, np.vstack, np.hstack)  # of arrays in a list
 DESCRIPTIONS = (np.iinfo, np.finfo, np.dtype)
 
 

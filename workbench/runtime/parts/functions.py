@@ -36,7 +36,8 @@ from .syntax import names_of
 WORTH_MS = 0.5  # a call that NumPy ends sooner is not worth the work between parts
 WARM_UP_CALLS = 2  # the first ones compile
 TRIED_CALLS = 3
-CLEARLY = 2.5  # times faster than NumPy's first call: no other one is needed
+CLEARLY = 2.5  # times faster than NumPy's first call, which took longer than `COLD_MS`: no other one is needed
+COLD_MS = 200.0  # what a first call may take for what it imports and looks up
 HOPELESS = 1.5  # times slower than it: no more calls in parts are tried once they took `HOPELESS_MS`
 HOPELESS_MS = 100.0  # all of them, so that nothing in them waits any more until it is worth compiling
 
@@ -102,7 +103,8 @@ class FunctionParts:
     def wants_numpy(self) -> bool:
         """Whether the next call should run in NumPy, to be timed."""
         if len(self.numpy_ms) == 1 and len(self.tried_ms) >= TRIED_CALLS:
-            return self.numpy_ms[0] / CLEARLY < min(self.tried_ms) < self.numpy_ms[0]
+            (first,) = self.numpy_ms
+            return min(self.tried_ms) < first and (first < COLD_MS or first < CLEARLY * min(self.tried_ms))
         return not self.numpy_ms
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
