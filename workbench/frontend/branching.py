@@ -47,9 +47,11 @@ from .operators import weaken
 from .recording import current_trace
 from .regions import as_index, emit_cond
 from .rows import MAX_UNROLL, Rows, rows_of
-from .staging import Stage, TracedRange
+from .staging import Stage
+from .traced_ranges import TracedRange
 from .tracer import Tracer, emit, in_region, known_value, lift, require_trace
 from .variables import Variables, closure_names
+from .watching import Watched
 
 logger = logging.getLogger("workbench")
 SOURCES: dict[str, LoopSource] = {}  # the loops of converted code, as the user wrote them
@@ -89,6 +91,7 @@ def _staged_if(
     reads: Sequence[str], *, returns: bool = False,
 ) -> Any:  # fmt: skip
     """returns: whether the function ends with the result."""
+    variables.count_references(names)
     run = lambda: _traced_if(test, sides, variables, names, live, reads, returns)  # noqa: E731
     with signals():
         return with_held_lists(run, variables, names)
@@ -106,11 +109,7 @@ def _traced_if(
         raising: list[tuple[Callable[[], Any], RaisingError]] = []
         held: list[HeldValue] = []
         for side in sides:
-
-            def run(side: Callable[[], Any] = side, live: Sequence[str] = live) -> tuple[Any, dict[str, Any]]:
-                result = side()
-                return result, variables.state(live)
-
+            run = functools.partial(_run_side, side, variables, before, live, watched, ends=returns)
             try:
                 outcomes.append(branch_outcome(run))
             except RaisingError as error:
@@ -134,7 +133,7 @@ def _traced_if(
     if raising:
         return _only_way(test, sides, 1 - sides.index(raising[0][0]))
     try:
-        merged = merge_results(outcomes, before, watched.containers(), returns=returns)
+        merged = merge_results(outcomes, watched.containers())
     except UnstableLoopError:
         gives_none = [outcome.result is None for outcome in outcomes]
         if not any(gives_none) or all(gives_none):
@@ -144,6 +143,20 @@ def _traced_if(
     result, state = merged.rebuild(outs)
     variables.restore({name: state.get(name, UNDEFINED) for name in names})
     return result
+
+
+def _run_side(
+    side: Callable[[], Any], variables: Variables, before: dict[str, Any], live: Sequence[str], watched: Watched, *,
+    ends: bool,
+) -> tuple[Any, dict[str, Any], frozenset[str]]:  # fmt: skip
+    """What an `Outcome` is of. ends: whether the function ends with what it gives."""
+    require_trace().references = variables.own_references(before)
+    result = [side()]
+    variables.restore({name: value for name, value in before.items() if name not in live})
+    older = functools.cache(watched.containers)
+    stays = lambda x: type(x) in (list, dict) and id(x) in older()  # noqa: E731
+    held_elsewhere = variables.held_elsewhere(live, result, stays, ends=ends)
+    return result[0], variables.state(live), held_elsewhere
 
 
 def _only_way(test: Tracer, sides: Sequence[Callable[[], Any]], way: int) -> Any:
@@ -400,12 +413,14 @@ def _step_or_traced(
         return
     # A list of which data decide how long it is can be the result of an equation, but not of a step.
     may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(_appended_to(source), variables.get)
+    variables.count_references(names)
     n_before, failure, state = len(trace.eqns), trace.failure, variables.assigned(names)
     was_plain = may_be_plain and source in trace.plain_loops
     step = None if was_plain else as_step()
     if step is not None and prefers(step):
         emit_loop(step, variables, kind)
         return
+    known, trace.references = trace.references, variables.own_references(names)
     try:
         n_done = traced(frozenset() if step is not None or was_plain else may_grow)
     except TracingError:
@@ -420,6 +435,8 @@ def _step_or_traced(
         trace.failure = failure
         emit_loop(step, variables, kind)
         return
+    finally:
+        trace.references = known
     if n_done > MAX_UNROLL and len(trace.eqns) == n_before:
         trace.plain_loops.add(source)
 

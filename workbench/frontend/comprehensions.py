@@ -23,7 +23,8 @@ from .merging import not_traceable, refuse
 from .proxies import unwrap
 from .recording import Trace, current_trace
 from .rows import MAX_UNROLL, Rows
-from .staging import Stage, TracedRange
+from .staging import Stage
+from .traced_ranges import TracedRange
 from .tracer import Tracer, emit, lift, require_trace
 from .variables import Variables, closure_names
 

@@ -35,6 +35,7 @@ from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
 from .positions import current_spans
 from .recording import Deferred, Trace, signalled
+from .references import ALONE, count
 from .tracer import Tracer, emit, lift, method, require_trace
 from .variables import Variables
 
@@ -413,15 +414,7 @@ def _values(item: Item, column: np.ndarray) -> list[Any]:
 
 def lists_alone(names: Iterable[str], get: Callable[[str], Any]) -> frozenset[str]:
     """Those of the names that hold a list to which nothing else refers."""
-    return frozenset(name for name in names if type(get(name)) is list and _references(get, name) <= _ALONE)
-
-
-def _references(get: Callable[[str], Any], name: str) -> int:
-    value = get(name)
-    return sys.getrefcount(value)
-
-
-_ALONE = _references({"": []}.__getitem__, "")
+    return frozenset(name for name in names if type(get(name)) is list and count(get, name) <= ALONE)
 
 
 def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Variables, bound: Sequence[str]) -> T:

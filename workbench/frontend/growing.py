@@ -59,6 +59,11 @@ class Growth:
                 self.added[name] = [optree.tree_flatten(item, none_is_leaf=True)[::-1] for item in found]  # type: ignore[misc]  # (tree, leaves)
             variables.set(name, outside)
 
+    def added_so_far(self, variables: Any) -> frozenset[int]:
+        """The ids of lists and dicts in what the iteration has appended."""
+        lists = (self.stand_ins[name].added if name in self.stand_ins else variables.get(name) for name in self.lists)
+        return frozenset(id(x) for items in lists for item in items for x in mutables(item))
+
     def unfit(self, error: BaseException) -> str | None:
         """The list to which the iteration does more than to append once, if `error` tells of that."""
         for name, stand_in in self.stand_ins.items():

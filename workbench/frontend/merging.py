@@ -24,6 +24,7 @@ from .constants import CONSTANT_TYPES, same_constant
 from .diagnostics import build
 from .held import UNDEFINED
 from .recording import current_trace
+from .references import is_container, key_orders
 from .regions import Region
 from .tracer import Tracer, emit, lay_out
 
@@ -67,6 +68,17 @@ def disagree(name: str, found: str, other: str) -> TracingError:
     )  # fmt: skip
 
 
+def held_elsewhere(name: str, value: Any) -> TracingError:
+    what, kind = f"`{name}`" if name else "the value", type(value).__name__
+    return build(
+        UnstableLoopError,
+        f"{{line}}: {what} is this {kind} on one path and that on another, and more than this name refers to one of "
+        "them.",
+        f"{what} is a {kind} that something else holds, too", code="WB181",
+        fixes=(f"copy it where it gets its second name: {kind}(...)",),
+    )  # fmt: skip
+
+
 class RaisingError(Exception):
     """A side of a branch that raises `error`, whatever the numbers are."""
 
@@ -95,22 +107,33 @@ def described(value: Any) -> str:
 
 @dataclass(eq=False)
 class Outcome:
-    """One side of a branch: its region, what it returned, and the variables that live on."""
+    """One side of a branch: its region, what it returned, and the variables that live on.
+
+    held_elsewhere: the names of those of them ("" is the result) whose lists and dicts something else refers to, too;
+    contents: what their lists and dicts held in the end, by id. Those that are older than the branch hold again what
+    they held before.
+    """
 
     region: Region
     result: Any
     state: dict[str, Any]
+    held_elsewhere: frozenset[str]
+    contents: Mapping[int, list | dict]
+
+    def as_left(self, value: Any) -> Any:
+        return self.contents.get(id(value), value)
 
 
-def branch_outcome(run: Callable[[], tuple[Any, dict[str, Any]]]) -> Outcome:
+def branch_outcome(run: Callable[[], tuple[Any, dict[str, Any], frozenset[str]]]) -> Outcome:
     try:
         region = Region(run, ())
     except (TracingError, RecursionError, MemoryError):
         raise
     except Exception as error:
         raise RaisingError(error) from error
-    result, state = region.result
-    return Outcome(region, result, state)
+    result, state, held_elsewhere = region.result
+    contents = {id(v): v.copy() for v in (result, *state.values()) if type(v) in (list, dict)}
+    return Outcome(region, result, state, held_elsewhere, contents)
 
 
 @dataclass(eq=False)
@@ -153,11 +176,10 @@ class _Result:
     k: int
 
 
-def merge_results(outcomes: Sequence[Outcome], before: Mapping[str, Any], older: Set[int], *, returns: bool) -> Merged:
+def merge_results(outcomes: Sequence[Outcome], older: Set[int]) -> Merged:
     """The values that branches agree on, and the types of those that they choose between. "" is the result.
 
-    before: what the variables held; older: the ids of containers that are older than the branches; returns: whether the
-    function ends with the result.
+    older: the ids of containers that are older than the branches.
     """
 
     def is_older(x: Any) -> bool:
@@ -173,15 +195,17 @@ def merge_results(outcomes: Sequence[Outcome], before: Mapping[str, Any], older:
             given = next((v for v in values if v is not UNDEFINED), None)
             sides = zip(outcomes, values, strict=True)
             values = [o.region.run(lambda: zeros_like(given)) if v is UNDEFINED else v for o, v in sides]  # noqa: B023
-        for value in values:  # what the branches give would be a copy of it
-            is_held = is_older(value) and value is not before.get(name)
-            if is_from_outside(value) or is_held and not (name.startswith("_wb_") or returns and not name):
-                raise disagree(name, described(values[0]), described(values[1]))
+        if any(map(is_from_outside, values)):  # what the branches give would be a copy of it
+            raise disagree(name, described(values[0]), described(values[1]))
+        if any(name in o.held_elsewhere for o in outcomes):
+            raise held_elsewhere(name, next(v for v in values if is_container(v)))
         # Of those further inside, what the branches do to them is undone by now: all must hold the same one.
         stays = lambda x, own=tuple(values): is_older(x) and not any(x is each for each in own)  # noqa: E731
+        values = [o.as_left(v) for o, v in zip(outcomes, values, strict=True)]
         values = agreed(values, lambda k, code: outcomes[k].region.run(code), stays)
         flat = [optree.tree_flatten(v, stays, none_is_leaf=True) for v in values]
-        if any(tree != flat[0][1] for _, tree in flat):
+        orders = [key_orders(v) for v in values]
+        if any(tree != flat[0][1] for _, tree in flat) or any(each != orders[0] for each in orders):
             raise disagree(name, described(values[0]), described(values[1]))
         leaves: list[Any] = []
         for column in zip(*[f[0] for f in flat], strict=True):

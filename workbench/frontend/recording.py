@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -78,6 +78,8 @@ class Trace:
         self._n_steps = 0  # loops that have been translated, here and in the regions inside
         self.plain_loops: set[str] = set()  # loops, by their sources, that ran without an equation
         self.n_writes = 0  # to arrays
+        # To lists and dicts, by id: how many there are in what traces the branches and loops that are under way.
+        self.references: Mapping[int, int] = {}
         self._looks_at = Recursion.INTERVAL  # equations: when to see whether they are too many
         self._recursion = Recursion()
         self._dear: set[Var] = set()  # conditions that it will not

@@ -35,7 +35,7 @@ class Region:
             on_gpu=parent.on_gpu,
         )  # fmt: skip
         record.region, record.lifter, record.scopes = True, parent.lifter, parent.scopes
-        record.entry = parent.entry
+        record.entry, record.references = parent.entry, parent.references
         self.forget = record.forget = forget
         with recording(record):
             self.inputs = tuple(_input(record, prototype) for prototype in prototypes)

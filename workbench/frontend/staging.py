@@ -8,18 +8,17 @@ them (`u, v = v, u`) are in their places again after a few iterations, which the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
-import numpy as np
 import optree
 
 from ..errors import TracingError
 from ..ir import REGISTRY, Jaxpr
 from .aliases import LoopAliases
 from .blanks import NUMBERS, is_number, zero_like
-from .checks import INDEX_BITS
+from .carried_lists import CarriedLists
+from .checks import end_unless
 from .choices import agreed, is_choice, truth
 from .counted_lists import let_go, with_counted_lists, with_held_lists
 from .diagnostics import build
@@ -38,36 +37,12 @@ from .merging import (
 from .operators import weaken
 from .outside_lists import HeldListError
 from .regions import emit_scan, emit_while
+from .traced_ranges import TracedRange, first_item
 from .tracer import INT_BITS, Tracer, emit, from_atom, lay_out, lift, require_trace
 
 T = TypeVar("T")
 MAX_ATTEMPTS = 8  # traces of one body, until the types of what it carries settle
 MAX_SWAP_ORDER = 4  # iterations after which arrays that a loop exchanges must be in their places again
-
-
-@dataclass(frozen=True)
-class TracedRange:
-    """`range(start, stop, step)` of integers of which some are traced; the step is known."""
-
-    start: Any
-    stop: Any
-    step: int
-
-    @staticmethod
-    def of(bounds: Sequence[Any]) -> TracedRange | range:
-        start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-        if type(step) is Tracer:
-            return range(*bounds)  # which asks for the number, and says why it cannot be had
-        return TracedRange(_as_int(start), _as_int(stop), int(step))
-
-
-def _as_int(value: Any) -> Any:
-    """A bound as the Python int that the loop's variable is."""
-    if type(value) is not Tracer:
-        return int(value)
-    if value.weak_type and value.dtype == np.int64:
-        return value
-    return emit(REGISTRY["convert_element_type"], value, new_dtype=np.dtype(np.int64), weak_type=True)
 
 
 class SwappedError(TracingError):
@@ -102,6 +77,7 @@ class Stage:
         self.target = target
         self.lists = lists or {}
         self.grown = grown
+        self.alone = variables.are_alone(self.carried)  # before anything else here refers to them
 
     def _with_counted_lists(self, run: Callable[[], T]) -> T:
         def with_lists() -> T:
@@ -182,6 +158,7 @@ class Stage:
         stopped = self.variables.get(self.stop) if self.stop is not None else False
         if type(stopped) is not Tracer and stopped:
             return None
+        self.alone = self.variables.are_alone(self.carried)
         before = self.variables.assigned(self.names)
         try:
             self.run_range(rows[1:])
@@ -224,7 +201,7 @@ class Stage:
     def _prepare(self, rows: range | TracedRange | None, items: tuple[int, int] = (1, 0)) -> _Prepared:
         """Trace the body until what it carries has the same types before and after. items: how many iterations are one
         of the equation, and the step between them."""
-        item = _item(rows) if rows is not None else None
+        item = first_item(rows) if rows is not None else None
         stacks = type(rows) is range and self.stop is None
         start = {name: _flat(self.variables.glimpse(name)) for name in self.carried}
         before = self.variables.assigned(self.names)
@@ -290,6 +267,7 @@ class Stage:
         for x in values:
             x.buffer.bits = INT_BITS
         self._set_state(prepared, prepared.inputs)
+        lists = CarriedLists(self.variables, prepared.start, self.alone)
         growth = prepared.growth
         if growth.lists:
             growth.begins = {name: self.variables.get(name) for name in self.carried}
@@ -300,13 +278,19 @@ class Stage:
                 self.body(item + k * items[1])  # type: ignore[operator]  # a traced int
         else:
             self.body()
+        lists.check({*self.names} - {*self.carried, self.target, *growth.lists}, growth.added_so_far(self.variables))
+        prepared.stay, prepared.needs_a_turn = lists.stay, lists.needs_a_turn
         prepared.final = {name: _flat(self.variables.get(name)) for name in self.carried}
         if growth.lists:
             growth.ends = {name: self.variables.get(name) for name in self.carried}
         prepared.target = self.variables.get(self.target) if self.target else None
 
-    def _set_state(self, prepared: _Prepared, values: dict[tuple[str, int], Tracer]) -> None:
+    def _set_state(
+        self, prepared: _Prepared, values: dict[tuple[str, int], Tracer], but: Set[str] = frozenset()
+    ) -> None:  # fmt: skip
         for name, (tree, leaves) in prepared.start.items():
+            if name in but:
+                continue
             filled = [values.get((name, k), leaf) for k, leaf in enumerate(leaves)]
             self.variables.set(name, optree.tree_unflatten(tree, filled))
 
@@ -448,9 +432,11 @@ class Stage:
         step = rows.step
         item = region.inputs[0]
         may_be_empty = type(rows) is not range
+        if may_be_empty and prepared.needs_a_turn:
+            end_unless(rows.start < rows.stop if step > 0 else rows.start > rows.stop)
         aliases = self._aliases(prepared, may_be_empty)
         following = region.run(lambda: item + step)  # type: ignore[operator]  # a traced int
-        init = [_item(rows), *[prepared.first[key] for key in prepared.keys]]
+        init = [first_item(rows), *[prepared.first[key] for key in prepared.keys]]
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]
         if type(rows) is range and (self.stop is None or not self._stops(prepared)):
@@ -555,7 +541,8 @@ class Stage:
         for name in self.names:
             if name not in self.carried and name != self.target:
                 self.variables.set(name, UNDEFINED)
-        self._set_state(prepared, values)
+        changed = {name for name, _ in values}
+        self._set_state(prepared, values, but=prepared.stay - changed)
 
     def run_while(self, test: Callable[[], Any]) -> None:
         """`while test(): body()` as an equation."""
@@ -569,6 +556,11 @@ class Stage:
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]
         before = self.variables.assigned(self.names)
+        if prepared.needs_a_turn:
+            first = truth(test())
+            self.variables.restore(before)
+            if type(first) is Tracer:
+                end_unless(first.reshape(()) if first.shape else first)
 
         def run(*inputs: Tracer) -> Any:
             self._set_state(prepared, dict(zip(prepared.keys, inputs, strict=False)))  # then come the aliases' numbers
@@ -602,6 +594,8 @@ class _Prepared:
         self.target: Any = None
         self.region: Any = None
         self.growth = Growth({})
+        self.stay: frozenset[str] = frozenset()  # names of lists and dicts that the body leaves as they are
+        self.needs_a_turn = False  # where no iteration would leave a list or dict to which something else refers
 
     def is_worth_an_equation(self, n: int, max_eqns: int) -> bool:
         """Whether the body computes with traced values, and `n` of it would be more equations than `max_eqns`."""
@@ -644,14 +638,3 @@ def _flat(value: Any) -> tuple[Any, list[Any]]:
 
 def _is_unbound(leaves: list[Any]) -> bool:
     return len(leaves) == 1 and leaves[0] is UNDEFINED
-
-
-def _item(rows: range | TracedRange) -> Tracer:
-    """The loop's variable at first, as a traced Python int."""
-    first = lift(rows.start)
-    if type(rows) is range:
-        first.buffer.bits = max(abs(end).bit_length() for end in (rows.start, rows.stop))
-    elif type(rows.start) is not Tracer or rows.start.buffer.bits <= INDEX_BITS:
-        first = from_atom(require_trace(), first.current)
-        first.buffer.bits = INDEX_BITS
-    return first

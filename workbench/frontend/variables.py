@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CellType, FunctionType
 from typing import Any
 
-from .captures import ABSENT, HiddenNameError, Overlay
+from .captures import ABSENT, HiddenNameError, Overlay, held_in
 from .held import UNDEFINED, HeldValue
+from .references import count, is_alone, is_container, is_mutable, own_cells
 from .tracer import require_trace
 from .watching import Watched, assigned_globals
 
@@ -24,6 +25,7 @@ class Variables:
         self.extra: dict[str, Any] = {}  # what is no variable of the user's
         self.held: dict[str, HeldValue] = {}  # values in objects that bodies change, each under a name of its own
         self.glimpsed: set[str] = set()
+        self.references: dict[int, int] = {}  # of the user's, see `count_references`
 
     def add_held(self, found: Iterable[HeldValue]) -> tuple[str, ...]:
         """Let values in objects be variables, too; the names of those that were none."""
@@ -92,15 +94,66 @@ class Variables:
     def state(self, names: Sequence[str]) -> dict[str, Any]:
         return {name: self.get(name) for name in names}
 
+    def own(self, name: str) -> Any:
+        """What `get` gives, but UNDEFINED for what a cell before this one left: the program does not read the name."""
+        if name in self.cells or name in self.held:
+            return self.get(name)
+        return dict.get(self.space, name, UNDEFINED)
+
     def assigned(self, names: Iterable[str]) -> dict[str, Any]:
-        """What to `restore`: the program does not read the names, and so does not depend on what a cell before this one
-        left under them."""
-        own = self.cells.keys() | self.held.keys()
-        return {name: self.get(name) if name in own else dict.get(self.space, name, UNDEFINED) for name in names}
+        """What to `restore`."""
+        return {name: self.own(name) for name in names}
 
     def restore(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             self.set(name, value)
+
+    def count_references(self, names: Iterable[str]) -> None:
+        """Note how often the user's code refers to the lists and dicts of these names, and of what bodies read, before
+        anything else refers to them."""
+        ours = require_trace().references
+        self.references = {}
+        for name in {*names, *self.cells}:
+            if is_mutable(self.own(name)):
+                key = id(self.own(name))
+                self.references[key] = count(self.own, name) - ours.get(key, 0)
+
+    def own_references(self, names: Iterable[str]) -> Mapping[int, int]:
+        """`Trace.references`: what refers to the same lists and dicts since, too, is not the user's."""
+        if not self.references:
+            return require_trace().references
+        found = {name for name in {*names, *self.cells} if id(self.own(name)) in self.references}
+        new = {id(self.own(name)): count(self.own, name) - self.references[id(self.own(name))] for name in found}
+        return {**require_trace().references, **new}
+
+    def are_alone(self, names: Iterable[str]) -> frozenset[str]:
+        """The names of lists and dicts to which nothing else refers, nor to those inside of them."""
+        known = require_trace().references
+        return frozenset(name for name in names if is_container(self.own(name)) and is_alone(self.own, name, known))
+
+    def held_elsewhere(
+        self, names: Iterable[str], result: list[Any], stays: Callable[[Any], bool], *, ends: bool
+    ) -> frozenset[str]:
+        """The names whose list or dict, or one inside of it, something else refers to, too. result: holds what the body
+        gives, called ""; stays: as for `is_alone`; ends: whether the function ends with that."""
+        known = require_trace().references
+        found = set()
+        for name in ("", *names):
+            read: Callable[[Any], Any] = self.get if name else result.__getitem__
+            key: Any = name or 0
+            if is_container(read(key)):
+                n = self._ended(read, key, everything=name.startswith("_wb_") or ends and not name)
+                if not is_alone(read, key, known, stays, n):
+                    found.add(name)
+        return frozenset(found)
+
+    def _ended(self, read: Callable[[Any], Any], key: Any, *, everything: bool) -> int:
+        """How many variables hold `read(key)` that nobody will look at. everything: at none, since the function ends;
+        else at what it is to return, since it ends if it does."""
+        value = read(key)
+        others = [name for name, cell in self.cells.items() if name != key and held_in(cell, UNDEFINED) is value]
+        others = [name for name in others if everything or name.startswith("_wb_")]
+        return len(own_cells(self.cells).intersection(others)) if others else 0
 
     @contextmanager
     def hidden(self, names: frozenset[str]) -> Iterator[None]:
