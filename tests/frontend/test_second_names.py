@@ -267,11 +267,40 @@ def other_order_each_turn(x, c):
     return d
 
 
+class Body:
+    def __init__(self, x):
+        self.at = [x[0], x[1]]
+        self.speed = {"u": x[1], "v": x[2]}
+
+    def kick(self, c):
+        if c > 0:
+            self.at = [self.at[1], self.at[0] + c]
+            self.speed = {"u": self.speed["v"], "v": self.speed["u"] * c}
+        self.at[0] += 1
+
+
+def what_an_object_held(x, c):
+    body = Body(x)
+    at = body.at
+    for _ in range(30):
+        body.kick(c)
+    return at, body.at
+
+
+def what_an_object_held_before_a_branch(x, c):
+    body = Body(x)
+    speed = body.speed
+    body.kick(c)
+    body.speed["u"] += 1
+    return speed, body.speed
+
+
 @pytest.mark.parametrize("program", [
     a_second_name, a_dict, only_one_of_them_is_asked, another_length, the_callers, the_callers_as_result,
     both_names_in_one_branch, in_a_tuple, an_attribute, a_row, what_goes_through_it, a_generator, a_default, a_partial,
     a_name_from_a_branch_around, in_a_loop, the_other_name_in_a_loop, one_list_each_turn, exchanged_in_a_loop,
-    perhaps_no_turn, left_before_the_end, other_order, other_order_each_turn,
+    perhaps_no_turn, left_before_the_end,
+    what_an_object_held, what_an_object_held_before_a_branch, other_order, other_order_each_turn,
 ])  # fmt: skip
 def test_a_list_under_a_second_name_is_the_one_that_it_is_in_numpy(program):
     check(program)
@@ -352,6 +381,14 @@ def until_it_is_small(x, c):
     return first, p, k
 
 
+def held_by_an_object(x, c):
+    body = Body(x)
+    body.kick(c)
+    for _ in range(30):
+        body.kick(c)
+    return body.at, body.speed
+
+
 def left_alone(x, c):
     out, total = [x[0], x[1]], np.float64(0)
     keep = out
@@ -364,7 +401,16 @@ def left_alone(x, c):
 
 @pytest.mark.parametrize(
     "program",
-    [alone, returned, changed_before_it_is_returned, one_after_the_other, exchanged, of_the_caller, until_it_is_small],
+    [
+        alone,
+        returned,
+        changed_before_it_is_returned,
+        one_after_the_other,
+        exchanged,
+        of_the_caller,
+        held_by_an_object,
+        until_it_is_small,
+    ],
 )
 def test_other_lists_are_compiled(program):
     assert not check(program).fallbacks

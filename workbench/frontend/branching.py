@@ -102,9 +102,11 @@ def _traced_if(
     reads: Sequence[str], returns: bool,
 ) -> Any:  # fmt: skip
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
+    watched: Watched | None = None
     while True:
         before = variables.assigned(names)
-        watched = variables.watched(reads, names)
+        earlier, watched = watched, variables.watched(reads, names)
+        watched.follow(earlier)
         outcomes: list[Outcome] = []
         raising: list[tuple[Callable[[], Any], RaisingError]] = []
         held: list[HeldValue] = []
@@ -124,7 +126,7 @@ def _traced_if(
                 variables.restore(before)
             held += watched.changed_values(cells)
             watched.check(cells)
-        added = variables.add_held(held)
+        added = variables.add_held(held, watched)
         if not added:
             break
         names, live = (*names, *added), (*live, *added)
@@ -150,7 +152,7 @@ def _run_side(
     ends: bool,
 ) -> tuple[Any, dict[str, Any], frozenset[str]]:  # fmt: skip
     """What an `Outcome` is of. ends: whether the function ends with what it gives."""
-    require_trace().references = variables.own_references(before)
+    require_trace().references = {**watched.references(), **variables.own_references(before)}
     result = [side()]
     variables.restore({name: value for name, value in before.items() if name not in live})
     older = functools.cache(watched.containers)

@@ -208,15 +208,16 @@ class Stage:
         changed: dict[tuple[str, int], Tracer] = {}  # the leaves that the loop carries, with their values at first
         forget: frozenset[int] = frozenset()
         order = 0
-        alone: set[int] | None = None
+        watched: Any = None
         for _ in range(MAX_ATTEMPTS):
-            watched = self.watch()
-            watched.alone = alone = watched.alone if alone is None else alone  # earlier watches refer to lists, too
+            earlier, watched = watched, self.watch()
+            watched.follow(earlier)
             keys = list(changed)
             prepared = _Prepared(start, keys, dict(changed))
             prepared.growth.lists = self.lists
             prepared.growth.begin(self.variables)
             try:
+                prepared.watched = watched
                 prepared.region = region = region_of(
                     lambda *inputs: self._run_body(prepared, inputs, item is not None, items),  # noqa: B023
                     [*([item] if item is not None else []), *[changed[key] for key in keys]], forget,
@@ -242,6 +243,7 @@ class Stage:
                 continue
             if held:
                 added = self.variables.add_held(held)
+                self.alone |= {name for name in added if watched.is_alone(self.variables.get(name))}
                 self.names, self.carried = (*self.names, *added), [*self.carried, *added]
                 start.update({name: _flat(self.variables.get(name)) for name in added})
                 before.update(self.variables.state(added))
@@ -266,6 +268,7 @@ class Stage:
         prepared.inputs = dict(zip(prepared.keys, values, strict=True))
         for x in values:
             x.buffer.bits = INT_BITS
+        require_trace().references = prepared.watched.references()
         self._set_state(prepared, prepared.inputs)
         lists = CarriedLists(self.variables, prepared.start, self.alone)
         growth = prepared.growth
@@ -593,6 +596,7 @@ class _Prepared:
         self.item: Tracer | None = None
         self.target: Any = None
         self.region: Any = None
+        self.watched: Any = None
         self.growth = Growth({})
         self.stay: frozenset[str] = frozenset()  # names of lists and dicts that the body leaves as they are
         self.needs_a_turn = False  # where no iteration would leave a list or dict to which something else refers

@@ -9,7 +9,7 @@ from typing import Any
 
 from .captures import ABSENT, HiddenNameError, Overlay, held_in
 from .held import UNDEFINED, HeldValue
-from .references import count, is_alone, is_container, is_mutable, own_cells
+from .references import ALONE, count, is_alone, is_container, is_mutable, own_cells
 from .tracer import require_trace
 from .watching import Watched, assigned_globals
 
@@ -27,8 +27,9 @@ class Variables:
         self.glimpsed: set[str] = set()
         self.references: dict[int, int] = {}  # of the user's, see `count_references`
 
-    def add_held(self, found: Iterable[HeldValue]) -> tuple[str, ...]:
-        """Let values in objects be variables, too; the names of those that were none."""
+    def add_held(self, found: Iterable[HeldValue], watched: Watched | None = None) -> tuple[str, ...]:
+        """Let values in objects be variables, too; the names of those that were none. watched: knows which lists and
+        dicts among them are alone."""
         names = []
         for value in found:
             if any(value.is_same(known) for known in self.held.values()):
@@ -38,6 +39,8 @@ class Variables:
                 name += "'"
             self.held[name] = value
             names.append(name)
+            if watched is not None and is_mutable(value.get()) and watched.is_alone(value.get()):
+                self.references[id(value.get())] = ALONE
         return tuple(names)
 
     def get(self, name: str) -> Any:

@@ -6,7 +6,7 @@ import functools
 import operator
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -27,7 +27,8 @@ from .held import (
 )
 from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
-from .tracer import Tracer
+from .references import ALONE, count, is_mutable, mutables
+from .tracer import Tracer, require_trace
 
 MANY_ITEMS = 100  # a longer list is of data, not of functions
 
@@ -67,7 +68,9 @@ class Watched:
         self.lifters: list[tuple[Lifter, int]] = []  # with the number of their copies at first
         self.outside_lists: dict[int, OutsideList] = {}  # by id of what is added to them
         self.held_lists: dict[int, HeldValue] = {}  # by id: the places of lists
-        self.alone: set[int] = set()  # those of them to which nothing else refers
+        self.alone: set[int] = set()  # lists and dicts in one place, to which nothing else refers
+        self.places: dict[int, Sequence[Any]] = {}  # in what these are, and under which key
+        known = require_trace().references
         seen: set[int] = set()
         pending: list[tuple[str, Any] | tuple[str, Any, Any]] = list(roots)
         while lifter is not None:
@@ -81,10 +84,12 @@ class Watched:
         while pending:
             name, *where = pending.pop()
             value = where[0] if len(where) == 1 else _held_by(*where)
-            if len(where) == 2 and type(value) is list:
-                if sys.getrefcount(value) <= _ALONE:
+            if len(where) == 2 and is_mutable(value):
+                if sys.getrefcount(value) <= _ALONE + known.get(id(value), 0):
                     self.alone.add(id(value))
-                self.held_lists[id(value)] = HeldValue.of(name, *where)
+                    self.places[id(value)] = where
+                if type(value) is list:
+                    self.held_lists[id(value)] = HeldValue.of(name, *where)
             kind = type(value)
             if kind is Tracer or kind is Choice or id(value) in seen:
                 continue
@@ -145,6 +150,22 @@ class Watched:
             keys = keys_set_since(before, content)
             every = list(content) if isinstance(content, dict) else range(len(content))
             pending += [(name, holder, key) for key in (every if keys is None else keys)]
+
+    def is_alone(self, value: Any) -> bool:
+        """Whether nothing else referred to it, nor to a list or dict inside of it, before the body ran."""
+        return all(id(x) in self.alone for x in mutables(value))
+
+    def references(self) -> Mapping[int, int]:
+        """`Trace.references`, with those to lists and dicts that are in one place."""
+        if not self.places:
+            return require_trace().references
+        known = {k: count(functools.partial(_held_by, holder), key) for k, (holder, key) in self.places.items()}
+        return {**require_trace().references, **{k: n - ALONE for k, n in known.items()}}
+
+    def follow(self, earlier: Watched | None) -> None:
+        """Take over which lists and dicts are alone: an earlier watch of the same refers to them, too."""
+        if earlier is not None:
+            self.alone, self.places = earlier.alone, earlier.places
 
     def containers(self) -> frozenset[int]:
         """The ids of the lists and dicts that were there before the body ran."""
