@@ -478,6 +478,15 @@ def side_effect(what: str, why: str, fixes: Sequence[str] = ()) -> TracingError:
     )  # fmt: skip
 
 
+def placed_apart(device: str) -> TracingError:
+    """WB608: a block of the code has a device of its own."""
+    return build(
+        TracingError, f"{{line}} puts what is in its block on {device}, and the rest stays where it is: each side is "
+        "compiled by itself.", f"a block has the device {device}", code="WB608",
+        fixes=(f"device={device!r} for all of it, if nothing has to run elsewhere",),
+    )  # fmt: skip
+
+
 def leaked(x: Tracer | None) -> UnexpectedTracerError:
     """WB130: a traced array that outlived its trace."""
     made = ""

@@ -43,6 +43,9 @@ Free arrays that you hold there (`del`), use a smaller batch, float32 instead of
     "WB607": """An argument that the program writes into lies on another GPU than the one the program runs on.
   with wb.device("cuda:1"): f(x)   # where x is
 or pass a copy on the program's device.""",
+    "WB608": """A `with wb.device(...)` stands inside of the code that is compiled. What is in its block is compiled for
+that device, what stands around it for the other; arrays are copied at each crossing, which the report counts.
+Give the whole function or cell one device where nothing has to run elsewhere: %%jit --device cuda:0""",
     "WB900": "A program broke a rule of the intermediate representation: a bug of the workbench. Please report it.",
     "WB901": """A kernel that the workbench generated did not compile or run. NumPy computed the result instead.
 This is a bug of the workbench, not of your code: please report it with the cell's source.""",

@@ -18,6 +18,7 @@ from ..errors import WorkbenchError
 from ..frontend.diagnostics import source_label
 from ..fusion import Cluster, NumpyStep, Plan, Step, ViewStep, step_eqns, step_outputs
 from ..ir import Equation, Jaxpr, Span, Var, equation_lines
+from ..runtime.parts.syntax import COMPUTED
 from ..runtime.timelines import IN_LOOPS
 from .compact import equation_text
 from .identities import Identities
@@ -400,8 +401,9 @@ def _crossings(compilation: Any) -> list[Crossing]:
     """What the last run copied to the device and back; equal ones (a loop's conditions) as one with all their bytes."""
     found: dict[tuple[str, str, str], Crossing] = {}
     for each in getattr(compilation, "crossings", ()):
-        key = (each.name, each.direction, each.why)
-        row = found.setdefault(key, Crossing(each.name, each.direction, 0, each.why, 0, 0.0))
+        name = "" if each.name in COMPUTED else each.name
+        key = (name, each.direction, each.why)
+        row = found.setdefault(key, Crossing(name, each.direction, 0, each.why, 0, 0.0))
         row.bytes += each.n_bytes
         row.count += 1
         row.time_ms = (row.time_ms or 0.0) + each.seconds * 1e3

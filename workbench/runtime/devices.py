@@ -11,8 +11,11 @@ cuda-sim   the same kernels under numba's CUDA simulator: slow, for tests
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
+from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -21,6 +24,8 @@ import optree
 from ..config import config
 from ..errors import DeviceError
 from ..frontend.device_arrays import device_aval, is_device_result
+from ..frontend.diagnostics import placed_apart
+from ..frontend.recording import current_trace
 from .cuda import driver
 
 NAMES = ("numpy", "cpu", "cuda", "cuda-sim")
@@ -46,9 +51,23 @@ def available(name: str) -> str:
     return name
 
 
+_traced_for: ContextVar[str] = ContextVar("workbench_traced_for", default="")
+
+
+@contextlib.contextmanager
+def traced_for(place: str) -> Iterator[None]:
+    """A block in which code is traced for a device. What is traced inside of another trace is for the same one."""
+    token = _traced_for.set(place if current_trace() is None else _traced_for.get())
+    try:
+        yield
+    finally:
+        _traced_for.reset(token)
+
+
 class device:  # noqa: N801 (reads as the `with` statement that it is)
     """Run what is compiled in this block on a device: `with wb.device("cuda:0"): ...`, in this thread or task.
 
+    Inside of compiled code the block is compiled by itself, and arrays are copied where they cross.
     name: "numpy", "cpu", "cuda", "cuda:1" or "cuda-sim". Raises DeviceError if it cannot be used here.
     """
 
@@ -57,8 +76,12 @@ class device:  # noqa: N801 (reads as the `with` statement that it is)
         self._entered: list[Any] = []
 
     def __enter__(self) -> str:
-        block = config(device=self.name)
-        block.__enter__()
+        block = contextlib.nullcontext()
+        if current_trace() is None:
+            block = config(device=self.name)
+            block.__enter__()
+        elif _traced_for.get() != self.name:
+            raise placed_apart(self.name)
         self._entered.append(block)
         return self.name
 

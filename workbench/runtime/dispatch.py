@@ -34,7 +34,7 @@ from ..frontend.trace import Traced, present_arguments, trace
 from ..frontend.tracer import current_trace
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
-from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in
+from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in, traced_for
 from .executable import Executable, has_written
 from .fast_path import MISS, Native, ResultText, fast_call, missed
 from .given import Given
@@ -454,12 +454,13 @@ class CompiledFunction:
         self.n_traces += 1
         if self.place.startswith("cuda"):
             args, kwargs = optree.tree_map(stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
-        return trace(
-            self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
-            keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
-            on_gpu=self.place.startswith("cuda"), falls_back=falls_back, traced_ints=self._traced_ints,
-            varying=self._held, given=given, traced_held_ints=bool(given) and self._traced_held_ints,
-        )  # fmt: skip
+        with traced_for(self.place):
+            return trace(
+                self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
+                keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
+                on_gpu=self.place.startswith("cuda"), falls_back=falls_back, traced_ints=self._traced_ints,
+                varying=self._held, given=given, traced_held_ints=bool(given) and self._traced_held_ints,
+            )  # fmt: skip
 
     @property
     def is_strict(self) -> bool:

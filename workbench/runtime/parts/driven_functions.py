@@ -149,7 +149,7 @@ class FunctionPiece:
         from .statements import Known
 
         known = Known(refused=attribute_stores(piece.statements) if self.is_method else {})
-        self.piece = Piece(piece.statements, known, piece.numbers, piece.at_once)
+        self.piece = Piece(piece.statements, known, piece.numbers, piece.at_once, piece.placed)
         self.in_numpy = False
 
     def _frame(self, globals_: dict[str, Any]) -> Frame:
@@ -236,12 +236,13 @@ class DrivenFunction:
         locals_ = names_of(code)
         pieces = []
         of_method = is_method(code, node)
-        for number, (nodes, loop) in enumerate(zip(syntax.pieces, syntax.loops, strict=True)):
+        split = zip(syntax.pieces, syntax.loops, syntax.placed, strict=True)
+        for number, (nodes, loop, placed) in enumerate(split):
             known = Known()
             if of_method:
                 nodes = [AttributeNames().visit(copied(each)) for each in nodes]
                 known.refused.update(attribute_stores(statements_of(nodes)))
-            piece = Piece(statements_of(nodes), known, numbers_of(loop), at_once=loop is None and has_loop(nodes))
+            piece = Piece(statements_of(nodes), known, numbers_of(loop), loop is None and has_loop(nodes), placed)
             place = f"{code.co_qualname} {number}"
             reads = frozenset(name.partition(DOT)[0] for name in read(*nodes)) & (locals_ | COMPUTED)
             pieces.append(FunctionPiece(piece, place, code, source, locals_, reads, syntax.stores[number], of_method))

@@ -61,6 +61,7 @@ class Piece:
     known: Known
     numbers: frozenset[str] = frozenset()
     at_once: bool = False
+    placed: bool = False  # on a device that the code names, whether or not NumPy would be faster
     in_numpy: bool = False
     numpy_runs: int = 0
     numpy_total_s: float = 0.0
@@ -91,6 +92,8 @@ class Piece:
     @property
     def waits(self) -> bool:
         """Whether the next run is NumPy's."""
+        if self.placed:
+            return False
         if self.in_numpy:
             return True
         if self.warm_s is not None:  # NumPy's first runs were colder than those in parts
@@ -126,6 +129,8 @@ class Piece:
 
     def settle(self, elapsed_s: float, parts: Sequence[Part]) -> None:
         """Take note of a run in parts, and leave the piece to NumPy where that is faster."""
+        if self.placed:
+            return
         results = [part.result if isinstance(part, Repeated) else part for part in parts]
         compilations = [each.compilation for each in results if isinstance(each, CellResult)]
         before, now = {id(c) for c in self._compilations}, {id(c) for c in compilations}
@@ -171,11 +176,11 @@ class DrivenStatement:
         splitter = Splitter(call)
         tree = ast.Module([splitter.held(node)], [])
         pieces = []
-        for nodes, loop in zip(splitter.pieces, splitter.loops, strict=True):
+        for nodes, loop, placed in zip(splitter.pieces, splitter.loops, splitter.placed, strict=True):
             at_once = loop is None and around.at_once and (around.named is None or has_loop(nodes))
             statements = statements_of(nodes)
             known = Known(refused=attribute_stores(statements) if around.is_method else {})
-            pieces.append(Piece(statements, known, numbers_of(loop) | around.numbers, at_once=at_once))
+            pieces.append(Piece(statements, known, numbers_of(loop) | around.numbers, at_once, placed))
         codes = tuple(around.code(ast.Module(nodes, [])) for nodes in splitter.pieces)
         plain = around.code(ast.Module([node], []))
         return cls(around.code(tree), plain, name, tuple(pieces), codes, tuple(statements_of(splitter.left)))

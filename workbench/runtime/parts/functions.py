@@ -83,7 +83,9 @@ class FunctionParts:
 
     @property
     def pays(self) -> bool | None:
-        """Whether running in parts is faster than NumPy; None: not known yet."""
+        """Whether running in parts is faster than NumPy, or what the code asks for; None: not known yet."""
+        if self.reason.code == "WB608":
+            return True
         if self.numpy_ms and min(self.numpy_ms) < WORTH_MS:
             return False
         if self.tried_ms and self.numpy_ms and sum(self.parts_ms) > HOPELESS_MS:

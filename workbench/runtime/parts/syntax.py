@@ -35,7 +35,7 @@ class Splitter:
 
     replaced: what stands for a piece, by its number and statements; stays, closes: whether a statement is of no piece,
     and whether it is the last one of its piece. pieces: their statements; loops: the outermost loop around each that
-    stays, too; left: the statements that stay.
+    stays, too; placed: whether each is in a `with device(...)`; left: the statements that stay.
     """
 
     def __init__(
@@ -49,6 +49,8 @@ class Splitter:
         self.closes = closes
         self.pieces: list[list[ast.stmt]] = []
         self.loops: list[ast.stmt | None] = []
+        self.placed: list[bool] = []
+        self._n_devices = 0
         self.left: list[ast.stmt] = []
 
     def held(self, node: ast.stmt, loop: ast.stmt | None = None) -> ast.stmt:
@@ -59,9 +61,12 @@ class Splitter:
         if loop is None and isinstance(node, _LOOPS):
             loop = node
         node = copy.copy(node)
+        is_placed = _names_in_heading(node, "device")
+        self._n_devices += is_placed
         for block in _BLOCKS:
             if getattr(node, block, None):
                 setattr(node, block, self.block(getattr(node, block), loop))
+        self._n_devices -= is_placed
         if isinstance(node, ast.Try):
             handlers = [copy.copy(handler) for handler in node.handlers]
             for handler in handlers:
@@ -81,6 +86,7 @@ class Splitter:
                 result.extend(self.replaced(len(self.pieces), list(group)))
                 self.pieces.append(list(group))
                 self.loops.append(loop)
+                self.placed.append(self._n_devices > 0)
             group.clear()
 
         for node in nodes:
@@ -144,10 +150,15 @@ def _only_names(node: ast.stmt) -> bool:
 
 def _marks_operations(node: ast.stmt) -> bool:
     """Whether it is a `with jit_scope(...)`: the marks hold for one trace of all that is in it."""
+    return _names_in_heading(node, "jit_scope")
+
+
+def _names_in_heading(node: ast.stmt, name: str) -> bool:
+    """Whether it is a `with` statement whose heading names this."""
     if not isinstance(node, ast.With):
         return False
     names = (getattr(n, "id", getattr(n, "attr", "")) for item in node.items for n in ast.walk(item.context_expr))
-    return "jit_scope" in names
+    return name in names
 
 
 # ---- the operations of driven code ----
@@ -262,7 +273,7 @@ class FunctionSyntax:
         self.stores: list[frozenset[str]] = []
         splitter = Splitter(self._replaced, self._stays, self._closes)
         self.body = [self.calls.visit(each) for each in splitter.block(body)]
-        self.pieces, self.loops = splitter.pieces, splitter.loops
+        self.pieces, self.loops, self.placed = splitter.pieces, splitter.loops, splitter.placed
 
     def _stays(self, node: ast.stmt) -> bool:
         if must_stay(node) or isinstance(node, ast.AnnAssign):
