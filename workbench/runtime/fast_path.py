@@ -270,8 +270,9 @@ def fast_call(
     run: None where `result` tells all; traced_ints: the leaves of the arguments that are ints and inputs; guards: what
     else must hold; captures: arrays that the program reads from outside; writes: pairs of an input and the result that
     is written there; given, by_kind: objects that may be others of their kind; elsewhere: what must be empty; native:
-    how to do without Python after some calls. None where the arguments are of other kinds than arrays, floats, ints and static values, and tuples, lists
-    and dicts of them, or where arrays in another order than C's are about and some are written.
+    how to do without Python after some calls. None where the arguments are of other kinds than arrays, floats, ints and
+    static values, and tuples, lists and dicts of them, or where arrays in another order than C's are about and some are
+    written.
     """
     if not is_possible():
         return None
