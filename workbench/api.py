@@ -41,6 +41,7 @@ def jit(
     static_argnames: str | Collection[str] | None = None,
     strict: bool | None = None,
     device: str | None = None,
+    fast: bool = False,
 ) -> Any:
     """Compile `func`, which is written in plain NumPy, for the types of the arguments that it is called with.
 
@@ -56,6 +57,9 @@ def jit(
     strict : raise where tracing is impossible; otherwise the function then runs in NumPy (default: `config.strict`).
     device : where it runs: "cpu", "cuda", "cuda:1", "cuda-sim" or "numpy". By default `with wb.device(...)` decides,
         then `config.device`, then `auto_device`. Results are ndarrays, unless an argument was an array of a GPU.
+    fast : kernels may contract `a * b + c` to one rounding, reorder sums and products, and multiply by reciprocals
+        instead of dividing, as with numba's `fastmath`: results may differ from NumPy's in the last bits, and zeros in
+        sign. NaN and inf stay what they are, elementary functions keep their bounds.
 
     Raises what `func` raises in NumPy: arguments, captured arrays and attributes then hold what NumPy leaves there.
     A `TracingError` (strict mode) has changed nothing.
@@ -70,7 +74,7 @@ def jit(
     if func is None:
         return lambda f: jit(
             f, static, show_graph, auto_device, static_argnums=static_argnums, static_argnames=static_argnames,
-            strict=strict, device=device,
+            strict=strict, device=device, fast=fast,
         )  # fmt: skip
     return CompiledFunction(
         func,
@@ -81,6 +85,7 @@ def jit(
         strict=strict,
         device=device,
         auto_device=auto_device,
+        fast=fast,
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from . import calls, climate, compiling, elementwise, learning, memory, reductions, simulations, single
 from .harness import ROUNDS, Case, Row, machine, run_case, table, write_json
-from .peers import JAX, OURS, contestants
+from .peers import JAX, OURS, OURS_FAST, contestants
 
 SUBJECTS: dict[str, Callable[[], Iterator[Case]]] = {
     "calls": calls.cases,
@@ -43,10 +43,18 @@ def verdicts(rows: list[Row]) -> list[str]:
         behind = [f"{row.case} {row.detail} ({row.to_best_peer(OURS):.2f}x)" for row in rows
                   if (row.to_best_peer(OURS) or 1) < 0.9]  # fmt: skip
         lines.append("below 0.9x of the best peer: " + (", ".join(behind) or "none"))
+        lines.append("of these, with fast=True: " + (", ".join(_fast_ratios(rows)) or "none"))
         slower = [f"{row.case} {row.detail} ({row.ratio(OURS):.2f}x)" for row in rows
                   if not row.compiles and (row.ratio(OURS) or 1) < 1]  # fmt: skip
         lines.append("slower than NumPy: " + (", ".join(slower) or "none"))
     return lines
+
+
+def _fast_ratios(rows: list[Row]) -> Iterator[str]:
+    for row in rows:
+        fast = row.to_best_peer(OURS_FAST)
+        if fast is not None and (row.to_best_peer(OURS) or 1) < 0.9:
+            yield f"{row.case} {row.detail} ({fast:.2f}x)"
 
 
 def peaks_of_memory(only: str, without: list[str], path: Path) -> None:

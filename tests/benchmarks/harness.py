@@ -70,10 +70,10 @@ class Row:
         return base / ours if ours and base else None
 
     def to_best_peer(self, contestant: str) -> float | None:
-        """How many times faster than the fastest of the others."""
-        others = [m.median_us for m in self.measurements if m.contestant != contestant]
-        if self.compiles:
-            others = [m.median_us for m in self.measurements if m.contestant not in (contestant, BASELINE)]
+        """How many times faster than the fastest of the others, forms of itself (`contestant ...`) left out."""
+        own = contestant.partition(" ")[0]
+        left_out = (own, BASELINE) if self.compiles else (own,)
+        others = [m.median_us for m in self.measurements if not m.contestant.startswith(left_out)]
         ours = self.median_us(contestant)
         return min(others) / ours if ours and others else None
 

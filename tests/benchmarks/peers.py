@@ -19,6 +19,7 @@ import workbench as wb
 from .harness import BASELINE
 
 OURS, JAX, TORCH, NUMBA, PARALLEL, NUMEXPR = "workbench", "JAX", "torch.compile", "numba", "numba parallel", "numexpr"
+OURS_FAST = "workbench fast"  # beside numba code, whose `fastmath` is as exact
 
 
 def optional(name: str) -> Any:
@@ -71,6 +72,9 @@ def contestants(
     the same for numexpr."""
     ours = wb.jit(lambda *xs: function(np, *xs))
     calls: dict[str, Callable[[], Any]] = {BASELINE: lambda: function(np, *arrays), OURS: lambda: ours(*arrays)}
+    if by_hand is not None or parallel is not None:
+        fast = wb.jit(lambda *xs: function(np, *xs), fast=True)
+        calls[OURS_FAST] = lambda: fast(*arrays)
     if by_hand is not None:
         calls[NUMBA] = lambda: by_hand(*arrays)
     if parallel is not None:

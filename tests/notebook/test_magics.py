@@ -137,6 +137,18 @@ def test_effects_happen_once_a_run(shell):
     assert shell.report.status == "cached"
 
 
+def test_fast_cells_and_exact_ones_are_two(shell):
+    shell("import numpy as np\nx = np.linspace(1, 2, 1000)\ny = x * x")
+    shell("%%jit\nz = x * x - y")
+    assert not shell["z"].any()
+    assert shell.report.kernels[0].target == "cpu"
+    shell("%%jit --fast\nz = x * x - y")
+    assert abs(shell["z"]).max() < 1e-15
+    assert shell.report.kernels[0].target == "cpu, fast"
+    shell("%%jit\nz = x * x - y")
+    assert not shell["z"].any()
+
+
 def test_strict_raises_instead(shell):
     shell("x = np.arange(4.0)")
     shell("%%jit --strict\nif x.max() > 2:\n    y = x * 2")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .kernel import Kernel, KernelArg
+from .kernel import FAST, Kernel, KernelArg
 from .scalar_math import IMPORTS, definitions, names_in
 
-DECORATOR = '@njit(nogil=True, error_model="numpy")'
+OPTIONS = 'nogil=True, error_model="numpy"'
+DECORATOR = f"@njit({OPTIONS})"
 
 
 def standalone(kernel: Kernel) -> str:
@@ -18,7 +19,8 @@ def standalone(kernel: Kernel) -> str:
     names = dict.fromkeys(name for k in kernels for name in names_in(k.source))
     parts = [f'"""{kernel.name}: a kernel written by workbench. It needs numba and NumPy."""\n\n{IMPORTS.strip()}']
     parts += [text for text in [definitions(names, imports=False).strip()] if text]
-    parts += [f"{DECORATOR}\n{k.source.strip()}" for k in kernels]
+    decorator = f"@njit({OPTIONS}, fastmath={{{str(FAST)[1:-1]}}})" if kernel.fast else DECORATOR
+    parts += [f"{decorator}\n{k.source.strip()}" for k in kernels]
     parts.append(_run(kernel))
     return "\n\n\n".join(parts) + "\n"
 

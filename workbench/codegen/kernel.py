@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from typing import Literal as Choice
 
 from ..ir import Var
 
 ArgKind = Choice["in", "out", "update", "scratch", "size"]
+# What LLVM may do with the arithmetic of kernels that are `fast`. NaN and inf stay what they are; elementary functions,
+# which live by single roundings, keep theirs.
+FAST = ("reassoc", "nsz", "arcp", "contract")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,6 +67,7 @@ class Kernel:
     reach: of arrays of which every step touches some rows, which ones.
     may_be_short: whether its innermost loops may have so few iterations that what is left over of a vector matters.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
+    fast: whether sums and products may be reordered and contracted, and divisions be made products (`FAST`).
     """
 
     id: str
@@ -85,6 +89,11 @@ class Kernel:
     apart: frozenset[Var] = frozenset()
     reach: Mapping[Var, Reach] = field(default_factory=dict)
     steps: int = 1
+    fast: bool = False
+
+    def as_fast(self) -> Kernel:
+        """The same kernel with faster and less exact arithmetic."""
+        return replace(self, fast=True, finish=None if self.finish is None else self.finish.as_fast())
 
     @property
     def results(self) -> tuple[KernelArg, ...]:

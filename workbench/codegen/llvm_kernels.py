@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ir.avals import DTYPES_BY_SHORT_NAME, short_dtype_name
-from .kernel import Kernel
+from .kernel import FAST, Kernel
 from .llvm_entry import is_strided
 from .llvm_values import INDEX_LIMIT, LLVM_TYPES, PARTS, Code, Value, constant
 from .scalar_math.direct import UnsupportedSourceError
@@ -81,7 +81,7 @@ class _Writer:
         self.masked = masked
         self.facts: list[str] = []  # LLVM's metadata, by number
         self.n_words = 0
-        self.code = Code()
+        self.code = Code(FAST if kernel.fast else ())
         self.variables: dict[str, Value] = {name: Value("i64", f"%{name}", None, True) for name in ("start", "stop")}
         self.arrays: dict[str, _Array] = {}
         self.slots: dict[str, tuple[str, str]] = {}  # of names that are assigned more than once: (dtype, slot)

@@ -7,6 +7,7 @@ several times as long for a kernel of a thousand equations.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ _FLOAT_OPS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 _INT_OPS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 # No kernel has arrays of so many elements; so far from overflow, sums and products of indices do not wrap.
 INDEX_LIMIT = 1 << 62
+# The flag of sums and products of folds.
+REASSOC = "reassoc"
 # Whole numbers up to here are the same in every type of floats.
 EXACT_IN_F32 = 1 << 24
 
@@ -53,9 +56,10 @@ def constant(short: str, value: float | int) -> Value:
 
 class Code:
     """The instructions of one function while they are written. declared: the functions that it calls, by symbol;
-    library: those among them that the library defines."""
+    library: those among them that the library defines; flags: of the arithmetic of floats, see `kernel.FAST`."""
 
-    def __init__(self) -> None:
+    def __init__(self, flags: Sequence[str] = ()) -> None:
+        self.flags = "".join(f" {flag}" for flag in flags)
         self.lines: list[str] = []
         self.slots: list[str] = []
         self.label = "entry"
@@ -116,7 +120,7 @@ class Code:
             raise UnsupportedSourceError(f"{a.short} {op} {b.short}")
         kind = LLVM_TYPES[a.short]
         if a.short[0] == "f" and op in _FLOAT_OPS:
-            return Value(a.short, self.op(f"{_FLOAT_OPS[op]} {kind} {a.text}, {b.text}"))
+            return Value(a.short, self.op(f"{_FLOAT_OPS[op]}{self.flags} {kind} {a.text}, {b.text}"))
         if a.short[0] == "c" and op in ("+", "-"):
             parts = [self.binary(op, self.part(a, i), self.part(b, i)) for i in (0, 1)]
             return self.pair(a.short, *parts)
@@ -285,6 +289,8 @@ class Code:
         values = [self.cast(a, short) for a, short in zip(arguments, found.parameters, strict=True)]
         if found.pasted is not None:
             lines, result = paste(found, [v.text for v in values], self.fresh)
+            if self.flags:  # of a fold, so that it takes the product before it
+                lines = [line.replace(f" {REASSOC} ", f"{self.flags} ") for line in lines]
             self.library.update(dict.fromkeys(found.needed))
             self.lines.extend(f"  {line}" for line in lines)
             return Value(found.result, result)

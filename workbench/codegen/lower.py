@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from ..fusion.access import is_fold, is_index_map, reduced_axes
 from ..fusion.cost import flops, flops_per_element
@@ -74,6 +75,11 @@ def lower_cluster(
         except NotStrungError:
             pass
     return writer.kernel()
+
+
+def lower_fast(cluster: Cluster, *where: Any) -> Kernel:
+    """As `lower_cluster`, of faster and less exact arithmetic."""
+    return lower_cluster(cluster, *where).as_fast()
 
 
 def element_counts(jaxpr: Jaxpr) -> frozenset[Literal]:

@@ -51,7 +51,8 @@ class CellOptions:
     """The options of `%%jit`. out: the only names to keep (None: all without a leading underscore); strict: raise where
     the cell would run in NumPy; verify: raise nothing, but return NumPy's result where it differs; compare: time
     NumPy too (None: where that is safe and short); device: where kernels run (None: the current device); wait: for the
-    kernels, also with `config.tiers` (who asks for a comparison or for errors waits, too)."""
+    kernels, also with `config.tiers` (who asks for a comparison or for errors waits, too); fast: contract and reorder
+    the arithmetic of kernels."""
 
     out: tuple[str, ...] | None = None
     strict: bool = False
@@ -59,6 +60,7 @@ class CellOptions:
     compare: bool | None = None
     device: str | None = None
     wait: bool = False
+    fast: bool = False
 
     @property
     def has_tiers(self) -> bool:

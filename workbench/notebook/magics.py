@@ -35,6 +35,7 @@ class WorkbenchMagics(Magics):
     @argument("--no-compare", dest="compare", action="store_false", default=None, help="do not time NumPy")
     @argument("--device", metavar="DEVICE", help="where the kernels run: cpu, numpy, cuda:0 ...")
     @argument("--wait", action="store_true", help="wait for the kernels, where config.tiers would run NumPy first")
+    @argument("--fast", action="store_true", help="contract and reorder arithmetic: last bits may differ from NumPy's")
     @argument("--report", "-r", metavar="NAME", help="store the report under this name")
     @argument("--show", metavar="VIEW", help="print a view as text: source, ir, graph, kernels, timings, why")
     @argument("--quiet", "-q", action="store_true", help="show no report (`%%workbench report` does, later)")
@@ -54,7 +55,9 @@ class WorkbenchMagics(Magics):
         shown = f"%%jit {line}".rstrip() + "\n" + body
         number = shell.displayhook.prompt_count  # IPython 9 counts up before it runs the cell, 8 afterwards
         filename = self._filename(shown, number)
-        options = CellOptions(_names(args.out), args.strict, args.verify, args.compare, args.device, args.wait)
+        options = CellOptions(
+            _names(args.out), args.strict, args.verify, args.compare, args.device, args.wait, args.fast
+        )
         label = f"In[{number}]"
         try:
             run = run_cell(

@@ -45,7 +45,7 @@ def kernel_rows(
         row = KernelRow(
             id=cluster.id,
             name=kernel.name,
-            target=kernel.target,
+            target=f"{kernel.target}, fast" if kernel.fast else kernel.target,
             source=kernel.source,
             line_equations=_line_equations(kernel, cluster, ids),
             inputs=[Value(v.hint, str(v.aval), v.aval.nbytes) for v in step_inputs(cluster)],

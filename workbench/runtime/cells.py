@@ -38,6 +38,8 @@ class Options(Protocol):
     @property
     def strict(self) -> bool: ...
     @property
+    def fast(self) -> bool: ...
+    @property
     def device(self) -> str | None: ...
     @property
     def has_tiers(self) -> bool: ...
@@ -256,7 +258,9 @@ def _key(
     source: str, namespace: MutableMapping[str, Any], options: Options, flags: int, part: CellPart | None
 ) -> tuple:
     out = None if options.out is None or part is not None else tuple(options.out)
-    return (id(namespace), source, out, options.strict, flags, part is not None, chosen(options.device))
+    return (
+        id(namespace), source, out, options.strict, flags, part is not None, options.fast, chosen(options.device)
+    )  # fmt: skip
 
 
 def _find(key: tuple) -> _Entry | None:
@@ -301,7 +305,7 @@ def _trace(
 
     def compiled() -> Compilation:
         compilation = compile_traced(
-            cell.traced, layouts, whole, output_names=names, trace_ms=trace_ms, device=device
+            cell.traced, layouts, whole, output_names=names, trace_ms=trace_ms, device=device, fast=options.fast
         )  # fmt: skip
         if earlier:
             compilation.status = "recompiled"

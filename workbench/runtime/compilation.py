@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import math
 import threading
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen.kernel import Kernel
+from ..codegen.lower import lower_cluster, lower_fast
 from ..config import config
 from ..frontend.outputs import Picked
 from ..fusion import Plan, form_plan, step_eqns
@@ -44,6 +46,18 @@ class Source:
     text: str
     filename: str
     first_line: int = 1
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], label: str) -> Source:
+        """Of a function; without a text where Python has none."""
+        function = inspect.unwrap(function)
+        code = getattr(function, "__code__", None)
+        filename = code.co_filename if code else ""
+        try:
+            lines, first = inspect.getsourcelines(function)
+        except (OSError, TypeError):
+            return cls(label, "", filename)
+        return cls(label, "".join(lines), filename, max(first, 1))
 
 
 @dataclass(slots=True)
@@ -134,8 +148,10 @@ def compile_traced(
     output_names: Sequence[str] = (),
     trace_ms: float = 0.0,
     device: str = "cpu",
+    fast: bool = False,
 ) -> Compilation:
-    """Optimise, plan and compile a traced program for a device and inputs of these layouts ("C" or "A" each)."""
+    """Optimise, plan and compile a traced program for a device and inputs of these layouts ("C" or "A" each). fast:
+    with the faster and less exact arithmetic of `codegen.kernel.FAST`."""
     stages: list[tuple[str, Jaxpr, float]] = [("trace", traced.jaxpr, trace_ms)]
     phases = [("trace", trace_ms)]
     last = time.perf_counter()
@@ -168,6 +184,8 @@ def compile_traced(
             jaxpr = split
             stages.append(("write out short axes", jaxpr, split_ms))
         kernels = clock.time("write kernels", lambda: device_kernels(plan, device))
+        if fast:
+            kernels.update({name: kernel.as_fast() for name, kernel in kernels.items()})
         known = {name: is_written(kernel) for name, kernel in kernels.items()}
         names = getattr(traced, "input_names", ())
         executable = clock.time("compile kernels", lambda: DeviceExecutable(plan, kernels, memory, names=names))
@@ -175,7 +193,8 @@ def compile_traced(
         form = reference_plan if device == "numpy" else form_plan
         plan = clock.time("form clusters", lambda: form(jaxpr))
         where = write_backs(traced, jaxpr)
-        kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts, **where))
+        lower = lower_fast if fast else lower_cluster
+        kernels = clock.time("write kernels", lambda: plan_kernels(plan, layouts, lower, **where))
         known = {name: is_compiled(kernel) for name, kernel in kernels.items()}
         executable = clock.time("compile kernels", lambda: build(plan, kernels, config.threads or available_threads()))
     outputs = list(zip(output_names, jaxpr.outvars, strict=False))

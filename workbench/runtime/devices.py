@@ -122,11 +122,16 @@ def device_of(args: tuple, kwargs: dict[str, Any]) -> str:
     return next((device_name(leaf) for leaf in leaves if device_aval(leaf) is not None), "")
 
 
-def looked_at(leaf: Any, *, always: bool) -> Any:
-    """A result of a device that was looked at, or any one, as an ndarray; anything else as it is."""
-    if is_device_result(leaf) and (always or not leaf.is_there):
-        return leaf.look()
-    return leaf
+def brought_here(args: tuple, kwargs: dict[str, Any], *, always: bool) -> tuple[tuple, dict[str, Any]]:
+    """The arguments with results of a device that were looked at already, or all of them, as ndarrays."""
+    leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+    if not any(is_device_result(leaf) for leaf in leaves):
+        return args, kwargs
+
+    def here(leaf: Any) -> Any:
+        return leaf.look() if is_device_result(leaf) and (always or not leaf.is_there) else leaf
+
+    return optree.tree_map(here, (args, kwargs), none_is_leaf=True)  # type: ignore[return-value]
 
 
 def stand_in(leaf: Any) -> Any:

@@ -22,9 +22,8 @@ import optree
 
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
-from ..frontend.captures import Read, may_vary
+from ..frontend.captures import Read
 from ..frontend.counted_lists import enlarge
-from ..frontend.device_arrays import is_device_result
 from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.held import holds_attributes
 from ..frontend.positions import user_traceback
@@ -34,7 +33,7 @@ from ..frontend.trace import Traced, present_arguments, trace
 from ..frontend.tracer import current_trace
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
-from .devices import accelerator, available, canonical, chosen, device_of, looked_at, stand_in, traced_for
+from .devices import accelerator, available, brought_here, canonical, chosen, device_of, stand_in, traced_for
 from .executable import Executable, has_written
 from .fast_path import MISS, Native, ResultText, fast_call, missed
 from .given import Given
@@ -50,7 +49,7 @@ from .keys import (
 from .log import logger
 from .loops import LoopAbortedError
 from .parts.functions import FunctionParts
-from .specialisation import Entry, Fallback, Specialisation, UntilItReturns
+from .specialisation import Entry, Fallback, Specialisation, UntilItReturns, held_anew
 from .tiers import Pending, compile_later, may_run_in_numpy
 from .varying import (
     MOST_HELD,
@@ -94,6 +93,7 @@ class CompiledFunction:
         name: str | None = None,
         device: str | None = None,
         auto_device: bool = True,
+        fast: bool = False,
     ):
         functools.update_wrapper(self, fn, updated=())
         self.fn = fn
@@ -103,6 +103,7 @@ class CompiledFunction:
         self.keep_python_scalars = keep_python_scalars
         self.show_graph = show_graph
         self.strict = strict
+        self.fast = fast
         self.n_traces = 0
         self._pinned: set[Any] = set()  # keys of versions in which Python floats are constants, since shapes need them
         self._may_pin = not keep_python_scalars
@@ -399,14 +400,8 @@ class CompiledFunction:
         return self if place == self.place else self._on(place)
 
     def _brought_here(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        """The arguments with results of a device as ndarrays, if the host was chosen for this function, or if they were
-        looked at already."""
-        leaves = optree.tree_leaves((args, kwargs), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
-        if not any(is_device_result(leaf) for leaf in leaves):
-            return args, kwargs
         on_host = not self.place.startswith("cuda") and bool(self._settled or self.device or config.device)
-        look = functools.partial(looked_at, always=on_host)
-        return optree.tree_map(look, (args, kwargs), none_is_leaf=True)  # type: ignore[return-value]
+        return brought_here(args, kwargs, always=on_host)
 
     def _on(self, place: str) -> CompiledFunction:
         with self._state.lock:
@@ -414,7 +409,7 @@ class CompiledFunction:
                 there = CompiledFunction(
                     self.fn, static_argnums=self.static.numbers, static_argnames=self.static.names,
                     keep_python_scalars=self.keep_python_scalars, show_graph=self.show_graph, strict=self.strict,
-                    name=self.name, auto_device=False,
+                    name=self.name, auto_device=False, fast=self.fast,
                 )  # fmt: skip
                 there.place, there._settled = place, True
                 self._elsewhere[place] = there
@@ -547,7 +542,7 @@ class CompiledFunction:
                 self._pin(False)
                 return None
         if self._may_vary:
-            self._held |= self._held_anew(key)
+            self._held |= held_anew(self._state.specialisations.get(key, ()))
         try:
             traced = self.trace(args, kwargs, falls_back=not self.is_strict, given=self._reads(key))
         except TracingError as error:
@@ -569,7 +564,7 @@ class CompiledFunction:
                 self._pinned.add(key)
                 self._pin(True)
                 return None
-            self._refused = entry = Fallback(error, FunctionParts.of(self.fn, self.source(), error))
+            self._refused = entry = Fallback(error, self._parts(error))
             self._n_refused += 1
             if any_generator[1] != values:
                 self._refused_kinds[any_generator] = entry
@@ -581,7 +576,8 @@ class CompiledFunction:
             captured = [capture.read() for capture in traced.captures]
             layouts = [layout_of(leaf) for leaf in (*leaves, *captured)]
             what = (traced, layouts, self.source())
-            how = {"output_names": traced.output_names, "trace_ms": trace_ms, "device": self.place}
+            how = {"output_names": traced.output_names, "trace_ms": trace_ms, "device": self.place,
+                   "fast": self.fast}  # fmt: skip
             capture_keys = tuple(map(input_key, captured))
             waits = self.is_strict or self.show_graph  # side effects may have happened; the graph is wanted now
             if not waits and may_run_in_numpy(traced.jaxpr, self.place):
@@ -600,11 +596,8 @@ class CompiledFunction:
         self._state.specialisations[key] = [*found[-3:], entry]
         return entry
 
-    def _held_anew(self, key: Any) -> frozenset[str]:
-        """The numbers and lists that objects hold and that made the versions for such a call stale."""
-        found = self._state.specialisations.get(key, ())
-        guards = (guard for entry in found if isinstance(entry, Specialisation) for guard in entry.traced.guards)
-        return frozenset(guard.name for guard in guards if may_vary(guard) and not guard.holds())
+    def _parts(self, reason: TracingError) -> FunctionParts | None:
+        return FunctionParts.of(self.fn, self.source(), reason, fast=self.fast)
 
     def _of_other_values(self, varying: Varying, values: tuple) -> Fallback | None:
         """NumPy for a call that differs from many others in constants; None if another version is worth making."""
@@ -614,7 +607,7 @@ class CompiledFunction:
             return None
         if varying.numpy is None:
             reason = too_many_values(self.name)
-            varying.numpy = Fallback(reason, FunctionParts.of(self.fn, self.source(), reason))
+            varying.numpy = Fallback(reason, self._parts(reason))
             logger.info("%s", reason)
         return varying.numpy
 
@@ -654,13 +647,7 @@ class CompiledFunction:
 
     def source(self) -> Source:
         """The function's text and where it stands."""
-        fn = inspect.unwrap(self.fn)
-        code = getattr(fn, "__code__", None)
-        try:
-            lines, first = inspect.getsourcelines(fn)
-            return Source(self.name, "".join(lines), code.co_filename if code else "", max(first, 1))
-        except (OSError, TypeError):
-            return Source(self.name, "", code.co_filename if code else "")
+        return Source.of(self.fn, self.name)
 
 
 def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:

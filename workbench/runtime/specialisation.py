@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..config import config
 from ..errors import TracingError
+from ..frontend.captures import may_vary
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced
 from ..fusion import ViewStep
@@ -136,3 +137,9 @@ class UntilItReturns:
 
 
 Entry = Specialisation | Fallback | Pending
+
+
+def held_anew(entries: Iterable[Entry]) -> frozenset[str]:
+    """The numbers and lists that objects hold and that made these versions stale."""
+    guards = (guard for entry in entries if isinstance(entry, Specialisation) for guard in entry.traced.guards)
+    return frozenset(guard.name for guard in guards if may_vary(guard) and not guard.holds())

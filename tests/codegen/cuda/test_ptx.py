@@ -62,6 +62,14 @@ def test_every_family_is_assembled(name, capability, ptxas):
         assert f".target sm_{capability[0]}{capability[1]}" in ptx
 
 
+def test_only_fast_kernels_are_contracted():
+    build = JaxprBuilder()
+    x, y = build.input("f64[1000]"), build.input("f64[1000]")
+    (kernel,) = kernels_of(build.build(build.emit("add", build.emit("mul", x, y), y)), "cuda")
+    assert "fma.rn.f64" not in kernel_ptx(kernel, (9, 0))[0]
+    assert "fma.rn.f64" in kernel_ptx(kernel.as_fast(), (9, 0))[0]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_programs_are_assembled(seed, ptxas):
     program = RandomProgram(seed, 1 + seed % 12)

@@ -129,19 +129,19 @@ def kernel_types(kernel: Kernel) -> tuple[Any, ...]:
 
 def compile_to_ptx(
     function: Callable[..., None], signature: tuple[Any, ...], capability: tuple[int, int],
-    bounds: tuple[int, int] | None = None,
+    bounds: tuple[int, int] | None = None, *, fast: bool = False,
 ) -> str:  # fmt: skip
     """PTX of a kernel for a compute capability, such as (9, 0). bounds: threads of a block, and blocks that an SM is to
     hold at a time.
 
-    Multiplications and additions are not contracted: `x * y + z` rounds twice, as in NumPy.
+    Multiplications and additions are not contracted, unless it is `fast`: `x * y + z` rounds twice, as in NumPy.
     """
     numba_cuda()
     # numba-cuda's own, which differ from those that numba once had under these names.
     compiler: Any = importlib.import_module("numba.cuda.compiler")
     nvvm: Any = importlib.import_module("numba.cuda.cudadrv.nvvm")
 
-    options = {"fastmath": False, "opt": 3, "fma": False}
+    options = {"fastmath": False, "opt": 3, "fma": fast}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the compiler's own, of no concern to the user
         try:

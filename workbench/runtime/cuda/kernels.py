@@ -185,7 +185,7 @@ def _load_or_compile(kernel: Kernel, capability: tuple[int, int], key: str) -> t
     exec(compile(source, f"<workbench kernel {kernel.name}>", "exec"), scope)
     geometry = kernel.geometry
     bounds = (geometry.block[0] * geometry.block[1], geometry.resident) if geometry.resident else None
-    ptx = compile_to_ptx(scope[kernel.name], kernel_types(kernel), capability, bounds)
+    ptx = compile_to_ptx(scope[kernel.name], kernel_types(kernel), capability, bounds, fast=kernel.fast)
     if path is not None:
         _save(path, ptx)
     elapsed_ms = (time.perf_counter() - begin) * 1e3
@@ -223,8 +223,9 @@ def _versions() -> str:
 
 def _key(kernel: Kernel) -> str:
     functions = definitions([f.name for f in kernel.functions], imports=False)
+    geometry = kernel.geometry
     compiled_for = (
-        f"{kernel.target}|{_versions()}\n{kernel.signature}\n{kernel.geometry.index} {kernel.geometry.resident}"
+        f"{kernel.target}|{_versions()}\n{kernel.signature}\n{geometry.index} {geometry.resident} {kernel.fast}"
     )
     text = f"{compiled_for}\n{kernel.source}\n{functions}"
     return hashlib.sha256(text.encode()).hexdigest()

@@ -128,7 +128,8 @@ def _environment_key() -> str:
 def _key(kernel: Kernel) -> str:
     functions = definitions([f.name for f in kernel.functions], imports=False)
     # What machine code knows beside the types: whose memory is new, how long axes are.
-    known = ([(arg.kind, arg.holds, arg.row) for arg in kernel.args], kernel.unit_axes, kernel.may_be_short)
+    known = ([(arg.kind, arg.holds, arg.row) for arg in kernel.args], kernel.unit_axes, kernel.may_be_short,
+             kernel.fast)  # fmt: skip
     text = f"{_environment_key()}\n{kernel.signature}\n{known}\n{kernel.source}\n{functions}"
     return hashlib.sha256(text.encode()).hexdigest()
 

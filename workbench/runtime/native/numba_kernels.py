@@ -17,7 +17,7 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
-from ...codegen.kernel import Kernel
+from ...codegen.kernel import FAST, Kernel
 from ...codegen.scalar_math import names_in, namespace
 
 __all__ = ["NumbaError", "compile_with_numba", "numba_types", "packed", "unpacked"]
@@ -43,7 +43,8 @@ def compile_with_numba(kernel: Kernel) -> Compiled:
     scope: dict[str, Any] = {"np": np, "__name__": __name__, **namespace(names_in(kernel.source))}
     exec(compile(kernel.source, filename, "exec"), scope)
     signature = types.none(*numba_types(kernel))
-    dispatcher = numba.njit([signature], nogil=True, error_model="numpy", boundscheck=False)(scope[kernel.name])
+    options: dict[str, Any] = {"error_model": "numpy", "fastmath": set(FAST) if kernel.fast else False}
+    dispatcher = numba.njit([signature], nogil=True, boundscheck=False, **options)(scope[kernel.name])
     assert isinstance(dispatcher, Dispatcher)
     result = dispatcher.overloads[signature.args]
     return result.entry_point, result, result.library.get_llvm_str()

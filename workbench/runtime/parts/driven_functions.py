@@ -49,10 +49,12 @@ _SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 @dataclass(frozen=True, slots=True)
 class PlainOptions:
-    """Of statements of functions: see `runtime.cells.Options`."""
+    """Of statements of functions: see `runtime.cells.Options`. Functions that Python drives are never `fast`: others
+    may call them, too."""
 
     out: None = None
     strict: bool = False
+    fast: bool = False
     device: str | None = None
     has_tiers: bool = False  # NumPy runs the first calls of a function in parts anyway
 

@@ -54,6 +54,7 @@ class FunctionParts:
     statements: list[Statement]
     signature: inspect.Signature
     reason: TracingError
+    options: PlainOptions = PlainOptions()
     known: Known = field(default_factory=Known)
     numpy_ms: list[float] = field(default_factory=list)
     parts_ms: list[float] = field(default_factory=list)
@@ -61,8 +62,10 @@ class FunctionParts:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, fn: Callable[..., Any], source: Source, reason: TracingError) -> FunctionParts | None:
-        """The parts of `fn`, or None where its statements mean something else in parts."""
+    def of(
+        cls, fn: Callable[..., Any], source: Source, reason: TracingError, *, fast: bool = False
+    ) -> FunctionParts | None:
+        """The parts of `fn`, or None where its statements mean something else in parts. fast: as for `wb.jit`."""
         node = syntax_of(fn.__code__) if isinstance(fn, FunctionType) else None
         if not isinstance(fn, FunctionType) or not isinstance(node, ast.FunctionDef):
             return None
@@ -79,7 +82,14 @@ class FunctionParts:
                 return None
         elif driven_function(fn) is None:
             return None
-        return cls(fn, source, statements_of(body), inspect.signature(fn, follow_wrapped=False), reason)
+        return cls(
+            fn,
+            source,
+            statements_of(body),
+            inspect.signature(fn, follow_wrapped=False),
+            reason,
+            PlainOptions(fast=fast),
+        )
 
     @property
     def pays(self) -> bool | None:
@@ -144,7 +154,7 @@ class FunctionParts:
             namespace.update(_closure(function))
             namespace.update(bound.arguments)
             run = PartedRun(
-                self.statements, self.source, namespace, options=PlainOptions(), timed=timed, known=self.known,
+                self.statements, self.source, namespace, options=self.options, timed=timed, known=self.known,
                 named=code, later=frozenset((RESULT,)),
             )  # fmt: skip
             try:
