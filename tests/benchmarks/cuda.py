@@ -312,7 +312,13 @@ def first_call(device: str, n: int = 1 << 16) -> dict[str, float]:
 
 
 EXTRAS = {"20 kernels us": launch_overhead, "first call s": first_call, "loops of one block us": block_loops}
-SIMULATED_CHECKS = ("random numbers", "control flow", "lazy results", "same bits")
+SIMULATED_CHECKS = ("random numbers", "control flow", "lazy results", "same bits", "pieces between library calls")
+# Of tests/numpy_programs: plain NumPy as people write it. The last, for the time that is left.
+PROGRAMS = (
+    "lid_driven_cavity", "k_means", "transformer_block", "black_scholes", "kalman_filter_class", "spectral_turbulence",
+    "small_conv_net", "gaussian_elimination_with_pivots", "game_of_life", "network_with_adam", "azimuthal_histogram",
+    "conjugate_gradient", "yee_cavity", "flocking", "mandelbrot_shrinking", "attention_softmax", "bandit_class", "viterbi",
+)  # fmt: skip
 
 
 def describe(device: str) -> dict[str, Any]:
@@ -343,9 +349,9 @@ def tasks_of(device: str) -> list[str]:
     if device == "cuda-sim":
         return [*checks, *(f"check/{name}/" for name in SIMULATED_CHECKS)]
     checks += [f"check/{name}/" for name in sibling("cuda_checks").CHECKS]
-    times = [f"time/{name}/float32" for name in names]
-    return ["extra/limits/", *checks, *times, "extra/20 kernels us/", "extra/first call s/",
-            "extra/loops of one block us/", *(f"time/{name}/float64" for name in names[:4])]  # fmt: skip
+    extras = [f"extra/{name}/" for name in EXTRAS]  # short, and most of them have a target
+    times = [f"time/{name}/{dtype}" for dtype, some in (("float32", names), ("float64", names[:4])) for name in some]
+    return ["extra/limits/", *checks, *extras, *times, *(f"program/{name}/" for name in PROGRAMS)]
 
 
 def perform(task: str, device: str, n: int) -> dict[str, Any]:
@@ -363,7 +369,12 @@ def perform(task: str, device: str, n: int) -> dict[str, Any]:
 
                 return {"extra": asdict(machine_limits(device) or sys.exit("no limits")), "machine": describe(device)}
             return {"extra": EXTRAS[name](device)}
-        if name in checks.CHECKS:
+        if kind == "program":
+            from tests.numpy_programs import devices
+
+            program = devices.PROGRAMS[name]
+            devices.check(program, program.small, device)
+        elif name in checks.CHECKS:
             checks.CHECKS[name](device)
         else:
             family = next(f for f in sibling("cuda_families").FAMILIES if f.name == name)

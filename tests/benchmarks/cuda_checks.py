@@ -68,6 +68,7 @@ def there(compiled: Any, device: str) -> Any:
         assert ran and set(ran) == {wb.device(device).name}, f"it ran on {ran or 'NumPy'}, not on {device}"
         return found
 
+    call.compiled = compiled  # type: ignore[attr-defined]
     return call
 
 
@@ -109,6 +110,36 @@ def check_control(device: str, sizes: tuple[int, ...] = ()) -> None:
             f, x = there(wb.jit(function, device=device), device), np.linspace(0.0, 100.0, n)
             for _ in range(4):  # from the third run on a graph is replayed
                 np.testing.assert_allclose(f(x), wb.jit(function, device="cpu")(x), rtol=1e-12)
+
+
+def check_pieces(device: str, n: int = 0) -> None:
+    """What lies between library calls, and the bodies of loops that the host decides, are replayed as graphs."""
+    n = n or (6 if device == "cuda-sim" else 300)
+    x = np.random.default_rng(8).normal(size=(n, n))
+
+    def settled(x: Any) -> Any:
+        for _ in (0,) * 3:
+            x = (x - x.mean()) / x.std()
+        return x
+
+    def between(x: Any) -> Any:
+        return np.sort(settled(settled(x) @ x.T), axis=1)
+
+    def repeated(x: Any) -> Any:
+        return wb.lax.while_loop(
+            lambda s: (s[0] < 24) & (abs(s[1]).max() < 1e9),
+            lambda s: (s[0] + 1, settled(s[1]) * 0.5 + s[1] * 0.5),
+            (0, x),
+        )[1]
+
+    for function in (between, repeated):
+        f = there(wb.jit(function, device=device), device)
+        found = [np.asarray(f(x)) for _ in range(5)]
+        assert len({each.tobytes() for each in found}) == 1, "results differ from run to run"
+        np.testing.assert_allclose(found[0], wb.jit(function, device="cpu")(x), rtol=1e-7, atol=1e-7)
+        recordings = f.compiled.compilations[0].executable.recordings
+        if device != "cuda-sim":
+            assert any(each.replay is not None for each in recordings), "nothing was recorded"
 
 
 def check_lazy(device: str) -> None:
@@ -221,6 +252,6 @@ def check_device_arrays(device: str, n: int = 100_003) -> None:
 
 CHECKS = {
     "random numbers": check_random, "control flow": check_control, "lazy results": check_lazy,
-    "same bits": check_order, "library calls": check_library,
+    "same bits": check_order, "pieces between library calls": check_pieces, "library calls": check_library,
     "device arrays": check_device_arrays,
 }  # fmt: skip

@@ -71,8 +71,20 @@ def test_what_only_a_device_can_break_is_checked_and_launches_are_timed(cupy, mo
     assert cuda.launch_overhead("cuda:0", n=50)["recorded"] == 1.0
     assert cuda.first_call("cuda:0", n=50)["workbench"] > 0
     assert set(cuda.block_loops("cuda:0", sizes=(8,), steps=3)) == {"one block, 8", "host, 8"}
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.codegen.cuda.block_programs.MOST_ELEMENTS", 0)
+        cuda_checks.check_pieces("cuda:0", n=6)
     for check in ("lazy results", "same bits"):
         cuda_checks.CHECKS[check]("cuda-sim")
+
+
+def test_programs_are_run_in_the_time_that_is_left(cupy):
+    from tests.numpy_programs.all import PROGRAMS
+
+    tasks = cuda.tasks_of("cuda:0")
+    assert set(cuda.PROGRAMS) <= set(PROGRAMS) and tasks[-1] == f"program/{cuda.PROGRAMS[-1]}/"
+    record = cuda.perform("program/game_of_life/", "cuda:0", 50)
+    assert not record["result"]["failed"]
 
 
 def test_it_runs_from_a_source_tree_and_writes_notes(tmp_path):
@@ -81,7 +93,7 @@ def test_it_runs_from_a_source_tree_and_writes_notes(tmp_path):
     done = subprocess.run([*command, "--notes", str(notes)], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     written = json.loads(notes.read_text())
-    assert written["machine"]["device"] == "cuda-sim" and len(written["results"]) == 2 * len(FAMILIES) + 4
+    assert written["machine"]["device"] == "cuda-sim" and len(written["results"]) == 2 * len(FAMILIES) + 5
     assert not any(r["times_us"] or r["failed"] for r in written["results"])
 
 
