@@ -138,6 +138,30 @@ def test_control_flow_and_library_calls_run(device):
         np.testing.assert_allclose(mine, reference, rtol=1e-12)
 
 
+@pytest.mark.parametrize("device", HERE)
+def test_branches_take_elements_of_arrays(device):
+    """Views of one element each, which are in any order."""
+
+    def either(x):
+        return wb.lax.cond(
+            x[0] > 0.0, lambda a, b: (a - b, np.sort(np.ones(3) * a)), lambda a, b: (a + b, np.ones(3)), x[1], x[2]
+        )
+
+    f = wb.jit(either, device=device, strict=True)
+    for first in (1.0, -1.0):
+        x = np.array([first, 2.0, 4.0])
+        for mine, numpys in zip(f(x), either(x), strict=True):
+            np.testing.assert_array_equal(mine, numpys)
+    assert places(f) == [device] and f.fallbacks == []
+
+
+def test_what_runs_in_numpy_instead_of_on_a_device_is_said():
+    f = wb.jit(lambda x: np.unique(np.sqrt(x)), device="cuda-sim")
+    np.testing.assert_array_equal(f(np.array([1.0, 4.0, 1.0])), [1.0, 2.0])
+    (reason,) = f.fallbacks
+    assert reason.code == "WB110"
+
+
 def wb_leaves(value):
     return [leaf for part in value for leaf in (wb_leaves(part) if isinstance(part, tuple) else [part])]
 

@@ -151,7 +151,9 @@ class CompiledFunction:
         """Why some calls ran in NumPy."""
         with self._state.lock:
             entries = [e for found in self._state.specialisations.values() for e in found]
-        return [e.reason for e in entries if isinstance(e, Fallback)]
+            others = list(self._elsewhere.values())
+        found = [e.reason for e in entries if isinstance(e, Fallback)]
+        return found + [reason for other in others for reason in other.fallbacks]
 
     # ---- the call ----
 

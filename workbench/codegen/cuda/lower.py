@@ -138,7 +138,8 @@ class Writer:
         ]
 
     def _array(self, kind: str, var: Var, name: str) -> KernelArg:
-        layout = self.layouts.get(var, "C") if kind == "in" else "C"
+        # A single element is in any order, whatever it is a view of.
+        layout = self.layouts.get(var, "C") if kind == "in" and var.aval.ndim else "C"
         ndim = var.aval.ndim if layout != "C" else 1
         return KernelArg(name, kind, var, var.aval.dtype.name, ndim, layout, var.aval.shape)  # type: ignore[arg-type]  # kind is "in" or "out"
 
