@@ -164,7 +164,9 @@ export const Machine = record({
   threads: num,
   copy_gb_per_s: maybe(num),
   peak_gflops: maybe(num),
-  versions: withDefault(strings, {})
+  versions: withDefault(strings, {}),
+  cache_gb_per_s: maybe(num),
+  cache_bytes: withDefault(num, 0)
 });
 export type Machine = Infer<typeof Machine>;
 

@@ -16,8 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from workbench.runtime.limits import machine_limits
+
 from . import calls, climate, compiling, elementwise, learning, memory, reductions, simulations, single
 from .harness import ROUNDS, Case, Row, machine, run_case, table, write_json
+from .limit import limit_us
 from .peers import JAX, OURS, OURS_FAST, contestants
 
 SUBJECTS: dict[str, Callable[[], Iterator[Case]]] = {
@@ -98,6 +101,10 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     if args.memory:
         peaks_of_memory(args.only, args.without, args.json)
         return []
+    limits = machine_limits(anew=True)
+    if limits is not None:
+        print(f"limits: copies {limits.copy_gb_per_s:.1f} GB/s, in caches {limits.cache_gb_per_s:.0f} GB/s, "
+              f"{limits.peak_gflops:.0f} Gflop/s of f64\n", flush=True)  # fmt: skip
     rows: list[Row] = []
     subjects = {"sweep": calls.sweep} if args.sweep else {"single": single.cases} if args.single else SUBJECTS
     compiles = not (args.sweep or args.single or args.no_compiling) and args.only in "compiling first call"
@@ -106,6 +113,7 @@ def main(arguments: list[str] | None = None) -> list[Row]:
             if args.only in subject or args.only in case.name or args.only in case.detail:
                 present = {name: call for name, call in case.contestants.items() if name not in args.without}
                 rows.append(run_case(replace(case, contestants=present), args.rounds, args.pause))
+                rows[-1].limit_us = limit_us(present.get(OURS), limits) if limits is not None else None
                 write_json(rows, args.json)  # what has been measured survives an interrupt
                 print(f"  measured {case.name}, {case.detail}", flush=True)
     if compiles:

@@ -60,6 +60,7 @@ class Row:
     detail: str
     measurements: list[Measurement]
     compiles: bool = False  # the time includes compilation, of which NumPy has none: it is no peer then
+    limit_us: float | None = None  # see `limit`
 
     def median_us(self, contestant: str) -> float | None:
         return next((m.median_us for m in self.measurements if m.contestant == contestant), None)
@@ -126,14 +127,14 @@ def arrays_of(value: Any) -> list[np.ndarray]:
 
 
 def table(rows: Sequence[Row], ours: str) -> str:
-    """Times of all contestants, `ours` with its ratio to the best of the others."""
+    """Times of all contestants, `ours` with its ratio to the best of the others and its share of the machine's limit."""
     names = list(dict.fromkeys(m.contestant for row in rows for m in row.measurements))
-    head = ["case", "", *names, "to best peer"]
+    head = ["case", "", *names, "to best peer", "of the limit"]
     lines = [head]
     for row in rows:
         ratio = row.to_best_peer(ours)
         times = ["-" if (median := row.median_us(name)) is None else _time(median) for name in names]
-        lines.append([row.case, row.detail, *times, "-" if ratio is None else f"{ratio:.2f}x"])
+        lines.append([row.case, row.detail, *times, "-" if ratio is None else f"{ratio:.2f}x", _share(row, ours)])
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     text = [
         "  ".join(
@@ -143,6 +144,11 @@ def table(rows: Sequence[Row], ours: str) -> str:
         for line in lines
     ]
     return "\n".join([text[0], "-" * max(map(len, text)), *text[1:]])
+
+
+def _share(row: Row, ours: str) -> str:
+    median = row.median_us(ours)
+    return f"{row.limit_us / median:.0%}" if row.limit_us and median else "-"
 
 
 def _time(us: float) -> str:

@@ -10,6 +10,7 @@ import importlib
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,10 @@ def contestants(
     """Everybody who can run `function(xp, *arrays)`. by_hand, parallel: numba code that takes the arrays; expression:
     the same for numexpr."""
     ours = wb.jit(lambda *xs: function(np, *xs))
-    calls: dict[str, Callable[[], Any]] = {BASELINE: lambda: function(np, *arrays), OURS: lambda: ours(*arrays)}
+    calls: dict[str, Callable[[], Any]] = {BASELINE: lambda: function(np, *arrays), OURS: partial(ours, *arrays)}
     if by_hand is not None or parallel is not None:
         fast = wb.jit(lambda *xs: function(np, *xs), fast=True)
-        calls[OURS_FAST] = lambda: fast(*arrays)
+        calls[OURS_FAST] = partial(fast, *arrays)
     if by_hand is not None:
         calls[NUMBA] = lambda: by_hand(*arrays)
     if parallel is not None:

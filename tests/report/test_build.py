@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import jsonschema
@@ -219,6 +220,9 @@ def test_roofs():
     assert roof(1e8, 1e10, machine) == (100.0, "compute")
     assert roof(1e3, 1e3, machine)[1] == "overhead"
     assert roof(1e8, 1e6, Machine("cpu", "", 1)) == (None, "")
+    cached = replace(machine, cache_gb_per_s=100.0, cache_bytes=int(1e8))
+    assert roof(1e8, 1e6, cached) == (1.0, "cache")
+    assert roof(1.01e8, 1e6, cached) == (10.1, "memory")
     row = KernelRow("K0", "k", "cpu", "", [], [], [], 1, flops=1e6, bytes_moved=int(1e8), threads=1)
     add_times(row, [20.0, 18.0, 22.0, 40.0], machine)
     assert (row.median_ms, row.roof_share, row.bound) == (21.0, 10 / 21, "memory")

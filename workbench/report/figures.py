@@ -97,7 +97,8 @@ def roofline(report: CompileReport, *, template: str = LIGHT) -> go.Figure:
     intensities = [k.flops / k.bytes_moved for k in kernels]
     if machine.copy_gb_per_s and machine.peak_gflops:
         ridge = machine.peak_gflops / machine.copy_gb_per_s
-        low = min([*intensities, ridge, 0.05]) / 2
+        cached = max(machine.cache_gb_per_s or 0.0, machine.copy_gb_per_s)
+        low = min([*intensities, machine.peak_gflops / cached, 0.05]) / 2
         high = max([*intensities, ridge]) * 4
         figure.add_trace(
             go.Scatter(
@@ -105,6 +106,14 @@ def roofline(report: CompileReport, *, template: str = LIGHT) -> go.Figure:
                 mode="lines", name="this machine's limits", line={"color": DIM, "width": 2}, hoverinfo="skip",
             )
         )  # fmt: skip
+        if cached > machine.copy_gb_per_s:
+            figure.add_trace(
+                go.Scatter(
+                    x=[low, machine.peak_gflops / cached], y=[low * cached, machine.peak_gflops], mode="lines",
+                    name=f"in caches, {cached:.0f} GB/s", line={"color": DIM, "width": 1.5, "dash": "dot"},
+                    hoverinfo="skip",
+                )
+            )  # fmt: skip
         for x, text in (
             (low ** (2 / 3) * ridge ** (1 / 3), f"copies {machine.copy_gb_per_s:.1f} GB/s"),
             (math.sqrt(ridge * high), f"at most {machine.peak_gflops:.0f} Gflop/s"),

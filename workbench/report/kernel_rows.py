@@ -109,12 +109,15 @@ def roof(bytes_moved: float, flops: float, machine: Machine) -> tuple[float | No
     """The least time that the machine's limits allow, in ms, and which limit it is."""
     if machine.copy_gb_per_s is None or machine.peak_gflops is None:
         return None, ""
-    memory_ms = bytes_moved / (machine.copy_gb_per_s * 1e6)
+    bandwidth, memory = machine.copy_gb_per_s, "memory"
+    if machine.cache_gb_per_s is not None and bytes_moved <= machine.cache_bytes:
+        bandwidth, memory = machine.cache_gb_per_s, "cache"
+    memory_ms = bytes_moved / (bandwidth * 1e6)
     compute_ms = flops / (machine.peak_gflops * 1e6)
     least = max(memory_ms, compute_ms)
     if least < OVERHEAD_MS:
         return least, "overhead"
-    return least, "memory" if memory_ms >= compute_ms else "compute"
+    return least, memory if memory_ms >= compute_ms else "compute"
 
 
 def _line_equations(kernel: Kernel, step: Step, ids: Mapping[Equation, str]) -> list[list[str]]:

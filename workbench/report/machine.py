@@ -14,7 +14,7 @@ from .schema import Machine
 
 
 def describe_machine(device: str = "cpu", threads: int | None = None, limits: Any = None) -> Machine:
-    """limits: with `copy_gb_per_s` and `peak_gflops`; by default those that were measured on this machine before."""
+    """limits: see `runtime.limits.Limits`; by default those that were measured on this machine before."""
     limits = limits if limits is not None else known_limits(device)
     return Machine(
         device=device,
@@ -22,6 +22,8 @@ def describe_machine(device: str = "cpu", threads: int | None = None, limits: An
         threads=threads if threads is not None else available_threads(),
         copy_gb_per_s=_positive(getattr(limits, "copy_gb_per_s", None)),
         peak_gflops=_positive(getattr(limits, "peak_gflops", None)),
+        cache_gb_per_s=_positive(getattr(limits, "cache_gb_per_s", None)),
+        cache_bytes=getattr(limits, "cache_bytes", 0),
         versions=dict(_versions(device.startswith("cuda:"))),
     )
 

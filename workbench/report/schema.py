@@ -311,6 +311,8 @@ class Machine:
     copy_gb_per_s: float | None = None
     peak_gflops: float | None = None
     versions: dict[str, str] = field(default_factory=dict)
+    cache_gb_per_s: float | None = None
+    cache_bytes: int = 0  # up to which arrays are taken to lie in caches
 
 
 @dataclass(slots=True)

@@ -315,6 +315,7 @@ def _machine(model: ReportModel) -> Iterator[str]:
         machine.description,
         words.count(machine.threads, "thread"),
         f"copies {machine.copy_gb_per_s:.1f} GB/s" if machine.copy_gb_per_s is not None else "",
+        f"{machine.cache_gb_per_s:.0f} GB/s in caches" if machine.cache_gb_per_s is not None else "",
         f"at most {machine.peak_gflops:.0f} Gflop/s" if machine.peak_gflops is not None else "",
         *(f"{name} {version}" for name, version in machine.versions.items()),
     ]

@@ -270,6 +270,7 @@ function Machine({ state }: { state: ReportState }): JSX.Element {
     machine.description,
     format.count(machine.threads, 'thread'),
     machine.copy_gb_per_s === null ? '' : `copies ${machine.copy_gb_per_s.toFixed(1)} GB/s`,
+    machine.cache_gb_per_s === null ? '' : `${machine.cache_gb_per_s.toFixed(0)} GB/s in caches`,
     machine.peak_gflops === null ? '' : `at most ${machine.peak_gflops.toFixed(0)} Gflop/s`,
     ...Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`),
     created.replace(/^(\d+-\d+-\d+)T(\d+:\d+).*$/, '$1 $2 UTC')
