@@ -302,6 +302,8 @@ export function photoReport(): CompileReport {
       threads: 2,
       copy_gb_per_s: 11.2,
       peak_gflops: 74,
+      cache_gb_per_s: 180,
+      cache_bytes: 33554432,
       versions: { workbench: '0.1.0', numpy: '2.4.0', numba: '0.68.0' }
     },
     stages: [
