@@ -19,7 +19,7 @@ NAMES = sorted(
 )  # fmt: skip
 
 # Not traced whole, on no device.
-IN_PARTS = {"cheapest_seam": ["WB102"], "levels_of_a_graph": ["WB182"]}
+IN_PARTS = {"levels_of_a_graph": ["WB182"]}
 
 
 @pytest.mark.parametrize("name", NAMES)

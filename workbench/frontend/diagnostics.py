@@ -32,6 +32,7 @@ from .tracer import Tracer, known_value, type_name
 _MAX_PROVENANCE = 4  # steps shown before the inputs
 _MAX_WIDTH = 100  # characters of a source line that are shown
 
+PLACED_APART = "WB608"
 _labels: dict[str, str] = {}
 
 
@@ -482,7 +483,7 @@ def placed_apart(device: str) -> TracingError:
     """WB608: a block of the code has a device of its own."""
     return build(
         TracingError, f"{{line}} puts what is in its block on {device}, and the rest stays where it is: each side is "
-        "compiled by itself.", f"a block has the device {device}", code="WB608",
+        "compiled by itself.", f"a block has the device {device}", code=PLACED_APART,
         fixes=(f"device={device!r} for all of it, if nothing has to run elsewhere",),
     )  # fmt: skip
 

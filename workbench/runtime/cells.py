@@ -19,7 +19,7 @@ from ..ir import Jaxpr
 from .arguments import as_array, describe_key, input_key, is_writeable, layout_of, overlapping
 from .background import Task
 from .compilation import Compilation, Source, compile_traced
-from .devices import chosen, traced_for
+from .devices import chosen, trace_for
 from .executable import Executable
 from .tiers import compile_later, may_run_in_numpy
 
@@ -287,12 +287,15 @@ def _trace(
     """Trace a cell, and compile it now or, where NumPy can run it meanwhile, `later`."""
     _, _, out, *_, device = key
     begin = time.perf_counter()
-    with traced_for(device):
-        cell = trace_cell(
+
+    def traced(on_gpu: bool) -> TracedCell:
+        return trace_cell(
             source if part is None else part.tree(), namespace, filename=filename, out=out, strict=options.strict,
-            name=label, flags=flags, temporaries=part is not None, on_gpu=device.startswith("cuda"),
+            name=label, flags=flags, temporaries=part is not None, on_gpu=on_gpu,
             numbers=frozenset() if part is None else part.numbers, later=None if part is None else part.later,
         )  # fmt: skip
+
+    cell = trace_for(device, traced)
     trace_ms = (time.perf_counter() - begin) * 1e3
     inputs = [capture.read() for capture in cell.captures]
     layouts = [layout_of(x) for x in inputs]

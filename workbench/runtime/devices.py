@@ -14,17 +14,17 @@ from __future__ import annotations
 import contextlib
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import optree
 
 from ..config import config
-from ..errors import DeviceError
+from ..errors import DeviceError, TracingError
 from ..frontend.device_arrays import device_aval, is_device_result
-from ..frontend.diagnostics import placed_apart
+from ..frontend.diagnostics import PLACED_APART, placed_apart
 from ..frontend.recording import current_trace
 from .cuda import driver
 
@@ -55,13 +55,33 @@ _traced_for: ContextVar[str] = ContextVar("workbench_traced_for", default="")
 
 
 @contextlib.contextmanager
-def traced_for(place: str) -> Iterator[None]:
+def _traced_for_device(place: str) -> Iterator[None]:
     """A block in which code is traced for a device. What is traced inside of another trace is for the same one."""
     token = _traced_for.set(place if current_trace() is None else _traced_for.get())
     try:
         yield
     finally:
         _traced_for.reset(token)
+
+
+Traced = TypeVar("Traced")
+
+
+def trace_for(place: str, trace: Callable[[bool], Traced]) -> Traced:
+    """`trace(on_gpu)` for a device. What a GPU's program cannot have (a loop that only numba takes) runs on the host
+    inside of it, as it does on the CPU."""
+    with _traced_for_device(place):
+        if not place.startswith("cuda"):
+            return trace(False)
+        try:
+            return trace(True)
+        except TracingError as error:
+            if error.code == PLACED_APART:
+                raise
+            try:
+                return trace(False)
+            except TracingError:
+                raise error from None
 
 
 class device:  # noqa: N801 (reads as the `with` statement that it is)

@@ -33,7 +33,7 @@ from ..frontend.trace import Traced, present_arguments, trace
 from ..frontend.tracer import current_trace
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
-from .devices import accelerator, available, brought_here, canonical, chosen, device_of, stand_in, traced_for
+from .devices import accelerator, available, brought_here, canonical, chosen, device_of, stand_in, trace_for
 from .executable import Executable, has_written
 from .fast_path import MISS, Native, ResultText, fast_call, missed
 from .given import Given
@@ -451,13 +451,16 @@ class CompiledFunction:
         self.n_traces += 1
         if self.place.startswith("cuda"):
             args, kwargs = optree.tree_map(stand_in, (args, kwargs), none_is_leaf=True)  # type: ignore[assignment]
-        with traced_for(self.place):
+
+        def for_gpu(on_gpu: bool) -> Traced:
             return trace(
                 self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
                 keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
-                on_gpu=self.place.startswith("cuda"), falls_back=falls_back, traced_ints=self._traced_ints,
+                on_gpu=on_gpu, falls_back=falls_back, traced_ints=self._traced_ints,
                 varying=self._held, given=given, traced_held_ints=bool(given) and self._traced_held_ints,
             )  # fmt: skip
+
+        return trace_for(self.place, for_gpu)
 
     @property
     def is_strict(self) -> bool:

@@ -74,6 +74,30 @@ def test_what_the_device_has_no_routine_for_crosses_to_the_host(cupy):
     assert whys[0] == ("to device", "input") and whys[-1] == ("to host", "result") and len(whys) >= 4
 
 
+def test_loops_that_only_numba_takes_run_on_the_host_inside_of_a_program_of_the_device(cupy, x):
+    def downhill(x):
+        x = np.tanh(x) * 2.0
+        j, path = int(np.argmin(x[-1])), np.zeros(len(x), np.int64)
+        for i in range(len(x) - 2, -1, -1):
+            path[i + 1] = j
+            if j > 0 and x[i, j - 1] < x[i, j]:
+                j -= 1
+        path[0] = j
+        return path, x.sum(axis=0)
+
+    f = wb.jit(downhill, device="cuda")
+    for mine, theirs in zip(f(x), downhill(x), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-14)
+    (compilation,) = f.compilations
+    assert compilation.device == "cuda:0" and compilation.kernels and not f.fallbacks
+    whys = {(c.direction, c.why) for c in compilation.crossings}
+    assert {("to device", "input"), ("to host", "for"), ("to device", "for"), ("to host", "result")} == whys
+    report = wb.explain(wb.jit(downhill, device="cuda"))(x)
+    assert "host" in {bar.lane for bar in report.timings.timeline}
+    g = wb.jit(lambda x: np.tanh(downhill(x)[1]))
+    assert isinstance(g(cupy.asarray(x)), cupy.ndarray)  # an array of the device in a closure or argument stays one
+
+
 def test_what_a_routine_refuses_is_for_the_host_to_decide(cupy, monkeypatch):
     def refuse(*args):
         raise RuntimeError("cuSOLVER objects")

@@ -25,8 +25,10 @@ from ...fusion import (
     sub_plans,
 )
 from ...ir import Atom, Equation, Literal, Var
+from ...primitives.loops import loop_p
 from ...primitives.lowering import LibraryCall
 from ..log import logger
+from ..loops import compile_loop
 from ..views import view_of
 from .clock import Clock
 from .lifetimes import last_uses
@@ -152,6 +154,10 @@ class Program:
         match step:
             case ViewStep(eqn=eqn):
                 return self._call(eqn, view_of(eqn.primitive.name) or eqn.primitive.impl, ordered=False)
+            case LibraryStep(eqn=eqn) if eqn.primitive is loop_p:
+                self.on_host.add(step.id)
+                loop = compile_loop(eqn.params["program"])
+                return self._on_host(eqn, lambda *operands, program: loop(*operands))
             case LibraryStep(eqn=eqn) | NumpyStep(eqn=eqn):
                 lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
                 function = lowering.call if isinstance(lowering, LibraryCall) else eqn.primitive.impl

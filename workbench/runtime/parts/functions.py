@@ -17,6 +17,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...errors import TracingError
+from ...frontend.diagnostics import PLACED_APART
 from ...frontend.scopes import running_in_numpy
 from ...frontend.syntax import syntax_of
 from ..compilation import Source
@@ -94,7 +95,7 @@ class FunctionParts:
     @property
     def pays(self) -> bool | None:
         """Whether running in parts is faster than NumPy, or what the code asks for; None: not known yet."""
-        if self.reason.code == "WB608":
+        if self.reason.code == PLACED_APART:
             return True
         if self.numpy_ms and min(self.numpy_ms) < WORTH_MS:
             return False
