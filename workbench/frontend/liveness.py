@@ -7,6 +7,7 @@ Everything errs on the side of "needed": names in nested functions and in `try` 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 Names = frozenset[str]
@@ -54,6 +55,14 @@ def bound(nodes: Iterable[ast.AST]) -> Names:
         else:
             pending.extend(ast.iter_child_nodes(node))
     return frozenset(found)
+
+
+def bound_once(nodes: Iterable[ast.AST]) -> Names:
+    """The names that one statement `name = value` binds, and no other one."""
+    nodes = [n for node in nodes for n in ast.walk(node)]
+    stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    by_assignment = {t.id for n in nodes if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    return frozenset(name for name in by_assignment if stores[name] == 1) & bound(nodes)
 
 
 def read(*nodes: ast.AST | None) -> Names:

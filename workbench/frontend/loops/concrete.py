@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..liveness import bound as bound_names
+from ..liveness import bound_once
 from ..liveness import read as read_names
 from ..syntax import copied
 from .expressions import is_set, local
@@ -250,6 +251,7 @@ class _Concrete:
         self.scope = Translator(self.module, self._outer, self.names | lists, given, self._parameter)
         self.scope.growing = (growing & (self.names | lists)) | (lists & self.names)
         self.scope.queues = queues
+        self.scope.bound_once, self.scope.rebound = bound_once([node]), bound_names([node])
         self.scope.flagged = frozenset(self.unset)
         self.module.lists = self.scope.types
 

@@ -69,6 +69,9 @@ class Scope(Arrays):
         self.extras: dict[str, tuple[Any, Array | Number]] = {}  # what is outside and callers hand on
         self.statics: frozenset[str] = frozenset()  # parameters of a function that are no numbers or arrays
         self.path: tuple[Any, ...] = ()  # of a function: the names by which it is found, beginning outside the loop
+        self.bound_once: frozenset[str] = frozenset()  # by an assignment of their own
+        self.rebound: frozenset[str] = frozenset()  # all that are bound, parameters aside
+        self.boxes: dict[str, Box] = {}  # where the elements of such a name lie, below the statement that binds it
 
     # ---- names ----
 
@@ -89,7 +92,8 @@ class Scope(Arrays):
             if name not in self.types:
                 raise UntranslatableError(f"`{name}`, which is read before it is set")
             kind = self.types[name]
-            return Value(local(name), kind, whole=is_whole(name) if isinstance(kind, Number) and kind.ints else "")
+            whole = is_whole(name) if isinstance(kind, Number) and kind.ints else ""
+            return Value(local(name), kind, whole=whole, box=self.boxes.get(name))
         try:
             found = unwrap(self.outer(name))
         except KeyError:

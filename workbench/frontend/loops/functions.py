@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from ..liveness import bound as bound_names
+from ..liveness import bound_once
 from .expressions import local
 from .generators import without_generators
 from .list_names import growing_names, queue_names
@@ -40,6 +41,7 @@ def translate_function(
         names = bound_names(body) | frozenset(given)
         scope = Translator(module, outer, names, given, None)
         scope.growing, scope.queues = growing_names(body), queue_names(body)
+        scope.bound_once, scope.rebound = bound_once(body), bound_names(body)
         scope.fixed, scope.path = frozenset(given), path
         scope.statics = frozenset(n for n, _ in statics)
 

@@ -24,6 +24,7 @@ from .types import (
     MOST,
     SMALL,
     Array,
+    Box,
     Growing,
     Items,
     Number,
@@ -64,6 +65,7 @@ class Translator(Writers):
             before, result = dict(self.types), self.result
             self.lines, self.n_temporaries, self.results = [], 0, []
             self.fresh = set()
+            self.boxes = {}
             self.skipped = False
             body()
             for other in self.results:
@@ -123,6 +125,7 @@ class Translator(Writers):
         value = self.lasting(value)
         if name not in self.bound:
             raise UntranslatableError(f"the global `{name}`")
+        box = self.kept_box(name, value)
         if isinstance(value.type, Number):
             self.assigned.setdefault(name, set()).add(value.type.dtype)
             if value.type.mixed:
@@ -151,10 +154,27 @@ class Translator(Writers):
         elif name in self.flagged:
             flags.append(f"{is_set(name)} = True")
         self.line(f"{local(name)} = {self.convert(value, kind).text}")
+        if box is not None:
+            self.boxes[name] = box
         for flag in flags:
             self.line(flag)
         if name in self.tagged:
             self.line(f"{name}__python = {self._tag(value)}")
+
+    def kept_box(self, name: str, value: Value) -> Box | None:
+        """Where the elements of a part of an array lie in it, if that is known as long as a name has the part. A part of
+        several rows would be an array to numba whose elements may lie anywhere, and which it does not read in vectors."""
+        box = value.box
+        if box is None or name not in self.bound_once or name in self.given:
+            return None
+        slices = [part for part in box.parts if part is not None and len(part) == 2]
+        if all(part == ("", "") for part in slices[1:]) or box.base in map(local, self.rebound):
+            return None
+
+        def kept(text: str) -> str:
+            return text if not text or text.isdigit() else self.early(text)
+
+        return Box(box.base, tuple(None if part is None else tuple(map(kept, part)) for part in box.parts))
 
     def early_flag(self, text: str) -> str:
         """What tells of a value, computed before the value itself, which it may be about."""

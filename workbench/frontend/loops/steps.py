@@ -24,6 +24,7 @@ from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
 from ..choices import has_few_members, member_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
+from ..liveness import bound_once
 from ..liveness import live_at_head
 from ..syntax import copied
 from ..tracer import Tracer, emit, lift, require_trace
@@ -301,6 +302,7 @@ class _Builder:
         self.unset = [n for n in carried if n not in given]
         self.scope = Translator(self.module, self._outer, names, given, self._parameter)
         self.scope.growing, self.scope.queues = growing_names([node]) & names, queue_names([node]) & names
+        self.scope.bound_once, self.scope.rebound = bound_once([node]), names
         self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_")) - anew
 
     def _outer(self, name: str) -> Any:
