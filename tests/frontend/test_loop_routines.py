@@ -137,7 +137,7 @@ def linear_systems(a, b, c):
     for i in range(5):
         found[i] = np.linalg.solve(a[i], b[i]) + np.linalg.inv(a[i]) @ b[i]
         both += np.linalg.solve(a[i], c[i])
-        total += np.linalg.det(a[i])
+        total += np.linalg.det(a[i]) * found[i, 0]
     return found, both, total
 
 
@@ -346,6 +346,81 @@ def evenly_spaced(out, low, n):
             out[i, 0] += x
         out[i, : len(np.arange(3, i, 2))] += np.arange(3, i, 2)
     return out
+
+
+@case(RNG.random((9, 11)), RNG.random((5, 7)), 2)
+def named_parts_of_rows(p, image, h):
+    out, n, m = np.zeros_like(image), *image.shape
+    for dy in range(-h, h + 1):
+        for dx in range(-h, h + 1):
+            s = p[h + dy : h + dy + n, h + dx : h + dx + m]
+            out += np.exp(-((s - image) ** 2)) * s[::-1] + s.sum(axis=0) * dx + s[1, 2] + s.shape[0]
+            if dx > dy:
+                part = s[1:, -3:]
+                part *= 0.5
+            s[0] += image[-1]
+            s[:, 1:3] = 2 * s[:, :2]
+        w = p[dy : h + 3, 1 : dx + 4]
+        out[: len(w), : w.shape[1]] -= w[: len(out), : out.shape[1]]
+    return out
+
+
+@case(RNG.random((6, 8)), 3)
+def parts_of_what_is_bound_again(a, k):
+    total = np.zeros((4, 4))
+    b = a * 2
+    s = a[1:5, 2:6]
+    for i in range(6):
+        if i > 3:
+            part = b[i - 3 : i + 1, 1:5]
+            a, b = b, a
+            total += part
+        total += s * i
+        s = b[1:5, i % 3 : i % 3 + 4]
+        t = a[1:5, k : k + 4]
+        k = (k + 1) % 4
+        total[0, 0] += t[0, 0]
+        total -= t * 3
+    return total, s.copy()
+
+
+@case(RNG.random((30, 9)) + 0.5)
+def columns_in_elementary_functions(z):
+    s, t = np.ones(30), np.zeros(30)
+    for k in range(1, 9):
+        s *= np.exp(0.5 - 0.1 * z[:, k]) + np.log(z[:, k - 1])
+        t += np.arctan2(z[:, k], s) + np.power(z[:, 0], z[:, k])
+        s[k] = z[k, k]
+    return s, t
+
+
+@case(RNG.random((40, 40)) / 20, RNG.random(40))
+def products_with_columns(a, x):
+    out = np.zeros((40, 12))
+    out[:, 0] = x
+    for k in range(11):
+        y = a @ out[:, k]
+        out[k, 0] = y[3]
+        out[:, k + 1] = y + out[:, k] @ a
+    return out
+
+
+def test_linear_systems_alone_are_traced() -> None:
+    """Which takes a fraction of the time to compile."""
+
+    def filtered(z, F, Q):  # noqa: N803
+        x, P = np.zeros(4), np.eye(4)  # noqa: N806
+        found = np.zeros((len(z), 4))
+        for t in range(len(z)):
+            x, P = F @ x, F @ P @ F.T + Q  # noqa: N806
+            K = P @ np.linalg.inv(P + Q)  # noqa: N806
+            x = x + K @ (z[t] - x)
+            P = (np.eye(4) - K) @ P  # noqa: N806
+            found[t] = x
+        return found, P
+
+    compiled = assert_same(filtered, RNG.random((20, 4)), np.eye(4) + 0.1, np.eye(4) * 0.2)
+    assert "loop" not in steps(compiled)
 
 
 @pytest.mark.parametrize("step", [0, 0.0])

@@ -521,8 +521,8 @@ def _times(x, b, out):
     """`out += x @ b`, reading `b` along its rows if these lie in order, else along its columns."""
     if b.strides[1] == b.itemsize:
         _add_rows(out, x, b)
-    elif b.strides[0] == b.itemsize and x.strides[0] == x.itemsize:
-        _put_dots(out, b.T, x)
+    elif b.strides[0] == b.itemsize:
+        _put_dots(out, b.T, x if x.strides[0] == x.itemsize else loose(x.copy()))
     else:
         for j in range(b.shape[1]):
             out[j] += _dot(x, b[:, j])

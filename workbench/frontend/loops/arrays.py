@@ -142,7 +142,8 @@ class Arrays(Writer):
                     made.append(i if first is None else f"{first} + {i}" if i != "0" else first)
             return made
 
-        return tuple(lengths), indices, box.base, Read(value.type.origins, value.text, box.base, tuple(singles))
+        read = Read(value.type.origins, value.text, box.base, tuple(singles), any(takes) and not takes[-1])
+        return tuple(lengths), indices, box.base, read
 
     def elements(self, value: Value) -> Lazy:
         if value.lazy is not None:
@@ -198,6 +199,13 @@ class Arrays(Writer):
         reads = tuple(read for source in sources if isinstance(source, Lazy) for read in source.reads)
         self.facts.count(*shape)
         return Value(LAZY, Array(result.dtype, shape), lazy=Lazy(tuple(sizes), element, reads))
+
+    def side_by_side(self, value: Value) -> Value:
+        """The same, in memory if it reads elements that lie apart: what is computed from these would be computed one by
+        one, since LLVM makes vectors of them only in case that they lie side by side after all."""
+        if not isinstance(value.type, Array) or not any(read.apart for read in self.elements(value).reads):
+            return value
+        return self.array(self.elementwise([value], lambda v: v[0]))
 
     def reindexed(
         self, value: Value, shape: tuple[int | None, ...], sizes: Sequence[str],

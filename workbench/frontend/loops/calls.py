@@ -54,6 +54,9 @@ UNARY: dict[Any, str] = {
     np.absolute: "abs", np.fabs: "fabs", np.sign: "sign", np.square: "square", np.negative: "neg",
     np.conjugate: "conj", np.reciprocal: "reciprocal",
 }  # fmt: skip
+# Those of them that take as long as many reads of memory.
+LONG = frozenset(UNARY) - {np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.absolute, np.fabs, np.sign, np.square,
+                           np.negative, np.conjugate, np.reciprocal} | {np.power, np.arctan2, np.hypot, np.logaddexp}  # fmt: skip
 TESTS = {np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "is_finite"}
 BINARY: dict[Any, str] = {
     np.maximum: "maximum", np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin", np.arctan2: "atan2",
@@ -346,6 +349,8 @@ class Calls(Lists):
 
     def _ufunc(self, function: np.ufunc, args: Sequence[Value]) -> Value:
         if any(isinstance(a.type, Array) for a in args):
+            if function in LONG:
+                args = [self.side_by_side(a) for a in args]
             return self.elementwise(args, lambda v: self._ufunc(function, v))
         if function in OPERATORS and len(args) == 2:
             a, b = (_strong(v) if isinstance(v.type, Number) else v for v in args[:2])

@@ -48,7 +48,8 @@ class Routines(Rearranging):
             raise UntranslatableError(f"{name}() of {kind}")
         n = kind.shape[0]
         self.facts.product = max(self.facts.product, n**3 if n is not None else float("inf"))
-        self.facts.routines = True
+        # LAPACK takes the others in traced loops as well, which compile in a fraction of the time.
+        self.facts.routines = self.facts.routines or kind.dtype in (np.float32, np.complex64)
         self.facts.count(*kind.shape)
         return kind
 

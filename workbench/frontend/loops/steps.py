@@ -57,6 +57,7 @@ from .types import (
 from .writing import MANY_ELEMENTS, Facts, Module
 
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
+MANY_IN_ROWS = 32_768  # elements of rows that a loop takes: kernels share from here on what they do between threads
 FEW_PRODUCTS = 32_768  # multiplications of a matrix product: up to here calling BLAS does
 _ITEMS = "_items"  # the variable that holds what a loop goes over, where its own expression cannot be translated
 SMALL_MATRIX = 131_072  # elements, which a cache holds, so that a product with a vector is as fast here as in BLAS
@@ -257,7 +258,7 @@ def is_better_whole(facts: Facts) -> bool:
     scalar_only = not facts.arrays and not facts.elements
     # Rows are read and written where they lie. What else is small runs natively in the plan (`runtime`), at once: numba
     # takes a second to compile a loop; it is for routines, which the plan would have Python call.
-    small = facts.rows and facts.largest <= MANY_ELEMENTS and not facts.product and not facts.matrix
+    small = facts.rows and facts.largest <= MANY_IN_ROWS and not facts.product and not facts.matrix
     few = facts.largest <= FEW_ELEMENTS and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
     small = small or (facts.routines or facts.masked) and few
     by_elements = (facts.elements or scalar_only) and not facts.many and facts.product <= FEW_PRODUCTS

@@ -159,12 +159,14 @@ class Value:
 @dataclass(frozen=True, slots=True)
 class Read:
     """Elements of an array in memory. text: of the expression that picks them, so that equal ones are the same
-    elements; base, at: the array's name and the single indices by axis, where these are known."""
+    elements; base, at: the array's name and the single indices by axis, where these are known; apart: those that follow
+    each other surely do not lie side by side."""
 
     origins: frozenset[str]
     text: str
     base: str = ""
     at: tuple[tuple[int, str], ...] = ()
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
