@@ -54,9 +54,12 @@ UNARY: dict[Any, str] = {
     np.absolute: "abs", np.fabs: "fabs", np.sign: "sign", np.square: "square", np.negative: "neg",
     np.conjugate: "conj", np.reciprocal: "reciprocal",
 }  # fmt: skip
-# Those of them that take as long as many reads of memory.
-LONG = frozenset(UNARY) - {np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.absolute, np.fabs, np.sign, np.square,
-                           np.negative, np.conjugate, np.reciprocal} | {np.power, np.arctan2, np.hypot, np.logaddexp}  # fmt: skip
+# Of all functions of numbers, those that take as long as many reads of memory.
+LONG = frozenset((
+    np.exp, np.log, np.sin, np.cos, np.tan, np.tanh, np.sinh, np.cosh, np.arcsin, np.arccos, np.arctan, np.arcsinh,
+    np.arccosh, np.arctanh, np.exp2, np.expm1, np.log1p, np.log2, np.log10, np.cbrt, np.power, np.arctan2, np.hypot,
+    np.logaddexp,
+))  # fmt: skip
 TESTS = {np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "is_finite"}
 BINARY: dict[Any, str] = {
     np.maximum: "maximum", np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin", np.arctan2: "atan2",

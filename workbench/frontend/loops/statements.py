@@ -162,8 +162,8 @@ class Translator(Writers):
             self.line(f"{name}__python = {self._tag(value)}")
 
     def kept_box(self, name: str, value: Value) -> Box | None:
-        """Where the elements of a part of an array lie in it, if that is known as long as a name has the part. A part of
-        several rows would be an array to numba whose elements may lie anywhere, and which it does not read in vectors."""
+        """Where the elements of a part of an array lie in it, if that is known for as long as a name has the part. To
+        numba a part of several rows is an array whose elements may lie anywhere, and that is not read in vectors."""
         box = value.box
         if box is None or name not in self.bound_once or name in self.given:
             return None

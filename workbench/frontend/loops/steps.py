@@ -24,8 +24,7 @@ from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
 from ..choices import has_few_members, member_of
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
-from ..liveness import bound_once
-from ..liveness import live_at_head
+from ..liveness import bound_once, live_at_head
 from ..syntax import copied
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import ViewOp, element_along, write
@@ -54,7 +53,7 @@ from .types import (
     literal,
     weak_int,
 )
-from .writing import MANY_ELEMENTS, Facts, Module
+from .writing import Facts, Module
 
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
 MANY_IN_ROWS = 32_768  # elements of rows that a loop takes: kernels share from here on what they do between threads
