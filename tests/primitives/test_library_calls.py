@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from workbench.errors import LoopAbortedError
 from workbench.ir import Aval, aval_of
 from workbench.ir.primitive import REGISTRY
+from workbench.primitives.fft import TRANSFORMS, fft_impl
 from workbench.primitives.lowering import Control, Inline, LibraryCall
 from workbench.primitives.numpy_call import numpy_result_avals
 
@@ -143,3 +146,21 @@ def test_pjit_checks_its_operands() -> None:
         case.primitive.abstract_eval(wrong, wrong, **case.params)
     with pytest.raises(TypeError, match="1 operands for 2"):
         case.primitive.abstract_eval(aval_of(case.operands[0]), **case.params)
+
+
+@pytest.mark.parametrize("shape", [(8,), (4, 7), (3, 4, 5)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+def test_transforms_have_numpys_bits_and_layout(shape: tuple[int, ...], dtype: type, norm: str | None) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.random(shape).astype(dtype)
+    if x.dtype.kind == "c":
+        x.imag = rng.random(shape)
+    kinds = ("FFT", "IFFT", "IRFFT") if x.dtype.kind == "c" else ("RFFT",)
+    for a, kind, k, more in itertools.product((x, x.T, x[..., ::-1]), kinds, range(1, x.ndim + 1), (-1, 0, 1)):
+        for axes in itertools.permutations(range(a.ndim), k):
+            lengths = tuple(a.shape[axis] + more for axis in axes)
+            found = fft_impl(a, fft_type=kind, fft_lengths=lengths, axes=axes, norm=norm)
+            expected = TRANSFORMS[kind](a, s=lengths, axes=axes, norm=norm)
+            np.testing.assert_array_equal(found, expected, strict=True)
+            assert found.strides == expected.strides
