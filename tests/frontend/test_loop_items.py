@@ -243,3 +243,53 @@ def test_a_function_that_a_loop_calls_may_be_made_for_each_call(make: Any, devic
         assert_same(compiled(a, make(k)), sum_of_values(a, make(k)))
     if not isinstance(make(1.5).__closure__ and make(1.5).__closure__[0].cell_contents, list):
         assert compiled.n_traces <= 2  # the second one is for any function of this code
+
+
+def grown(near, values):
+    """Lists that arrays are the beginning of, or are added to."""
+    seen = np.zeros(len(near), np.int64)
+    total = np.zeros(1)
+    for i in range(len(near)):
+        found = np.where(near[i])[0]
+        seeds = list(found)
+        weights = values[i, :3].tolist()
+        k = 0
+        while k < len(seeds) and k < 40:
+            j = seeds[k]
+            seen[j] += 1
+            if j % 3 == i % 2:
+                seeds.extend(np.flatnonzero(near[j]))
+                weights.extend(values[j, ::2])
+                weights.append(values[j, 0] * 2)
+            k += 1
+        if len(seeds) > 2:
+            seeds.pop()
+        total[0] += len(seeds) + weights[-1] + weights[0]
+    return seen, total
+
+
+def test_lists_of_what_is_in_arrays() -> None:
+    compiled = wb.jit(grown)
+    for chance in (0.2, 0.0, 1.0):
+        args = RNG.random((12, 12)) < chance, RNG.random((12, 7))
+        assert_same(compiled(*args), grown(*args))
+    assert not compiled.fallbacks
+
+
+def test_integers_of_lists_of_arrays_are_numpys_or_pythons() -> None:
+    def program(a, k):
+        big = small = 0
+        for i in range(len(a)):
+            row, own = list(a[i]), a[i].tolist()
+            row.append(a[i, 0])
+            own.append(3)
+            big = row[k] * 2
+            small = own[k] * 2
+        return big, small
+
+    a = np.full((9, 3), 100, np.int8)
+    with np.errstate(all="ignore"):
+        assert_same(wb.jit(program)(a, 1), program(a, 1))
+    wide = np.full((9, 3), 2**62)
+    with np.errstate(all="ignore"):
+        assert_same(wb.jit(program)(wide, 1), program(wide, 1))

@@ -437,6 +437,8 @@ class Calls(Lists):
                         return self.elementwise([base], lambda v: Value(call("conj", kind.dtype, v[0].text), v[0].type))
                     case "transpose", []:
                         return self.transposed(base)
+                    case "tolist", []:
+                        return self.list_of_array(base, python=True)
                     case "flatten", []:
                         return self.flattened(base)
                     case "item", [] if kind.ndim == 0:

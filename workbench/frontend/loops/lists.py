@@ -22,8 +22,11 @@ from .list_names import TAKES, growing_names, is_taking, root
 from .operators import cast, index
 from .types import (
     BOOL,
+    C128,
+    F64,
     I64,
     SMALL,
+    WIDE,
     Array,
     Growing,
     Items,
@@ -342,6 +345,12 @@ class Lists(Contractions):
             for each in items:
                 self.append(base, each)
             return
+        if isinstance(value.type, Array):
+            item = self._item_of(value, python=False)
+            assert isinstance(base.type, Growing)
+            self.refine(base.source, replace(base.type, item=join_items(base.type.item, item)))
+            self._append_all(base.text, value, item)
+            return
         if not isinstance(value.type, Growing) or value.type.is_queue or value.source is None:
             raise UntranslatableError("extend() by this")
         assert isinstance(base.type, Growing)
@@ -380,6 +389,8 @@ class Lists(Contractions):
             if made is None:
                 raise UntranslatableError("deque() of this")
             return replace(made, type=replace(made.type, is_queue=True, is_deque=True))  # type: ignore[type-var]  # a list's type
+        if function is list and len(args) == 1 and isinstance(args[0].type, Array):
+            return self.list_of_array(args[0], python=False)
         if not args or not isinstance(args[0].type, Growing):
             return None
         base = args[0]
@@ -417,6 +428,36 @@ class Lists(Contractions):
         if name == "copy" and not args and not kind.is_queue:
             return Value(f"{base.text}[:]", kind, source=base.source)
         raise UntranslatableError(f".{name}() of a list")
+
+    def list_of_array(self, value: Value, *, python: bool) -> Value:
+        """`list(a)`, of NumPy's numbers, or `a.tolist()`, of Python's."""
+        item = self._item_of(value, python=python)
+        self.made_early = True
+        name = self.temporary()
+        self.types[name] = Growing(item)
+        self.line(f"{name} = no_items({blank(item)})")
+        self._append_all(name, value, item)
+        return Value(name, self.types[name], source=(name, 0))
+
+    def _item_of(self, value: Value, *, python: bool) -> Number:
+        """What iterating over an array gives."""
+        kind = value.type
+        if not isinstance(kind, Array) or kind.ndim != 1:
+            raise UntranslatableError(f"a list of {kind}")
+        if not python:
+            return Number(kind.dtype)
+        if kind.dtype == np.uint64:
+            raise UntranslatableError(".tolist() of uint64")
+        if kind.dtype.kind in "iu":
+            return weak_int(*WIDE)
+        return (
+            Number(BOOL, True, (0, 1)) if kind.dtype == BOOL else Number(C128 if kind.dtype.kind == "c" else F64, True)
+        )
+
+    def _append_all(self, name: str, value: Value, item: Number) -> None:
+        lazy = self.elements(value)
+        self.nest(lazy.sizes, lambda i: self.line(f"{name}.append({cast(lazy.at(i), item.dtype)})"))
+        self.facts.routines = True
 
     def array_of_list(self, base: Value, dtype: np.dtype | None) -> Value:
         """`np.array(list)`, of numbers or of tuples of as many numbers."""
