@@ -78,10 +78,7 @@ def trace_for(place: str, trace: Callable[[bool], Traced]) -> Traced:
         except TracingError as error:
             if error.code == PLACED_APART:
                 raise
-            try:
-                return trace(False)
-            except TracingError:
-                raise error from None
+        return trace(False)
 
 
 class device:  # noqa: N801 (reads as the `with` statement that it is)
