@@ -278,7 +278,7 @@ def install(monkeypatch: Any) -> ModuleType:
             MemoryPool=lambda: SimpleNamespace(malloc=len), get_current_stream=lambda: _streams[-1],
             get_elapsed_time=lambda begin, end: (end.time - begin.time) * 1e3,
             memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
-            runtime=SimpleNamespace(getDeviceProperties=lambda ordinal: {"name": b"Imagined GPU"}),
+            runtime=SimpleNamespace(getDeviceProperties=lambda ordinal: {"name": b"Imagined GPU", "maxThreadsPerMultiProcessor": 64}),
             driver=SimpleNamespace(
                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8, CU_FUNC_ATTRIBUTE_NUM_REGS=4, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES=1, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES=3,
                 funcSetAttribute=lambda function, attribute, value: SHARED.append(value),

@@ -11,6 +11,7 @@ import pytest
 import workbench as wb
 from workbench.errors import DeviceError, DeviceMemoryError
 from workbench.fusion import form_plan
+from workbench.report.figures import roofline
 from workbench.runtime.cuda.cupy_memory import CupyMemory
 from workbench.runtime.cuda.lifetimes import peak_bytes
 
@@ -414,9 +415,16 @@ def test_the_report_shows_ptx_registers_and_crossings(cupy, x, tmp_path):
     with wb.config(cache_dir=str(tmp_path)):
         report = wb.explain(wb.jit(softmax, device="cuda"))(x)
     text = " ".join(report.to_text().split())
-    assert "Imagined GPU" in text and "40 registers per thread" in text and "to device: x, input" in text
+    assert (
+        "Imagined GPU" in text
+        and "40 registers per thread" in text
+        and "7 blocks per SM, 88 % occupancy" in text
+        and "to device: x, input" in text
+    )
     assert report.machine.device == "cuda:0" and ".entry" in str(report.kernels["K0"].asm)
     assert report.crossings[0].bytes == x.nbytes and report.machine.copy_gb_per_s > 0
+    limits, *kernels = roofline(report).data
+    assert limits.name == "this machine's limits" and kernels
     assert all(bar.time_ms >= 0 for bar in report.timings.timeline)
 
 

@@ -47,7 +47,9 @@ class CupyMemory:
         self.gpu = cupy.cuda.Device(ordinal)
         digits = str(self.gpu.compute_capability)
         self.capability = (int(digits[:-1]), int(digits[-1]))
-        self.title: str = cupy.cuda.runtime.getDeviceProperties(ordinal)["name"].decode()
+        properties = cupy.cuda.runtime.getDeviceProperties(ordinal)
+        self.title: str = properties["name"].decode()
+        self.threads_per_sm: int = properties["maxThreadsPerMultiProcessor"]
         self.memory_errors: tuple[type[BaseException], ...] = (cupy.cuda.memory.OutOfMemoryError,)
 
     @staticmethod
@@ -191,6 +193,7 @@ class CupyMemory:
         """Registers and memory of a loaded kernel, and how many of its blocks one SM holds."""
         driver = self.cupy.cuda.driver
         try:
+            n_blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, n_threads, shared_bytes)
             return {
                 "registers_per_thread": driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_NUM_REGS, function.ptr),
                 "shared_bytes_per_block": shared_bytes
@@ -198,9 +201,8 @@ class CupyMemory:
                 "local_bytes_per_thread": driver.funcGetAttribute(
                     driver.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function.ptr
                 ),
-                "blocks_per_SM": driver.occupancyMaxActiveBlocksPerMultiprocessor(
-                    function.ptr, n_threads, shared_bytes
-                ),
+                "blocks_per_SM": n_blocks,
+                "%_occupancy": round(100 * n_blocks * n_threads / self.threads_per_sm),
             }
         except (AttributeError, RuntimeError):
             return {}
