@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import workbench
 from workbench.codegen.cuda import toolkit
 
 
@@ -41,3 +44,11 @@ def test_nvidias_packages_need_no_toolkit(installed, tmp_path, monkeypatch):
     found = SimpleNamespace(submodule_search_locations=[str(tmp_path / "site/nvidia")])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
     assert toolkit.toolkit_folder() == ""
+
+
+def test_one_module_imports_cuda():
+    """Its successor is then tried by changing one file."""
+    root = Path(workbench.__file__).parent
+    importing = re.compile(r"(?:from|import) numba\.cuda|from numba import cuda$|import_module\(\"numba\.cuda", re.M)
+    found = [path.relative_to(root).as_posix() for path in root.rglob("*.py") if importing.search(path.read_text())]
+    assert found == ["codegen/cuda/toolkit.py"]

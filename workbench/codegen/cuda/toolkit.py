@@ -84,6 +84,16 @@ def intrinsic() -> Callable[[Any], Any]:
     return decorator
 
 
+@cache
+def array_object() -> Any:
+    """numba-cuda's module of that name; older versions use numba's."""
+    numba_cuda()
+    try:
+        return importlib.import_module("numba.cuda.np.arrayobj")
+    except ImportError:
+        return importlib.import_module("numba.np.arrayobj")
+
+
 # How a function that kernels call is marked in their text.
 DEVICE_FUNCTION = "@cuda.jit(device=True)"
 

@@ -9,7 +9,6 @@ order, and the address of x[i] is a multiple of the bytes that are moved: `vecto
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from llvmlite import ir
 from numba import from_dtype, types
 
 from ...ir.avals import DTYPES_BY_SHORT_NAME, SHORT_NAMES
-from .toolkit import intrinsic
+from .toolkit import array_object, intrinsic
 
 NAME = re.compile(r"\b(load|store)(\d+)_([a-z]+\d*)(?=\()")
 
@@ -50,15 +49,6 @@ def _simulated(kind: str, width: int, short: str) -> Callable[..., Any]:
 
 
 @cache
-def _array_object() -> Any:
-    """numba-cuda's module of that name; older versions use numba's."""
-    try:
-        return importlib.import_module("numba.cuda.np.arrayobj")
-    except ImportError:
-        return importlib.import_module("numba.np.arrayobj")
-
-
-@cache
 def _intrinsic(kind: str, width: int, short: str) -> Callable[..., Any]:
     dtype = DTYPES_BY_SHORT_NAME[short]
     element = from_dtype(dtype)
@@ -66,7 +56,7 @@ def _intrinsic(kind: str, width: int, short: str) -> Callable[..., Any]:
 
     def place(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
         """The address of the vector, and how its elements are kept in memory."""
-        made = _array_object().make_array(array_type)(context, builder, array)
+        made = array_object().make_array(array_type)(context, builder, array)
         wide = context.cast(builder, index, index_type, types.uint64)
         address = builder.gep(made.data, [wide])
         model = context.data_model_manager[element]
