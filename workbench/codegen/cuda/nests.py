@@ -42,7 +42,8 @@ MOST_SHARED_BYTES = 40 << 10  # of arrays of a fixed size: 48 KiB are all that a
 class Geometry:
     """How a kernel is launched. grid, block: (x, y); shared_bytes: dynamic; meets: how lanes exchange what they folded
     ("" where they need not); index: the integers that count elements; resident: blocks that an SM is to hold at a time,
-    0 where a thread may take as many registers as it likes."""
+    0 where a thread may take as many registers as it likes; in_step: whether the thread that reads an element of an
+    array as large as the results also writes the results' element at that place, and nobody else reads it."""
 
     grid: tuple[int, int]
     block: tuple[int, int]
@@ -50,6 +51,7 @@ class Geometry:
     meets: str
     index: str
     resident: int = 0
+    in_step: bool = False
 
 
 class DeviceNest(Nest):
@@ -83,7 +85,10 @@ class DeviceNest(Nest):
     def geometry(self) -> Geometry:
         # While some blocks of a chain over rows meet, others are to load or store.
         is_chain = self.team == "rows" and len(self.rounds) > 1 and not self.is_split and not self.is_spread
-        return Geometry(self.grid, self.block, self.shared_bytes, self.meets, self.idx, RESIDENT if is_chain else 0)
+        return Geometry(
+            self.grid, self.block, self.shared_bytes, self.meets, self.idx, RESIDENT if is_chain else 0,
+            self.shape_kind == "map" and not self.values.irregular,
+        )  # fmt: skip
 
     def bound(self, axis: int) -> str:
         """The name of a loop axis's length: an argument."""

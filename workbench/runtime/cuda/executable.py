@@ -178,7 +178,7 @@ class DeviceExecutable:
 
     def _out_of_memory(self) -> DeviceMemoryError:
         """What does not fit, and what would. Nothing was written yet: results are put back after a run."""
-        needed, free = peak_bytes(self.plan), self.memory.free_bytes()
+        needed, free = peak_bytes(self.plan, self.in_step), self.memory.free_bytes()
         device = self.memory.device
         return DeviceMemoryError(
             f"WB606  {device} has not enough memory for this program: its arrays take up to {_size(needed)}, and "
@@ -249,6 +249,11 @@ class DeviceExecutable:
         if clock is None and self.recording is not None:
             return tuple(self.recording(inputs))
         return self._program.run(inputs, crossed, clock)
+
+    @property
+    def in_step(self) -> set[str]:
+        """The steps whose kernels may write over what they read."""
+        return {name for name, kernel in self.kernels.items() if kernel.geometry.in_step}
 
     @property
     def recordings(self) -> list[Recording]:

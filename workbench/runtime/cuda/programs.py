@@ -31,7 +31,7 @@ from ..log import logger
 from ..loops import compile_loop
 from ..views import view_of
 from .clock import Clock
-from .lifetimes import last_uses
+from .lifetimes import last_uses, taken_over
 from .memory import Crossing
 from .recording import (
     RUNS_BEFORE_RECORDING,
@@ -87,6 +87,8 @@ class Program:
         in_pieces = {step.id for piece in pieces for step in plan.steps[piece.first : piece.last]}
         self.recordings: list[Recording] = []
         self._recorded = {step.id for step in plan.steps if recorded and step.id not in in_pieces}
+        given = {var for piece in pieces for var in piece.inputs}  # a recording is tried before it is used
+        self.taken = taken_over(plan, executable.in_step, given)
         self.actions = [(step.id, self._action(step)) for step in plan.steps]
         self.dead = last_uses(plan)
         self.runs_before = RUNS_BEFORE_RECORDING_INSIDE if inside else RUNS_BEFORE_RECORDING
@@ -180,7 +182,7 @@ class Program:
         compiled = self.executable.compiled[step.id]
         finisher = self.executable.finishers.get(step.id)
         memory = self.memory
-        finish = kernel.finish
+        finish, taken = kernel.finish, self.taken
         made = dict.fromkeys(a.var for k in (kernel, finish) if k for a in k.args if a.kind == "out" and a.var)
         scratch = [a for a in kernel.args if a.kind == "scratch"]
         launches = [(compiled, kernel.args)] + ([(finisher, finish.args)] if finisher and finish else [])
@@ -192,7 +194,8 @@ class Program:
 
         def action(values: Values) -> None:
             for var in made:
-                values[var] = memory.empty(var.aval.shape, var.aval.dtype)
+                dead = taken.get(var)
+                values[var] = memory.empty(var.aval.shape, var.aval.dtype) if dead is None else values[dead]
             if not kernel.extent:
                 return
             parts = {a.name: memory.empty(a.shape, np.dtype(a.dtype)) for a in scratch}
