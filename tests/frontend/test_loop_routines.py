@@ -331,6 +331,38 @@ def test_medians_put_into_integers() -> None:
         assert not compiled.fallbacks
 
 
+@case(RNG.random((30, 30)) < 0.1, RNG.random((30, 4)), RNG.integers(-30, 30, (8, 5)))
+def rows_at_indices(near, x, places):
+    level, front, depth = np.full(30, -1), np.array([0]), 0
+    while front.size > 0:
+        depth += 1
+        reach = near[front].any(axis=0)
+        reach &= level < 0
+        front = np.flatnonzero(reach)
+        level[front] = depth
+    total = np.zeros(4)
+    for i in range(8):
+        total += (x[places[i]] * x[places[i - 1]]).sum(axis=0) + x[places[i], 1:2].max()
+        x[places[i]] *= 0.5
+        x[places[i, :2]] += x[places[i, 1:3]]
+    return level, total
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_rows_that_are_not_there(n: int) -> None:
+    def program(x, places):
+        total = np.zeros(x.shape[1])
+        for i in range(len(places)):
+            total += x[places[i]].sum(axis=0) + places[i, 0]
+        return total
+
+    places = np.zeros((8, 2), np.int64)
+    places[6, 1] = 5
+    for function in (program, wb.jit(program)):
+        with pytest.raises(IndexError):
+            function(np.ones((5, n)), places)
+
+
 @case(np.zeros((9, 7)), 0.3, 4)
 def evenly_spaced(out, low, n):
     for i in range(len(out)):

@@ -7,6 +7,7 @@ are compared once a statement; what does not fit raises, and the call runs in Nu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,8 @@ import numpy as np
 from .operators import call, cast, stored
 from .types import BOOL, F64, I64, LAZY, Array, Box, Items, Lazy, Number, Read, Static, UntranslatableError, Value
 from .writing import Writer
+
+_LOOK_UP = re.compile(r"wrapped\(at_1\(\w+, (\w+)\), \w+\.shape\[\d+\]\)")
 
 Compute = Callable[[Sequence[Value]], Value]
 
@@ -77,12 +80,25 @@ class Arrays(Writer):
     def nest(self, sizes: Sequence[str], body: Callable[[list[str]], None]) -> None:
         """Loops over indices below `sizes`, with `body` inside."""
         indices = []
+        first = 0
         for size in sizes:
             indices.append(self.temporary())
+            first = len(self.lines)
             self.line(f"for {indices[-1]} in range({size}):")
             self.indent += 1
         body(indices)
         self.indent -= len(indices)
+        self._look_up_before(first, indices[:-1])
+
+    def _look_up_before(self, first: int, outer: Sequence[str]) -> None:
+        """Indices that arrays give for `outer` are looked up, and checked, before the loop that begins at a line."""
+        inside = "\n".join(self.lines[first:])
+        found = {m[0] for m in _LOOK_UP.finditer(inside) if m[1] in outer}
+        for text in sorted(found):
+            name = self.temporary()
+            head = self.lines[first]
+            self.lines[first:] = [line.replace(text, name) for line in self.lines[first:]]
+            self.lines.insert(first, f"{head[: len(head) - len(head.lstrip())]}{name} = {text}")
 
     def compare_lengths(self, a: str, b: str) -> None:
         if a != b and (a, b) not in self.equal:
