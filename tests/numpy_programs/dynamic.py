@@ -136,3 +136,26 @@ def page_rank(links, iterations):
             break
         rank = new
     return rank, np.argsort(-rank)[:5]
+
+
+@program(lambda rng, n: (rng.integers(0, 4, n).astype(np.uint8), rng.integers(0, 4, n + 3).astype(np.uint8)), 12, 250)
+def local_alignment_and_its_length(a, b, match=2, mismatch=-1, gap=-2):
+    score = np.zeros((len(a) + 1, len(b) + 1), dtype=int)
+    came_from = np.zeros(score.shape, dtype=np.int8)
+    best, where = 0, (0, 0)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            same = match if a[i - 1] == b[j - 1] else mismatch
+            options = [0, score[i - 1, j - 1] + same, score[i - 1, j] + gap, score[i, j - 1] + gap]
+            came_from[i, j] = np.argmax(options)
+            score[i, j] = options[came_from[i, j]]
+            if score[i, j] > best:
+                best, where = score[i, j], (i, j)
+    i, j = where
+    length = 0
+    while came_from[i, j] != 0:
+        length += 1
+        step = came_from[i, j]
+        i -= step != 3
+        j -= step != 2
+    return score, best, length

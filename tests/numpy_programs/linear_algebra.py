@@ -145,3 +145,46 @@ def gauss_jordan_inverse(A):
         factors[i] = 0
         M -= np.outer(factors, M[i])
     return M[:, n:]
+
+
+@program(lambda rng, n: (rng.random((n, n)) + n * np.eye(n), rng.random(n), 20), 24, 300, rtol=1e-8)
+def smallest_residual_in_a_krylov_space(A, b, m):
+    n = len(b)
+    Q = np.zeros((n, m + 1))
+    H = np.zeros((m + 1, m))
+    beta = np.linalg.norm(b)
+    Q[:, 0] = b / beta
+    for k in range(m):
+        y = A @ Q[:, k]
+        for j in range(k + 1):
+            H[j, k] = np.dot(Q[:, j], y)
+            y = y - H[j, k] * Q[:, j]
+        H[k + 1, k] = np.linalg.norm(y)
+        if H[k + 1, k] > 1e-12 and k != m - 1:
+            Q[:, k + 1] = y / H[k + 1, k]
+    right = np.zeros(m + 1)
+    right[0] = beta
+    return Q[:, :m] @ np.linalg.lstsq(H, right, rcond=None)[0]
+
+
+@program(lambda rng, n: (rng.standard_normal((n, 2)),), 8, 600, rtol=1e-8)
+def track_smoothed_backwards(measured):
+    F = np.eye(4) + np.diag([0.1, 0.1], 2)
+    H, Q, R = np.eye(2, 4), np.eye(4) * 0.01, np.eye(2) * 0.1
+    n = len(measured)
+    x, P = np.zeros(4), np.eye(4)
+    states, spreads = np.zeros((n, 4)), np.zeros((n, 4, 4))
+    expected, expected_spreads = np.zeros((n, 4)), np.zeros((n, 4, 4))
+    for t in range(n):
+        x = F @ x
+        P = F @ P @ F.T + Q
+        expected[t], expected_spreads[t] = x, P
+        K = P @ H.T @ np.linalg.inv(H @ P @ H.T + R)
+        x = x + K @ (measured[t] - H @ x)
+        P = (np.eye(4) - K @ H) @ P
+        states[t], spreads[t] = x, P
+    for t in range(n - 2, -1, -1):
+        G = spreads[t] @ F.T @ np.linalg.inv(expected_spreads[t + 1])
+        states[t] += G @ (states[t + 1] - expected[t + 1])
+        spreads[t] += G @ (spreads[t + 1] - expected_spreads[t + 1]) @ G.T
+    return states, spreads

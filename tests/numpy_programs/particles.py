@@ -179,3 +179,16 @@ def linked_cells(pos, vel, box, cutoff, steps):
         vel += 0.5 * dt * force
         energies.append(energy + 0.5 * np.sum(vel**2))
     return energies
+
+
+@program(lambda rng, n: (100.0, 0.05, 0.2, 1.0, rng.standard_normal((n, 50))), 10, 10_000)
+def knocked_out_paths(spot, rate, sigma, years, noise):
+    n, steps = noise.shape
+    dt = years / steps
+    price = np.full(n, spot)
+    alive = np.ones(n, dtype=bool)
+    for t in range(steps):
+        price *= np.exp((rate - 0.5 * sigma**2) * dt + sigma * np.sqrt(dt) * noise[:, t])
+        alive &= price < 130.0
+    payoff = np.where(alive, np.maximum(price - spot, 0), 0.0)
+    return np.exp(-rate * years) * payoff.mean(), payoff.std(ddof=1) / np.sqrt(n)

@@ -232,3 +232,52 @@ def summed_area_blur(image):
     out = np.zeros_like(image)
     out[r:-r, r:-r] = (total[k:, k:] - total[:-k, k:] - total[k:, :-k] + total[:-k, :-k]) // (k * k)
     return out
+
+
+@program(lambda rng, n: (n, 40), 12, 120)
+def escape_times_by_points(n, maxiter):
+    times = np.zeros((n, n), dtype=np.uint16)
+    for i, y in enumerate(np.linspace(-1.25, 1.25, n)):
+        for j, x in enumerate(np.linspace(-2.0, 0.5, n)):
+            c = complex(x, y)
+            z = 0j
+            k = 0
+            while k < maxiter and z.real * z.real + z.imag * z.imag <= 4.0:
+                z = z * z + c
+                k += 1
+            times[i, j] = k
+    return times
+
+
+@program(lambda rng, n: (rng.random((n, n)),), 12, 160)
+def edges_kept_by_two_weights(image, width=5, sigma_range=0.1, sigma_space=2.0):
+    half = width // 2
+    rows, columns = image.shape
+    padded = np.pad(image, half, mode="reflect")
+    total = np.zeros_like(image)
+    weights = np.zeros_like(image)
+    for dy in range(-half, half + 1):
+        for dx in range(-half, half + 1):
+            shifted = padded[half + dy : half + dy + rows, half + dx : half + dx + columns]
+            near = np.exp(-(dx * dx + dy * dy) / (2 * sigma_space**2))
+            weight = near * np.exp(-((shifted - image) ** 2) / (2 * sigma_range**2))
+            total += weight * shifted
+            weights += weight
+    return total / weights
+
+
+@program(lambda rng, n: (n, 0.01, 12), 32, 128, rtol=1e-8)
+def solitons_by_transforms(n, dt, steps):
+    x = np.linspace(0, 2 * np.pi, n, endpoint=False)
+    k = np.fft.fftfreq(n, 1.0 / n)
+    half_step = np.exp(0.5j * 0.022**2 * k**3 * dt / 10)
+    g = -0.5j * k * dt / 10
+    v = np.fft.fft(np.cos(x))
+    history = np.zeros((steps, n))
+    for s in range(steps):
+        for _ in range(5):
+            v *= half_step
+            a = g * np.fft.fft(np.real(np.fft.ifft(v)) ** 2)
+            v = (v + g * np.fft.fft(np.real(np.fft.ifft(v + a / 2)) ** 2)) * half_step
+        history[s] = np.real(np.fft.ifft(v))
+    return history

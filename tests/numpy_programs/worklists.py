@@ -109,3 +109,48 @@ def way_back_along_a_ridge(height):
         i, j = i - 1, best
         path.append((i, j))
     return np.array(path[::-1])
+
+
+@program(lambda rng, n: (rng.standard_normal((n, 2)), 0.4), 25, 300)
+def clusters_that_grow(points, reach):
+    n = len(points)
+    labels = np.full(n, -1)
+    distance = np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))
+    count = 0
+    for i in range(n):
+        if labels[i] != -1:
+            continue
+        near = np.where(distance[i] <= reach)[0]
+        if len(near) < 4:
+            labels[i] = -2
+            continue
+        labels[i] = count
+        seeds = list(near)
+        k = 0
+        while k < len(seeds):
+            j = seeds[k]
+            if labels[j] == -2:
+                labels[j] = count
+            elif labels[j] == -1:
+                labels[j] = count
+                further = np.where(distance[j] <= reach)[0]
+                if len(further) >= 4:
+                    seeds.extend(further)
+            k += 1
+        count += 1
+    return labels, count
+
+
+@program(lambda rng, n: (rng.random((n, n)) < 4.0 / n, 0), 20, 1200)
+def levels_by_rows_of_neighbours(adjacent, source):
+    level = -np.ones(adjacent.shape[0], dtype=np.int64)
+    level[source] = 0
+    front = np.array([source])
+    depth = 0
+    while front.size > 0:
+        depth += 1
+        reached = adjacent[front].any(axis=0)
+        reached &= level < 0
+        front = np.flatnonzero(reached)
+        level[front] = depth
+    return level
