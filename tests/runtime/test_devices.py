@@ -265,3 +265,29 @@ def test_a_gpu_that_nobody_asked_for_does_not_break_a_program(x, monkeypatch):
     assert places(f) == ["cpu"]
     with pytest.raises(DeviceError, match="WB603"):
         wb.jit(softmax, device="cuda-sim")(x)
+
+
+@pytest.mark.parametrize("breaks", ["start", "memory"])
+def test_a_gpu_that_nobody_asked_for_does_not_break_a_cell(x, monkeypatch, breaks):
+    def refuse(*args):
+        raise MemoryError if breaks == "memory" else DeviceError("WB603  too old", code="WB603")
+
+    monkeypatch.setattr(devices, "accelerator", lambda: "cuda-sim")
+    place = "SimulatedMemory.empty" if breaks == "memory" else "memory_of"
+    namespace, source = {"np": np, "x": x}, f"y = np.tanh(x) * 2 + {len(breaks)}"
+    with monkeypatch.context() as patch:
+        patch.setattr(f"workbench.runtime.cuda.memory.{place}", refuse)
+        for _ in range(2):
+            report = run_cell(source, namespace, options=CellOptions()).report
+            assert report.machine.device == "cpu" and report.status in ("compiled", "cached")
+        with pytest.raises(DeviceError if breaks == "start" else MemoryError, match="WB60"):
+            run_cell(source, namespace, options=CellOptions(device="cuda-sim"))
+    np.testing.assert_allclose(namespace["y"], np.tanh(x) * 2 + len(breaks), rtol=1e-14)
+    assert run_cell(source, namespace, options=CellOptions()).report.machine.device == "cpu"  # once for all
+    assert run_cell(source + " ", namespace, options=CellOptions()).report.machine.device == "cuda-sim"
+
+
+def test_the_users_own_errors_stay_theirs_on_a_gpu_that_nobody_asked_for(x, monkeypatch):
+    monkeypatch.setattr(devices, "accelerator", lambda: "cuda-sim")
+    with pytest.raises(ValueError, match="cannot reshape"):
+        run_cell("y = np.tanh(x).reshape(7, 7)", {"np": np, "x": x}, options=CellOptions())

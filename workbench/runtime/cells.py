@@ -7,20 +7,24 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import UnsupportedOperationError
+from ..config import config
+from ..errors import TracingError, UnsupportedOperationError
 from ..frontend.cells import TracedCell, trace_cell
 from ..frontend.diagnostics import unsupported
 from ..frontend.held import HeldValue
 from ..ir import Jaxpr
+from . import devices
 from .arguments import as_array, describe_key, input_key, is_writeable, layout_of, overlapping
 from .background import Task
 from .compilation import Compilation, Source, compile_traced
 from .devices import chosen, trace_for
 from .executable import Executable
+from .log import logger
 from .tiers import compile_later, may_run_in_numpy
 
 MAX_CELLS = 256
@@ -121,6 +125,7 @@ class _Entry:
 
 
 _entries: dict[tuple, list[_Entry]] = {}
+_left_to_cpu: set[tuple[int, str]] = set()
 _lock = threading.Lock()
 
 
@@ -134,6 +139,33 @@ def run_cell(
 
     Raises what tracing raises (`frontend.cells.trace_cell`), before anything has happened.
     """
+    run = partial(
+        _run_cell, source, namespace, label=label, filename=filename, options=options, flags=flags, part=part,
+        keeps_overwritten=keeps_overwritten,
+    )  # fmt: skip
+    if options.device or config.device or not devices.accelerator():
+        return run()
+    # A GPU that nobody asked for must not break a cell: the CPU takes over, once for all.
+    key, failure = (id(namespace), source), None
+    if key not in _left_to_cpu:
+        try:
+            return run()
+        except TracingError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a driver or its libraries raise
+            failure = error
+    with config(device="cpu"):
+        result = run()  # the user's own errors are raised here again
+    if failure is not None:
+        logger.warning("%s runs on the CPU from now on: %s", label, failure)
+        _left_to_cpu.add(key)
+    return result
+
+
+def _run_cell(
+    source: str, namespace: MutableMapping[str, Any], *, label: str, filename: str, options: Options, flags: int,
+    part: CellPart | None, keeps_overwritten: bool,
+) -> CellResult:  # fmt: skip
     if part is None:
         require_silent_errors()
     key = _key(source, namespace, options, flags, part)
