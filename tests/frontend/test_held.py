@@ -815,3 +815,24 @@ def test_what_is_asked_for_is_still_known(method):
         s.log.append(1.0)
         s.size = 3 + k % 5
         assert_same(compiled(s), method(s))
+
+
+def test_a_tuple_that_was_given_is_returned_as_it_is():
+    def f(t, u, x):
+        u[1][0] = t[0] + x
+        return t, [u, x + 1], u[1], (t[0], t[1])
+
+    compiled = wb.jit(f)
+    for k in range(4):
+        t, u = (float(k), np.ones(2)), (1.0, [2.0, 3.0])
+        same, (also, _), inner, equal = compiled(t, u, np.float64(3))
+        assert same is t and also is u and inner is u[1] and equal is not t
+        assert equal[1] is t[1] and u[1] == [k + 3.0, 3.0]
+    assert not compiled.fallbacks
+
+
+def test_one_tuple_twice():
+    compiled = wb.jit(lambda a, b, x: (b, a, x + 1))
+    t, u = (1.0, 2.0), (3.0, 4.0)
+    for a, b in ((t, u), (t, t), (u, t), (t, u)):
+        assert compiled(a, b, np.float64(0)) == (b, a, 1.0)

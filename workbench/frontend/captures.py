@@ -402,6 +402,11 @@ class Lifter:
         self._remember(given, self._watched(name, copied), read)
         self._arguments.add(id(copied))
 
+    def note_tuple(self, given: tuple, copied: tuple, read: Read) -> None:
+        """What the code sees in place of a tuple among its arguments, which it may return."""
+        if id(given) not in self._memo:
+            self._remember(given, copied, read)
+
     def note_given(self, containers: Any) -> None:
         """What the code sees in place of the containers among its arguments: one for each place, of which several may
         be one outside."""

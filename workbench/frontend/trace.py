@@ -400,6 +400,8 @@ def _watch_containers(
     def watch(given: Any, copied: Any, name: str, path: tuple[Any, ...]) -> None:
         if type(given) in (list, dict) and type(copied) is type(given):
             lifter.watch_argument(given, copied, name, ArgumentRead(path, without_static))
+        elif type(given) is tuple and given:
+            lifter.note_tuple(given, copied, ArgumentRead(path, without_static))
         if type(given) in (list, tuple):
             for k, (item, seen) in enumerate(zip(given, copied, strict=True)):
                 watch(item, seen, f"{name}[{k}]", (*path, k))
