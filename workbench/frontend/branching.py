@@ -25,8 +25,9 @@ from .checks import end_unless
 from .choices import Choice, settled, truth
 from .comprehensions import array_of, counted, folded_items, listed
 from .counted_lists import lists_alone, signals, with_held_lists
-from .diagnostics import bool_value, unsupported
+from .diagnostics import bool_value
 from .held import HeldValue
+from .identity import same
 from .items import item_at
 from .jumps import LoopSource
 from .loops.list_names import appended_names
@@ -43,6 +44,7 @@ from .merging import (
     mixed_types,
     promoted,
 )
+from .number_types import picked
 from .operators import weaken
 from .recording import current_trace
 from .regions import as_index, emit_cond
@@ -305,6 +307,8 @@ def _picked(test: Tracer, then: Any, other: Any) -> Any:
     mixed = mixed_types((other, then))
     found = emit(REGISTRY["select_n"], _scalar(test), *cases)
     found.buffer.mixed = mixed
+    if mixed:
+        found.buffer.python = picked(_scalar(test), then, other)
     return found
 
 
@@ -322,20 +326,6 @@ def not_(value: Any) -> Any:
         return not value
     value = _scalar(value)
     return weaken(emit(REGISTRY["not"], value if value.dtype.kind == "b" else value != 0))  # a bool of Python
-
-
-def same(a: Any, b: Any) -> Any:
-    """`a is b`. Two arrays or lists from outside may be one at another call; a branch or loop decides what it gives."""
-    if type(a) is Choice or type(b) is Choice:
-        return a.is_same(b) if type(a) is Choice else b.is_same(a)
-    if type(a) is Tracer and type(b) is Tracer and a is not b and (a.shape, a.dtype) == (b.shape, b.dtype):
-        given = [x.parent is None and x.buffer.var_in is not None for x in (a, b)]
-        if all(given) or any(x.buffer.aliases is not None or x.buffer.ambiguous for x in (a, b)):
-            raise unsupported("whether two arrays are one", verb="asks")
-    trace = current_trace()
-    if a is not b and trace is not None and trace.lifter is not None and trace.lifter.may_be_one(a, b):
-        raise unsupported("whether two lists, tuples or dicts are one", verb="asks")
-    return a is b
 
 
 def subject(value: Any) -> Any:

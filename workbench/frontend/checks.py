@@ -29,11 +29,14 @@ def end_unless(test: Tracer, place: tuple[str, int] | None = None) -> None:
     trace.operation("assert", lambda: emit(REGISTRY["check"], test, filename=place[0], line=place[1]), (), {})
 
 
-def end_unless_later(test: Any) -> None:
-    """The same, with the next ones. test: one bool."""
+def end_unless_later(test: Any, python: Tracer | None = None) -> None:
+    """The same, with the next ones. test: one bool; python: another one, where it does not matter unless that is
+    true."""
     trace = current_trace()
     if trace is None or trace.strict:
         return
+    if python is not None:
+        test = _ufunc(np.logical_or, test, _ufunc(np.logical_not, python))
     known: Any = known_value(test)
     if known is None:
         trace.conditions.append((test, trace.origin()))
@@ -60,20 +63,21 @@ _ORDERED = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal
 RAISING = frozenset((*_NONZERO, *_ORDERED, np.power))  # what Python's numbers refuse of what NumPy's do not
 
 
-def like_python(ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> None:
-    """Python's errors for an operator of Python's numbers, of which NumPy has computed `result`."""
+def like_python(ufunc: np.ufunc, operands: Sequence[Any], result: Any, python: Tracer | None = None) -> None:
+    """Python's errors for an operator of Python's numbers, of which NumPy has computed `result`. python: whether they
+    are Python's, if the path decides."""
     if ufunc in _ORDERED and any(isinstance(x, complex) for x in operands):
         names = [x.__class__.__name__ for x in operands]
         raise TypeError(f"'{_ORDERED[ufunc]}' not supported between instances of '{names[0]}' and '{names[1]}'")
     if ufunc in _NONZERO:
         divisor = operands[1]
         if type(divisor) is Tracer or not divisor:
-            end_unless_later(_ufunc(np.not_equal, divisor, 0))
+            end_unless_later(_ufunc(np.not_equal, divisor, 0), python)
     elif ufunc is np.power:
-        end_unless_finite(operands, result)
+        end_unless_finite(operands, result, python)
 
 
-def end_unless_finite(operands: Sequence[Any], result: Any) -> None:
+def end_unless_finite(operands: Sequence[Any], result: Any, python: Tracer | None = None) -> None:
     """Have the call end where finite numbers, or infinite ones that are no NaN, give what is not a number."""
     if type(result) is not Tracer or result.dtype.kind not in "fc":
         return
@@ -83,7 +87,7 @@ def end_unless_finite(operands: Sequence[Any], result: Any) -> None:
             fine = _ufunc(np.logical_or, fine, _ufunc(np.isnan, x))
             both = _ufunc(np.logical_and, _ufunc(np.isinf, x), _ufunc(np.isinf, result))
             fine = _ufunc(np.logical_or, fine, both)
-    end_unless_later(fine)
+    end_unless_later(fine, python)
 
 
 INT64_BOUND = 9.2e18  # a little below 2**63, since floats decide
@@ -95,20 +99,18 @@ OF_INTS = frozenset(
 )
 
 
-def end_unless_int64(ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> None:
+def end_unless_int64(ufunc: np.ufunc, operands: Sequence[Any], result: Any, python: Tracer | None = None) -> None:
     """Have the call end where an operator of Python's ints, of which NumPy has computed `result`, leaves int64.
-    Python's ints have no end."""
-    if type(result) is not Tracer or not result.aval.weak_type or result.dtype.kind != "i":
+    Python's ints have no end. python: as for `like_python`."""
+    if type(result) is not Tracer or result.dtype.kind != "i":
         return
-    if not all(
-        type(x) in (int, bool) or type(x) is Tracer and x.aval.weak_type and x.dtype.kind in "ib" for x in operands
-    ):
+    if not all(type(x) in (int, bool) or type(x) is Tracer and x.dtype.kind in "ib" for x in operands):
         return
     if len(operands) == 1:
         (x,) = operands
         result.buffer.bits = x.buffer.bits
         if x.buffer.bits == INT_BITS:
-            end_unless_later(_ufunc(np.not_equal, x, np.iinfo(np.int64).min))
+            end_unless_later(_ufunc(np.not_equal, x, np.iinfo(np.int64).min), python)
         return
     bits = _bits(ufunc, operands)
     result.buffer.bits = min(bits, INT_BITS)
@@ -122,7 +124,7 @@ def end_unless_int64(ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> N
         exact = _ufunc(np.multiply, first, _ufunc(np.exp2, second))
     else:
         exact = _ufunc(ufunc, first, second)
-    end_unless_later(_ufunc(np.less, _ufunc(np.absolute, exact), INT64_BOUND))
+    end_unless_later(_ufunc(np.less, _ufunc(np.absolute, exact), INT64_BOUND), python)
 
 
 def require_int64(x: int) -> None:

@@ -588,11 +588,11 @@ def _asks_for_membership(node: ast.Compare) -> bool:
 
 
 def _asks_for_identity(node: ast.Compare) -> bool:
-    """Whether it is `a is b` or `a is not b`, neither of which is written as a constant other than None."""
+    """Whether it is `a is b` or `a is not b`, neither of which is written as a constant other than None or a bool."""
     operands = (node.left, *node.comparators)
     is_one = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
     constants = [operand for operand in operands if isinstance(operand, ast.Constant)]
-    return is_one and len(constants) < 2 and all(constant.value is None for constant in constants)
+    return is_one and len(constants) < 2 and all(c.value is None or type(c.value) is bool for c in constants)
 
 
 def _called(function: ast.expr) -> str:

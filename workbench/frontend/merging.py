@@ -23,6 +23,7 @@ from .choices import agreed
 from .constants import CONSTANT_TYPES, same_constant
 from .diagnostics import build
 from .held import UNDEFINED
+from .number_types import flag, is_python
 from .recording import current_trace
 from .references import is_container, key_orders
 from .regions import Region
@@ -139,13 +140,14 @@ def branch_outcome(run: Callable[[], tuple[Any, dict[str, Any], frozenset[str]]]
 @dataclass(eq=False)
 class Merged:
     """columns: for each region, its results in order; slots: how a name's value is put together from them; mixed: the
-    results that are Python's numbers on one side alone, and of which types."""
+    results that are Python's numbers on one side alone, and of which types; python: the results that tell on which."""
 
     columns: list[list[Tracer]]
     slots: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
     aliases: list[BranchAliases] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
     mixed: dict[int, tuple[type, ...]] = field(default_factory=dict)
+    python: dict[int, int] = field(default_factory=dict)
 
     def rebuild(self, outs: Sequence[Tracer]) -> tuple[Any, dict[str, Any]]:
         for out, model in zip(outs, self.columns[0], strict=True):
@@ -154,6 +156,7 @@ class Merged:
                 lay_out(out, model._strides)  # of all sides, see `_unified`
         for k, kinds in self.mixed.items():
             outs[k].buffer.mixed = kinds
+            outs[k].buffer.python = outs[self.python[k]] if k in self.python else None
         for name, (_, leaves) in self.slots.items():
             for leaf in leaves:
                 if type(leaf) is _Result and leaf.k in self.mixed:
@@ -224,6 +227,11 @@ def merge_results(outcomes: Sequence[Outcome], older: Set[int]) -> Merged:
             if aliases is not None:
                 merged.aliases.append(aliases)
             leaves.append(_Result(k))
+            flags = [known for value in column if (known := is_python(value)) is not None] if mixed else []
+            if len(flags) == len(column):
+                merged.python[k] = len(merged.columns[0])
+                for into, outcome, known in zip(merged.columns, outcomes, flags, strict=True):
+                    into.append(outcome.region.run(lambda known=known: flag(known)))
         merged.slots[name] = (flat[0][1], leaves)
     add_codes(merged.aliases, merged.columns)
     return merged

@@ -12,6 +12,7 @@ import numpy as np
 from ..ir import REGISTRY, Aval, Var
 from .checks import OF_INTS, RAISING, end_unless_int64, like_python, require_int64
 from .constants import computes_as_int
+from .number_types import are_all_python, may_be_python
 from .recording import Deferred
 from .tracer import Tracer, apply_ufunc, emit, method
 
@@ -47,6 +48,7 @@ def _of_python(result: Any, x: Tracer, y: Any) -> Any:
     if (x.buffer.mixed or type(y) is Tracer and y.buffer.mixed) and type(result) is Tracer:
         if all(_is_weak(v) or type(v) is Tracer and v.buffer.mixed for v in (x, y)):
             result.buffer.mixed = ({"i": int, "f": float, "c": complex, "b": bool}[result.dtype.kind],)
+            result.buffer.python = are_all_python([x, y])
     return result
 
 
@@ -109,6 +111,32 @@ _OF_BOOLS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.matmul, np.true_d
              np.less_equal, np.greater, np.greater_equal}  # fmt: skip
 
 
+def _check_one_type(ufunc: np.ufunc, x: Any, y: Any) -> None:
+    """WB181 where numbers that are Python's on one path alone give something else there."""
+    from .numpy_api.promotion import is_mixed, two_types
+
+    if not may_be_python(x) or not may_be_python(y):
+        return
+    dtypes = [np.dtype(bool if is_python_bool(v) else type(v)) if type(v) is not Tracer else v.dtype for v in (x, y)]
+    are_bools = ufunc not in _OF_BOOLS and all(dtype.kind == "b" for dtype in dtypes)
+    below = ufunc is np.power and type(y) is int and y < 0 and dtypes[0].kind in "bi"
+    if are_bools or below or ufunc in _ORDERS and any(dtype.kind == "c" for dtype in dtypes):
+        raise two_types(x if is_mixed(x) else y)
+
+
+def _end_unless_like_python(ufunc: np.ufunc, operands: tuple[Any, ...], result: Any) -> None:
+    """Have the call end where Python's numbers do otherwise than NumPy's, of which `result` is, if they are Python's.
+    operands: the first or last may be."""
+    if not all(map(may_be_python, operands)):
+        return
+    is_mixed = any(type(x) is Tracer and x.buffer.mixed for x in operands)
+    python = are_all_python(operands) if is_mixed else None
+    if ufunc in OF_INTS or len(operands) == 1:
+        end_unless_int64(ufunc, operands, result, python)
+    if ufunc in RAISING:
+        like_python(ufunc, operands, result, python)
+
+
 def _repeated(sequence: list | tuple, n: Tracer) -> Any:
     """`sequence * n`: numbers, also NumPy's, repeat a list."""
     if n.dtype.kind in "iu" or n.dtype == bool and n.aval.weak_type:
@@ -118,9 +146,8 @@ def _repeated(sequence: list | tuple, n: Tracer) -> Any:
 
 
 def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
-    may_raise = ufunc in RAISING
     of_ints = ufunc not in _OF_BOOLS
-    may_grow = ufunc in OF_INTS
+    may_differ = ufunc in RAISING or ufunc in OF_INTS
 
     def forward(self: Tracer, other: Any) -> Any:
         if self.aval.weak_type and self.aval.dtype == complex and _is_numpy_float(other) and ufunc not in _ORDERS:
@@ -129,6 +156,8 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             other = _as_plain_int(name, other)
         if of_ints and self.aval.weak_type and is_python_bool(self) and is_python_bool(other):
             self, other = python_int(self), python_int(other)
+        if self.buffer.mixed or type(other) is Tracer and other.buffer.mixed:
+            _check_one_type(ufunc, self, other)
         if not is_operand(other):
             if ufunc not in _EQUALITY:
                 return NotImplemented
@@ -151,10 +180,8 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             if ufunc is np.power and other < 0:
                 self, other = _python_float(self), float(other)
         result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
-        if may_grow and self.aval.weak_type:
-            end_unless_int64(ufunc, (self, other), result)
-        if may_raise and self.aval.weak_type and _is_weak(other):
-            like_python(ufunc, (self, other), result)
+        if may_differ and may_be_python(self):
+            _end_unless_like_python(ufunc, (self, other), result)
         return result
 
     def reflected(self: Tracer, other: Any) -> Any:
@@ -164,6 +191,8 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             other = _as_plain_int(name, other)
         if of_ints and self.aval.weak_type and is_python_bool(self) and is_python_bool(other):
             self, other = python_int(self), python_int(other)
+        if self.buffer.mixed or type(other) is Tracer and other.buffer.mixed:
+            _check_one_type(ufunc, self, other)
         if not is_operand(other):
             return NotImplemented
         if self.scalar and isinstance(other, list | tuple):
@@ -174,10 +203,8 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
         if self.aval.weak_type and type(other) is int and self.dtype.kind in "bi":
             require_int64(other)
         result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
-        if may_grow and self.aval.weak_type:
-            end_unless_int64(ufunc, (other, self), result)
-        if may_raise and self.aval.weak_type and _is_weak(other):
-            like_python(ufunc, (other, self), result)
+        if may_differ and may_be_python(self):
+            _end_unless_like_python(ufunc, (other, self), result)
         return result
 
     def in_place(self: Tracer, other: Any) -> Any:
@@ -206,9 +233,11 @@ def _unary(ufunc: np.ufunc) -> Callable:
     def apply(self: Tracer) -> Any:
         if self.aval.weak_type and self.aval.dtype == bool:
             self = python_int(self)
+        if self.buffer.mixed:
+            _check_one_type(ufunc, self, self)
         result = _of_python(apply_ufunc(ufunc, "__call__", (self,), {}), self, 0)
-        if self.aval.weak_type and ufunc in (np.negative, np.absolute):
-            end_unless_int64(ufunc, (self,), result)
+        if ufunc in (np.negative, np.absolute) and may_be_python(self):
+            _end_unless_like_python(ufunc, (self,), result)
         return result
 
     return apply
@@ -246,7 +275,7 @@ def _rdivmod(self: Tracer, other: Any) -> Any:
 def _round(self: Tracer, ndigits: int | None = None) -> Any:
     if not self.scalar:
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
-    if ndigits is None or self.aval.weak_type:  # Python's own, to an int or to decimal digits
+    if ndigits is None or may_be_python(self):  # Python's own, to an int or to decimal digits
         from .diagnostics import scalar_value
 
         value = scalar_value(self, "round")

@@ -45,7 +45,7 @@ class OutLeaf:
     list with as many items as the program's result `count` tells, or the one of several kinds that it tells); same_as:
     an earlier leaf that is the same object; base_input, base_outvar: it is the view `views` of that input (after
     write-back), or of that result; code, options: a branch or loop chose what it is, and the program's result `code`
-    tells which of `options`.
+    tells which of `options`; of a number, whether it is Python's, of which types `value` then are.
     """
 
     outvar: int | None = None
@@ -206,8 +206,11 @@ def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], ea
         return value
     value = results[leaf.outvar]
     if type(value) is Tracer:
+        if leaf.code is not None:
+            value.buffer.mixed, value.buffer.python = leaf.value, results[leaf.code]
         return value
-    return value[()] if leaf.kind == "scalar" else value.item()
+    is_numpys = leaf.kind == "scalar" and (leaf.code is None or not results[leaf.code])
+    return value[()] if is_numpys else value.item()
 
 
 def _inlined(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any]) -> Tracer:
@@ -366,7 +369,7 @@ class _Places:
             if type(value) is not Tracer:
                 continue
             if value.scalar:
-                self.out[i] = replace(leaf, kind="python" if value.aval.weak_type else "scalar")
+                self.out[i] = self.typed(leaf, value)
             elif id(value) in first:
                 self.out[i] = replace(leaf, same_as=first[id(value)])
             else:
@@ -377,6 +380,14 @@ class _Places:
         for i, (value, leaf) in enumerate(zip(self.values, self.out, strict=True)):
             if type(value) is Tracer and not value.scalar and not (value.writeable and value.buffer.writeable):
                 self.out[i] = self.protected(leaf)
+
+    def typed(self, leaf: OutLeaf, value: Tracer) -> OutLeaf:
+        """`leaf`, a number, with whose type it has."""
+        mixed, python = value.buffer.mixed, value.buffer.python
+        leaf = replace(leaf, kind="python" if value.aval.weak_type else "scalar")
+        if not mixed or python is None:
+            return leaf
+        return replace(leaf, value=mixed, code=self.collector.add(lift(python).current), options=(leaf,))
 
     @staticmethod
     def protected(leaf: OutLeaf) -> OutLeaf:

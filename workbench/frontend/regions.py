@@ -138,6 +138,7 @@ def _input(record: Trace, prototype: Any) -> Tracer:
     record.invars.append(var)
     tracer = input_tracer(record, var, prototype)
     tracer.buffer.ambiguous = is_tracer and prototype.buffer.ambiguous
+    tracer.buffer.python = None  # that of the prototype says what it is before a loop
     if not is_tracer:
         tracer.scalar = not var.aval.shape  # a row of a vector is a scalar
     if tracer.scalar is False and is_tracer:

@@ -34,6 +34,7 @@ from .merging import (
     refuse,
     region_of,
 )
+from .number_types import CarriedTypes
 from .operators import weaken
 from .outside_lists import HeldListError
 from .regions import emit_scan, emit_while
@@ -77,6 +78,7 @@ class Stage:
         self.target = target
         self.lists = lists or {}
         self.grown = grown
+        self.types = CarriedTypes(variables)
         self.alone = variables.are_alone(self.carried)  # before anything else here refers to them
 
     def _with_counted_lists(self, run: Callable[[], T]) -> T:
@@ -270,6 +272,7 @@ class Stage:
             x.buffer.bits = INT_BITS
         require_trace().references = prepared.watched.references()
         self._set_state(prepared, prepared.inputs)
+        self.types.begin(prepared.inputs)
         lists = CarriedLists(self.variables, prepared.start, self.alone)
         growth = prepared.growth
         if growth.lists:
@@ -281,6 +284,7 @@ class Stage:
                 self.body(item + k * items[1])  # type: ignore[operator]  # a traced int
         else:
             self.body()
+        self.types.end()
         lists.check({*self.names} - {*self.carried, self.target, *growth.lists}, growth.added_so_far(self.variables))
         prepared.stay, prepared.needs_a_turn = lists.stay, lists.needs_a_turn
         prepared.final = {name: _flat(self.variables.get(name)) for name in self.carried}
@@ -336,6 +340,9 @@ class Stage:
                 if (after.shape, after.scalar, after._strides) != (before.shape, before.scalar, before._strides):
                     raise self._unstable(name, [before], [after])
                 if after.dtype == before.dtype and after.weak_type == before.weak_type:
+                    if not before.weak_type and not set(after.buffer.mixed) <= set(before.buffer.mixed):
+                        changed[key], news = from_atom(require_trace(), before.current), True
+                        changed[key].buffer.mixed = tuple(dict.fromkeys(before.buffer.mixed + after.buffer.mixed))
                     continue
                 if before.weak_type and not after.weak_type:
                     better = promoted(before, after.dtype)
@@ -350,7 +357,10 @@ class Stage:
                 if after.__class__ not in before.buffer.mixed:
                     changed[key], news = from_atom(require_trace(), before.current), True
                     changed[key].buffer.mixed = (*before.buffer.mixed, after.__class__)  # Python's from the second on
-        return news
+        mixed = [key for key, before in changed.items() if before.buffer.mixed]
+        added = self.types.add(mixed, prepared.start)
+        self.names, self.carried = (*self.names, *added), [*self.carried, *added]
+        return news or bool(added)
 
     def _choose(self, prepared: _Prepared, name: str) -> bool:
         """Let a variable be a choice where iterations give it values of several kinds. Whether it was none, or one
@@ -546,6 +556,7 @@ class Stage:
                 self.variables.set(name, UNDEFINED)
         changed = {name for name, _ in values}
         self._set_state(prepared, values, but=prepared.stay - changed)
+        self.types.finish(values)
 
     def run_while(self, test: Callable[[], Any]) -> None:
         """`while test(): body()` as an equation."""

@@ -12,6 +12,7 @@ import numpy as np
 from .captures import _Lifted
 from .choices import Choice, settled
 from .diagnostics import side_effect, unsupported
+from .number_types import end_if_python
 from .proxies import IMPURE_BUILTINS, CreationType, ObjectView, numpy_proxy, unwrap
 from .recording import current_trace
 from .tracer import Tracer
@@ -64,6 +65,8 @@ class _TypeOf(CreationType):
                 return self.__wrapped__(*args, **kwargs)
             found = type(original[1])
             return trace.lifter.lift(found, found.__qualname__, lambda: found)
+        if args[0].buffer.mixed:
+            end_if_python(args[0])
         found = args[0].__class__
         return getattr(numpy_proxy(trace), found.__name__) if issubclass(found, np.generic | np.ndarray) else found
 
@@ -83,8 +86,16 @@ class _IsInstance(_Lifted):
         if type(value) is Choice:
             return value.is_instance(_plain_classes(classes))
         if type(value) is Tracer:  # which has what any number or array may have
-            return issubclass(value.__class__, _plain_classes(classes))
+            plain = _plain_classes(classes)
+            _tell_apart(value, lambda kind: issubclass(kind, plain))
+            return issubclass(value.__class__, plain)
         return self.__wrapped__(value, classes)
+
+
+def _tell_apart(value: Tracer, ask: Callable[[type], bool]) -> None:
+    """Have the call end where a number is Python's, if the answer is another one for those."""
+    if any(ask(kind) is not ask(value.__class__) for kind in value.buffer.mixed):
+        end_if_python(value)
 
 
 def _plain_classes(classes: Any) -> Any:
@@ -101,6 +112,8 @@ class _Has(_Lifted):
 
     def __call__(self, value: Any, name: str, /) -> bool:
         value = settled(value)
+        if type(value) is Tracer:
+            _tell_apart(value, lambda kind: hasattr(kind, name))
         return self.__wrapped__(value.__class__ if type(value) is Tracer else value, name)
 
 
@@ -111,6 +124,8 @@ class _Get(_Has):
 
     def __call__(self, value: Any, name: str, /, *default: Any) -> Any:
         value = settled(value)
+        if default and type(value) is Tracer:
+            _tell_apart(value, lambda kind: hasattr(kind, name))
         if default and type(value) is Tracer and not hasattr(value.__class__, name):
             return default[0]
         return self.__wrapped__(value, name, *default)

@@ -29,14 +29,15 @@ class Buffer:
     """Memory that traced arrays share: `value` is its content now, `version` counts the writes.
 
     mixed: for a number that is Python's on one path through the program and NumPy's on another, so that it promotes in
-    two ways, Python's types; bits: of an int of Python's, how long it may be, without its sign; aval, strides: of the
+    two ways, Python's types; python: for such a one, a traced bool that says whether it is Python's (`number_types`);
+    bits: of an int of Python's, how long it may be, without its sign; aval, strides: of the
     whole buffer (strides in bytes; None: C-contiguous); writeable: whether NumPy would let it be written; var_in: the
     program's input that this memory is, if it came from outside; given: the array it was then.
     """
 
     __slots__ = (
-        "aliases", "ambiguous", "aval", "bits", "given", "mixed", "strides", "trace", "value", "var_in", "version",
-        "whole", "writeable",
+        "aliases", "ambiguous", "aval", "bits", "given", "mixed", "python", "strides", "trace", "value", "var_in",
+        "version", "whole", "writeable",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
@@ -46,6 +47,7 @@ class Buffer:
         self.strides = strides
         self.writeable = writeable
         self.mixed: tuple[type, ...] = ()
+        self.python: Tracer | None = None
         self.bits = INT_BITS
         self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
         self.aliases: Aliases | None = None  # what such a one may be
@@ -224,6 +226,10 @@ class Tracer:
             from .diagnostics import unknown_attribute
 
             raise unknown_attribute(self, name)
+        if self.buffer.mixed and not all(hasattr(kind, name) for kind in self.buffer.mixed):
+            from .number_types import end_if_python
+
+            end_if_python(self)
 
     def __getattr__(self, name: str) -> Any:
         self._check_attribute(name)
@@ -551,6 +557,7 @@ def input_tracer(trace: Trace, var: Var, value: Any) -> Tracer:
         scalar = not isinstance(value, Aval)
     buffer = Buffer(trace, var, strides, writeable)
     buffer.var_in, buffer.given, buffer.mixed, buffer.bits = var, value, mixed, bits
+    buffer.python = value.buffer.python if type(value) is Tracer else None
     buffer.whole = tracer = Tracer(buffer, var.aval, scalar=scalar, strides=strides, writeable=writeable)
     return tracer
 

@@ -99,7 +99,7 @@ class Variables:
 
     def own(self, name: str) -> Any:
         """What `get` gives, but UNDEFINED for what a cell before this one left: the program does not read the name."""
-        if name in self.cells or name in self.held:
+        if name in self.cells or name in self.held or name in self.extra:
             return self.get(name)
         return dict.get(self.space, name, UNDEFINED)
 

@@ -153,11 +153,8 @@ def _argument_text(read: ArgumentRead) -> str:
 def _needs_care(leaf: OutLeaf) -> bool:
     if _turns(leaf):
         return leaf.same_as is not None or leaf.code is not None
-    return (
-        leaf.kind in ("repeat", "made")
-        or bool(leaf.views)
-        or any(x is not None for x in (leaf.same_as, leaf.base_outvar, leaf.code))
-    )
+    known = (leaf.same_as, leaf.base_outvar, leaf.code if leaf.kind != "scalar" else None)
+    return leaf.kind in ("repeat", "made") or bool(leaf.views) or any(x is not None for x in known)
 
 
 def _turns(leaf: OutLeaf) -> bool:
@@ -177,6 +174,8 @@ def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:
         if isinstance(leaf.value, ArgumentRead):
             return _argument_text(leaf.value)
         return f"static{i}()" if leaf.kind == "outside" else f"static{i}"
+    if leaf.code is not None:
+        return f"(r[{leaf.outvar}].item() if r[{leaf.code}] else r[{leaf.outvar}][()])"
     return f"r[{leaf.outvar}]" + {"array": "", "scalar": "[()]", "python": ".item()"}[leaf.kind]
 
 

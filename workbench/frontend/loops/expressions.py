@@ -42,6 +42,7 @@ from .types import (
     Value,
     join,
     literal,
+    number_of,
     weak_int,
 )
 from .writing import INDENT, Facts, Module
@@ -135,7 +136,7 @@ class Scope(Arrays):
 
     def _handed(self, key: str, found: Any) -> Value:
         is_array = bool(found.shape)
-        kind = Array(found.dtype, found.shape, frozenset((key,))) if is_array else Number(found.dtype, found.weak_type)
+        kind = Array(found.dtype, found.shape, frozenset((key,))) if is_array else number_of(found)
         self.extras[key] = (found, kind)
         return Value(local(key), kind)
 

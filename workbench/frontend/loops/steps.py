@@ -51,6 +51,7 @@ from .types import (
     Value,
     enum_of,
     literal,
+    number_of,
     weak_int,
 )
 from .writing import Facts, Module
@@ -614,7 +615,7 @@ def type_of(name: str, value: Any) -> Type:
         if value.shape:
             return Array(value.dtype, value.shape, frozenset((name,)))
         if value.scalar or not value.buffer.writeable:
-            return Number(value.dtype, value.weak_type)
+            return number_of(value)
         raise UntranslatableError(f"`{name}`, an array without axes")
     if isinstance(value, bool):
         return Number(BOOL, True, (0, 1))

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..tracer import Tracer
+
 BOOL, I64, F32, F64, C128 = (np.dtype(t) for t in (bool, np.int64, np.float32, np.float64, np.complex128))
 LEAST, MOST = -(2**63), 2**63 - 1
 WIDE = (LEAST, MOST)
@@ -64,6 +66,16 @@ class Number:
         if self.enum is not None:
             return f"a {self.enum.__name__}"
         return f"a Python {self.dtype.name.rstrip('0123456789')}" if self.weak else self.dtype.name
+
+
+def number_of(value: Tracer) -> Number:
+    """What a traced number is."""
+    mixed = value.buffer.mixed
+    others = {kind.__name__[0] for kind in mixed} - {value.dtype.kind}
+    is_other = bool(others) or bool(mixed) and value.dtype.char not in "?ldD"
+    return Number(
+        value.dtype, value.weak_type, unsure=bool(mixed), mixed=is_other, ints="i" in others and value.dtype.kind == "f"
+    )
 
 
 @dataclass(frozen=True, slots=True)
