@@ -220,6 +220,20 @@ def negated_bools(x, c):
     return -f
 
 
+def repeated_lists(x, c):
+    f = True
+    if c > 0:
+        f = x.any()
+    return f * [1]
+
+
+def beyond_numpys_ints(x, c):
+    r = 2
+    if c > 0:
+        r = x.argmax()
+    return r * 2**80
+
+
 def rounded(x, c):
     r = 2.675
     if c > 0:
@@ -259,7 +273,7 @@ def in_a_whole_loop(x, c):
 
 @pytest.mark.parametrize("program", [
     division, by_a_constant, powers, powers_of_zero, negative_powers, long_ints, ints_that_grow, bools, negated_bools,
-    rounded, classes, methods, is_true, in_a_whole_loop,
+    repeated_lists, beyond_numpys_ints, rounded, classes, methods, is_true, in_a_whole_loop,
 ])  # fmt: skip
 def test_what_pythons_numbers_do_otherwise_is_pythons(program):
     check(program)

@@ -40,10 +40,27 @@ ASK = (
 )  # fmt: skip
 
 
+# Lists and dicts that have two names when a branch or loop binds one of them anew, and numbers that are Python's on one
+# path: `{t}` and `{t2}` may be one name.
+SHARE = (
+    "{t} = [{s}, {s2}]\n{t2} = {t}\nif {c}:\n    {t} = [{s2}, {s}]\n{t}[0] += 1",
+    "{t} = [{s}, {s2}]\n{t2} = ({t}, 1)\nif {c}:\n    {t} = [{s2}, {s}]\n{t}[-1] = {s}\n{t2} = {t2}[0][-1]",
+    "{t} = {{'x': {s}, 'y': {s2}}}\n{t2} = {t}\nif {c}:\n    {t} = {{'x': {s2}, 'y': {s}}}\n{t2}['y'] -= 1",
+    "if {c}:\n    {t} = {t2} = [{s}, 0.5]\nelse:\n    {t} = [{s}, 1.5]\n    {t2} = {t}\n{t}[1] += {s2}",
+    "{t} = [{s} + 0.0, 0.5]\n{t2} = {t}\nfor {k} in range({i} % 7):\n    {t} = [{t}[1], {t}[0] * 0.5]\n{t}[0] = {s}",
+    "{t} = [{s} + 0.0, 0.5]\n{t2} = {t}\nfor {k} in range(30):\n    {t}[0] = {t}[0] * 0.5\n    if {k} == {s}:\n"
+    "        {t} = [{t}[1], {k} * 0.5]",
+    "def {f}(q):\n    if {c}:\n        q = [{s}, {s2}]\n    q[0] = {s2}\n    return q\n{t} = [{s}, 1]\n{t2} = {f}({t})",
+    "{t} = 0.0\nif {c}:\n    {t} = {a}.sum()\n{t2} = [{t}, {t} + 1, {t} * {s}]",
+    "{t} = 0\nif {c}:\n    {t} = {a}.argmax()\n{t2} = ({t} + {s}, -{t}, {t} // 2)",
+    "{t} = False\nfor x in {a}.ravel():\n    if x > {s}:\n        {t} = True\nif {t} is True:\n    {w} += 1",
+)  # fmt: skip
+
+
 class Varied(Nested):
     """`Nested`, with variables of several kinds."""
 
-    statements = (*Nested.statements, *SET * 8, *ASK * 12)
+    statements = (*Nested.statements, *SET * 8, *ASK * 12, *SHARE * 12)
 
     def fillers(self, values: dict[str, Any], depth: int) -> dict[str, Callable[[], str]]:
         inside = super().fillers(values, depth)

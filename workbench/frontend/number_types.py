@@ -21,17 +21,19 @@ from .checks import end_unless
 from .tracer import Tracer, emit, lift
 
 _Key = tuple[str, int]
+_NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
 
 
 def is_python(value: Any) -> bool | Tracer | None:
-    """Whether a number is Python's: a bool, or a traced one, None if that is not known."""
+    """Whether a number is Python's: a bool, or a traced one, None if that is not known, or where there are others."""
     if type(value) is not Tracer:
-        return not isinstance(value, np.generic | np.ndarray)
+        return not isinstance(value, np.generic | np.ndarray) if isinstance(value, _NUMBERS) else None
     return value.buffer.python if value.buffer.mixed else bool(value.weak_type)
 
 
 def may_be_python(value: Any) -> bool:
-    return is_python(value) is not False
+    known = is_python(value)
+    return known is not False if type(value) is Tracer else known is True
 
 
 def end_if_python(value: Tracer) -> None:

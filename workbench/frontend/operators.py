@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TracingError
 from ..ir import REGISTRY, Aval, Var
 from .checks import OF_INTS, RAISING, end_unless_int64, like_python, require_int64
 from .constants import computes_as_int
@@ -113,15 +114,30 @@ _OF_BOOLS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.matmul, np.true_d
 
 def _check_one_type(ufunc: np.ufunc, x: Any, y: Any) -> None:
     """WB181 where numbers that are Python's on one path alone give something else there."""
-    from .numpy_api.promotion import is_mixed, two_types
-
     if not may_be_python(x) or not may_be_python(y):
         return
-    dtypes = [np.dtype(bool if is_python_bool(v) else type(v)) if type(v) is not Tracer else v.dtype for v in (x, y)]
-    are_bools = ufunc not in _OF_BOOLS and all(dtype.kind == "b" for dtype in dtypes)
-    below = ufunc is np.power and type(y) is int and y < 0 and dtypes[0].kind in "bi"
-    if are_bools or below or ufunc in _ORDERS and any(dtype.kind == "c" for dtype in dtypes):
-        raise two_types(x if is_mixed(x) else y)
+    kinds = [v.dtype.kind if type(v) is Tracer else np.result_type(v).kind for v in (x, y)]
+    are_bools = ufunc not in _OF_BOOLS and kinds == ["b", "b"]
+    below = ufunc is np.power and type(y) is int and y < 0 and kinds[0] in "bi"
+    if are_bools or below or ufunc in _ORDERS and "c" in kinds:
+        raise _two_types(x if type(x) is Tracer and x.buffer.mixed else y)
+
+
+def _two_types(x: Any) -> Exception:
+    from .numpy_api.promotion import two_types
+
+    return two_types(x)
+
+
+def _applied(ufunc: np.ufunc, *operands: Any) -> Any:
+    """What NumPy computes; WB181 where it refuses numbers that are Python's on some path."""
+    try:
+        return apply_ufunc(ufunc, "__call__", operands, {})
+    except (TypeError, ValueError, OverflowError) as error:
+        mixed = [x for x in operands if type(x) is Tracer and x.buffer.mixed]
+        if not mixed or isinstance(error, TracingError):
+            raise
+        raise _two_types(mixed[0]) from error
 
 
 def _end_unless_like_python(ufunc: np.ufunc, operands: tuple[Any, ...], result: Any) -> None:
@@ -141,6 +157,8 @@ def _repeated(sequence: list | tuple, n: Tracer) -> Any:
     """`sequence * n`: numbers, also NumPy's, repeat a list."""
     if n.dtype.kind in "iu" or n.dtype == bool and n.aval.weak_type:
         return sequence * operator.index(python_int(n) if n.dtype == bool else n)
+    if n.buffer.mixed and n.dtype == bool:
+        raise _two_types(n)
     kind = {"f": "float", "c": "complex"}.get(n.dtype.kind, "bool") if n.aval.weak_type else f"numpy.{n.dtype.name}"
     raise TypeError(f"can't multiply sequence by non-int of type '{kind}'")
 
@@ -179,7 +197,7 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
             require_int64(other)
             if ufunc is np.power and other < 0:
                 self, other = _python_float(self), float(other)
-        result = _of_python(apply_ufunc(ufunc, "__call__", (self, other), {}), self, other)
+        result = _of_python(_applied(ufunc, self, other), self, other)
         if may_differ and may_be_python(self):
             _end_unless_like_python(ufunc, (self, other), result)
         return result
@@ -202,7 +220,7 @@ def _binary(name: str, ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
                 return NotImplemented
         if self.aval.weak_type and type(other) is int and self.dtype.kind in "bi":
             require_int64(other)
-        result = _of_python(apply_ufunc(ufunc, "__call__", (other, self), {}), self, other)
+        result = _of_python(_applied(ufunc, other, self), self, other)
         if may_differ and may_be_python(self):
             _end_unless_like_python(ufunc, (other, self), result)
         return result
