@@ -22,6 +22,7 @@ from ..recording import Deferred
 from ..tracer import Tracer
 from .arrays import Arrays, Compute, tuple_of
 from .letters import compared, is_text, letter
+from .names import is_set, is_whole, local
 from .operators import SYMBOLS, as_type, binary, call, compare, index, truth, unary, whole_of, whole_text
 from .types import (
     BOOL,
@@ -639,26 +640,4 @@ def _dtype(kind: Type) -> Any:
     return kind.dtype if isinstance(kind, Number) else kind
 
 
-_RESERVED = frozenset(("np", "abs", "range", "len", "min", "max", "complex", "dot", "within", "whole", "nonzero", "at",
-                       "put", "unit", "turned", "wrapped", "no_items", "place_in_queue", "place_to_insert",
-                       "without_first", "is_among", "heappush", "heappop", "is_same_list", "unlike",
-                       "all_unlike"))  # fmt: skip
-
-
-def local(name: str) -> str:
-    """A variable's name in the text: the user's, unless something of ours is called so."""
-    return f"{name}_" if name in _RESERVED or "_" in name and name.rpartition("_")[2] in _SHORT else name
-
-
-def is_set(name: str) -> str:
-    """The flag in the text that tells whether a variable has been set: no name that a user would take."""
-    return f"{local(name)}__set"
-
-
-def is_whole(name: str) -> str:
-    """The flag in the text that tells whether a float is an int of Python's."""
-    return f"{local(name)}__whole"
-
-
-_SHORT = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for k in "iu" for n in (1, 2, 4, 8))))
 __all__ = ["Facts", "FunctionType", "Module", "Scope", "call", "is_set", "is_whole", "local"]
