@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
-from tests.numpy_programs.test_programs import assert_like
+from tests.numpy_programs.outcomes import assert_like
 
 Z = np.random.default_rng(0).random((90, 3))
 

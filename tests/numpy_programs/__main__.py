@@ -16,8 +16,8 @@ from workbench.runtime.dispatch import CompiledFunction
 
 from .all import PROGRAMS
 from .numba_peer import compiled_by_numba
+from .outcomes import assert_like, outcome
 from .registry import NumpyProgram
-from .test_programs import assert_like, outcome
 
 CompiledFunction._blame = lambda self, failure, *call: _raise(failure)  # type: ignore[method-assign]
 SECONDS = 1.5  # for the timed runs of one program

@@ -21,8 +21,8 @@ from workbench.transforms.pipeline import PIPELINE, run_pipeline
 from workbench.transforms.split_short_axes import split_short_axes
 
 from .all import PROGRAMS
+from .outcomes import assert_like, outcome
 from .registry import NumpyProgram
-from .test_programs import assert_like, outcome
 
 CAPABILITIES = ((8, 0), (9, 0), (10, 0))
 

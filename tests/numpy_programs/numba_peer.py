@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .outcomes import outcome
 from .registry import NumpyProgram
-from .test_programs import outcome
 
 
 def compiled_by_numba(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.numpy_programs.test_programs import assert_like
+from tests.numpy_programs.outcomes import assert_like
 
 RNG = np.random.default_rng(0)
 X, Y, INTS = RNG.normal(size=(6, 5)), RNG.normal(size=(6, 5)), RNG.integers(-5, 5, (6, 5))
