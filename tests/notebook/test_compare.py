@@ -54,3 +54,22 @@ def test_trees_are_compared_by_leaf():
     ok, ulp, rows = compare({"y": {"a": X, "b": (X, 1)}, "z": X}, {"y": {"a": X, "b": (X, 1)}, "z": X + 1})
     assert not ok
     assert [row["ok"] for row in rows] == [True, False]
+
+
+def test_what_one_ulp_of_the_inputs_changes_explains_a_difference_of_roundings():
+    noise = {"s": np.float64(3e-13)}
+    assert not compare({"s": np.float64(-2e-13)}, noise)[0]
+    ok, ulp, rows = compare(
+        {"s": np.float64(-2e-13)}, noise, lambda: [{"s": np.float64(1e-13)}, {"s": np.float64(3e-13)}]
+    )
+    assert ok and ulp == pytest.approx(2.5) and rows[0]["max_ulp"] == ulp
+    assert not compare({"s": np.float64(1e-6)}, noise, lambda: [{"s": np.float64(1e-13)}])[0]
+    assert not compare({"s": np.float64(1.0)}, {"s": np.float64(2.0)}, lambda: [{"s": np.float64(2.0)}])[0]
+
+
+def test_nobody_runs_again_where_rounding_explains_it():
+    def fails():
+        raise AssertionError
+
+    assert compare({"x": np.nextafter(X, 9)}, {"x": X}, fails)[0]
+    assert not compare({"x": X}, {"x": X[1:]}, fails)[0]

@@ -137,6 +137,17 @@ def test_effects_happen_once_a_run(shell):
     assert shell.report.status == "cached"
 
 
+@pytest.mark.parametrize("options", ["", "--fast"])
+def test_a_sum_of_residuals_is_the_same_result(shell, options):
+    """Of which nothing but roundings is left; they are others in another order."""
+    shell("m = np.random.default_rng(0).normal(size=(300, 800))\nkeep = m.copy()")
+    shell(f"%%jit --verify {options}\nc = m - m.mean(1)[:, None]\nm[0] += 1.0\ns = (c / c.std(1)[:, None]).sum()\ns")
+    verification = shell.report.verification
+    assert verification.ok and verification.max_ulp < 64
+    np.testing.assert_array_equal(shell["m"][1:], shell["keep"][1:])
+    assert abs(shell["s"]) < 1e-10
+
+
 def test_fast_cells_and_exact_ones_are_two(shell):
     shell("import numpy as np\nx = np.linspace(1, 2, 1000)\ny = x * x")
     shell("%%jit\nz = x * x - y")

@@ -29,6 +29,7 @@ from ..runtime.cells import Overwritten
 LIMIT_S = 2.0  # a longer NumPy run is not worth the wait
 BUDGET_S = 0.25  # repeat a short one until here
 MAX_RUNS = 15
+SHAKEN_RUNS = 3
 BYTES_PER_S = 0.7e9  # of a NumPy chain whose temporaries are fresh pages, on a slow machine
 CALL_S = 3e-6
 MAX_COPY_BYTES = 512 << 20
@@ -86,6 +87,7 @@ def measure(
     places: Sequence[tuple[HeldValue, Any]] = (),
     *,
     budget_s: float = BUDGET_S,
+    max_runs: int = MAX_RUNS,
 ) -> Baseline:
     """Run the cell in NumPy, in `namespace` as it was `before` and with what arrays and objects held then. All are left
     as they are."""
@@ -101,7 +103,7 @@ def measure(
         silent = redirect_stdout(io.StringIO())
         with warnings.catch_warnings(), np.errstate(all="ignore"), running_in_numpy(), silent:
             warnings.simplefilter("ignore")
-            while not times_ms or (len(times_ms) < MAX_RUNS and time.perf_counter() - start < budget_s):
+            while not times_ms or (len(times_ms) < max_runs and time.perf_counter() - start < budget_s):
                 _rebind(namespace, before)
                 for place, value in places:
                     place.set(value)
@@ -121,6 +123,36 @@ def measure(
         for each, contents in zip(overwritten, contents_after, strict=True):
             np.copyto(each.array, contents)
     return Baseline(tuple(times_ms), values, tuple(written), held, last_value)
+
+
+def shaken(
+    code: tuple[CodeType, CodeType | None],
+    namespace: MutableMapping[str, Any],
+    before: Mapping[str, Any],
+    overwritten: Sequence[Overwritten],
+    places: Sequence[tuple[HeldValue, Any]] = (),
+) -> list[dict[str, Any]]:
+    """What names, and `Out`, hold when the cell runs in NumPy on arrays whose numbers are moved by one ULP, up or down
+    at random. All are left as they are."""
+    held_before = {id(each.array): each.before for each in overwritten}
+    found = []
+    for seed in range(SHAKEN_RUNS):
+        rng = np.random.default_rng(seed)
+        moved: dict[int, Any] = {}
+        for value in before.values():
+            if type(value) is np.ndarray and value.dtype.kind in "fc" and id(value) not in moved:
+                moved[id(value)] = _moved(held_before.get(id(value), value), rng)
+        names = {name: moved.get(id(value), value) for name, value in before.items()}
+        run = measure(code, namespace, names, overwritten, places, max_runs=1)
+        found.append({**run.values, "Out": run.last_value})
+    return found
+
+
+def _moved(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if array.dtype.kind == "c":
+        return (_moved(array.real, rng) + 1j * _moved(array.imag, rng)).astype(array.dtype)
+    towards = np.where(rng.random(array.shape) < 0.5, -np.inf, np.inf).astype(array.dtype)
+    return np.where(np.isfinite(array), np.nextafter(array, towards), array)
 
 
 def _rebind(namespace: MutableMapping[str, Any], names: Mapping[str, Any]) -> None:

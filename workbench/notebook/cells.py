@@ -335,7 +335,7 @@ class _Baseline:
         self.result.compilation.numpy_ms = list(reference.times_ms)
         report.timings.numpy_ms = list(reference.times_ms)
         compare_with_numpy(report.summary, float(np.median(reference.times_ms)))
-        ok, max_ulp, rows = compare(*self._results(reference))
+        ok, max_ulp, rows = compare(*self._results(reference), self._shaken)
         report.verification = Verification(ok, max_ulp, rows)
         if ok or not job.options.verify:
             return None
@@ -346,6 +346,10 @@ class _Baseline:
         for (place, _), value in zip(self.result.held, reference.held, strict=True):
             place.set(value)
         return reference
+
+    def _shaken(self) -> list[dict[str, Any]]:
+        job, result = self.job, self.result
+        return baseline.shaken(job.code, job.namespace, self.before, self.overwritten, result.held)
 
     def _results(self, reference: baseline.Baseline) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the cell made, and what NumPy did, by name."""
