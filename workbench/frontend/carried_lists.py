@@ -32,7 +32,7 @@ class CarriedLists:
         self.stay: frozenset[str] = frozenset()
         self.needs_a_turn = False
         self.names = [*names]
-        self.begins = {name: value for name in self.names if is_container(value := variables.get(name))}
+        self.begins = {name: value for name in self.names if is_container(value := variables.own(name))}
         self.contents = [
             (name, value, copy.copy(value)) for name, begin in self.begins.items() for value in mutables(begin)
         ]
@@ -58,7 +58,7 @@ class CarriedLists:
         for name in dead:
             if is_container(variables.own(name)):
                 variables.set(name, UNDEFINED)
-        ends = {name: id(variables.get(name)) for name in self.names if is_container(variables.get(name))}
+        ends = {name: id(variables.own(name)) for name in self.names if is_container(variables.own(name))}
         stay = {name for name, begin in self.begins.items() if ends.get(name) == id(begin)}
         self.stay = frozenset(stay - changed)
         self.needs_a_turn = not self.begins.keys() <= stay | self.alone
