@@ -58,11 +58,20 @@ def bound(nodes: Iterable[ast.AST]) -> Names:
 
 
 def bound_once(nodes: Iterable[ast.AST]) -> Names:
-    """The names that one statement `name = value` binds, and no other one."""
-    nodes = [n for node in nodes for n in ast.walk(node)]
-    stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
-    by_assignment = {t.id for n in nodes if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
-    return frozenset(name for name in by_assignment if stores[name] == 1) & bound(nodes)
+    """The names that one statement `name = value` binds, and no other one, in scopes inside neither."""
+    stores: list[str] = []
+    assigned: set[str] = set()
+    pending: list[ast.AST] = list(nodes)
+    while pending:
+        node = pending.pop()
+        match node:
+            case ast.Name(id=name):
+                if not isinstance(node.ctx, ast.Load):
+                    stores.append(name)
+            case ast.Assign(targets=targets):
+                assigned.update(t.id for t in targets if isinstance(t, ast.Name))
+        pending.extend(ast.iter_child_nodes(node))
+    return frozenset(name for name, n in Counter(stores).items() if n == 1 and name in assigned)
 
 
 def read(*nodes: ast.AST | None) -> Names:
