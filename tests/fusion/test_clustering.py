@@ -82,6 +82,25 @@ def test_expensive_value_is_not_recomputed_at_shifted_places():
     assert set(refusals(jaxpr)) == {"WB314"}
 
 
+@pytest.mark.parametrize(
+    ("text", "n_kernels"),
+    [
+        ("x * np.exp(v)", 2),  # each of 5,000 rows would compute it again
+        ("x * np.exp(v)[:, None]", 1),  # a row computes its own once
+        ("x * (v + 1)", 1),
+        ("x[:3] * np.exp(v)", 1),
+        ("x * np.exp(x + v)", 1),
+    ],
+)
+def test_what_is_dear_and_varies_along_rows_is_computed_once(text, n_kernels):
+    f = eval(f"lambda x, v: {text}", {"np": np})
+    x, v = np.ones((5000, 20)), np.linspace(0.0, 1.0, 5000 if "None" in text else 20)
+    compiled = wb.jit(f)
+    np.testing.assert_allclose(compiled(x, v), f(x, v), rtol=1e-15)
+    (compilation,) = compiled.compilations
+    assert len(compilation.plan.clusters) == n_kernels
+
+
 def test_cheap_value_is_recomputed_rather_than_stored():
     b = JaxprBuilder()
     x = b.input("f64[100,100]")

@@ -281,3 +281,25 @@ def solitons_by_transforms(n, dt, steps):
             v = (v + g * np.fft.fft(np.real(np.fft.ifft(v + a / 2)) ** 2)) * half_step
         history[s] = np.real(np.fft.ifft(v))
     return history
+
+
+@program(lambda rng, n: (rng.random(2**n) + 1j * rng.random(2**n),), 4, 14)
+def butterflies_over_blocks(x):
+    n = x.shape[0]
+    index = np.arange(n)
+    reversed_bits = np.zeros(n, dtype=np.int64)
+    for _ in range(int(np.log2(n))):
+        reversed_bits = (reversed_bits << 1) | (index & 1)
+        index >>= 1
+    a = x[reversed_bits]
+    size = 2
+    while size <= n:
+        half = size // 2
+        twiddles = np.exp(-2j * np.pi * np.arange(half) / size)
+        blocks = a.reshape(-1, size)
+        even = blocks[:, :half].copy()
+        odd = blocks[:, half:] * twiddles
+        blocks[:, :half] = even + odd
+        blocks[:, half:] = even - odd
+        size *= 2
+    return a

@@ -14,6 +14,9 @@ MAX_KERNEL_EQNS = 500
 # NVVM's time does not grow so, and what two kernels hand over goes through all of a GPU's memory.
 MAX_DEVICE_KERNEL_EQNS = 1000
 MAX_KERNEL_ARRAYS = 40
+# Of elementary functions along a row that every row would compute again, on the CPU: some microseconds, against the
+# tenth of one that a kernel of their own takes.
+MAX_REPEATED_FLOPS = 100_000
 # The same of a kernel that computes some values at several places: it pays less, and takes as long to compile.
 MAX_REPEATED_TEXT = 100
 # A choice between operands is an if-else, and counts as so many equations.

@@ -17,6 +17,7 @@ from .cost import (
     LINES_OF_A_CHOICE,
     MAX_KERNEL_ARRAYS,
     MAX_KERNEL_EQNS,
+    MAX_REPEATED_FLOPS,
     MAX_REPEATED_TEXT,
     MOST_CHOICES,
     MOST_ROWS_TWICE,
@@ -158,6 +159,7 @@ class Fitter:
         n_reads: dict[Var, int] = {}
         in_step: dict[Var, int] = {}  # at so many places that its readers share
         aside: dict[Var, int] = {}  # at so many of their own
+        along: dict[Var, set[int]] = {}  # the axes of `down` that a variable varies along
         flowing = down.inputs & up.made
         for eqn in {reader for var in flowing for reader in self._readers(var, down)}:
             loop, work = down.loops[eqn], down.work[eqn]
@@ -174,9 +176,12 @@ class Fitter:
                     aside[root.var] = aside.get(root.var, 0) + root.reads * work
                     continue
                 in_step[root.var] = max(in_step.get(root.var, 0), work)
+                varies = along.setdefault(root.var, set())
                 for d, length in enumerate(root.var.aval.shape):
                     target, axis = root.axis_map[d], source[d]
                     other = None if target is None else loop[target]
+                    if length != 1 and other is not None:
+                        varies.add(other)
                     if length != 1 and axis is not None and other is not None:
                         pairs.add((axis, other))
         if not connected and self._are_stacks(up.placed) and self._are_stacks(down.placed):
@@ -186,6 +191,7 @@ class Fitter:
         places = max((in_step.get(v, 0) + aside.get(v, 0) for v in connected), default=1)
         twice = 2 if any(v in in_step and self._chooses_elsewhere(v, up) for v in connected) else 1
         refusal = self._recomputation(up, down, connected, shifted) or self._growth(up, down, places, twice)
+        refusal = refusal or self._repetition(up, down, along)
         if refusal is not None:
             return refusal
         code = "WB302" if not connected else "WB301" if shifted else "WB300"
@@ -298,6 +304,18 @@ class Fitter:
             if extra and any(is_expensive(e) for e in up.eqns):
                 return Refusal("WB314")
             if extra * cost > 2 * var.aval.nbytes * FLOPS_PER_BYTE:
+                return Refusal("WB314")
+        return None
+
+    def _repetition(self, up: Group, down: Group, along: dict[Var, set[int]]) -> Refusal | None:
+        """Refuse what is dear and varies along rows, so that each of many rows would compute it again."""
+        if self.most_eqns != MAX_KERNEL_EQNS:
+            return None  # on a GPU, whose threads compute it at once
+        dear = sum(flops_per_element(e) * up.work[e] for e in up.eqns if is_expensive(e))
+        for axes in along.values():
+            outer = [axis for axis in down.real_axes if axes and axis < max(axes) and axis not in axes]
+            extra = math.prod(down.shape) - math.prod(down.shape[axis] for axis in axes)
+            if outer and dear * extra > MAX_REPEATED_FLOPS:
                 return Refusal("WB314")
         return None
 
