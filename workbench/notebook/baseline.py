@@ -148,7 +148,7 @@ def shaken(
     return found
 
 
-def _moved(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _moved(array: Any, rng: np.random.Generator) -> np.ndarray:
     if array.dtype.kind == "c":
         return (_moved(array.real, rng) + 1j * _moved(array.imag, rng)).astype(array.dtype)
     towards = np.where(rng.random(array.shape) < 0.5, -np.inf, np.inf).astype(array.dtype)

@@ -37,7 +37,7 @@ def compare(
         found = [difference(a, b) for a, b in zip(ours, theirs, strict=True)]
         if any(not ok and np.isfinite(ulp) for ulp, ok in found):
             runs = shaken() if runs is None else runs
-            others = [optree.tree_leaves(run.get(name)) for run in runs]
+            others = [optree.tree_leaves(run[name]) for run in runs if name in run]
             others = [leaves for leaves in others if len(leaves) == len(theirs)]
             for i, (ulp, ok) in enumerate(found):
                 if not ok and np.isfinite(ulp):
