@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constants import CONSTANT_TYPES
 from ..proxies import unwrap
-from ..tracer import Tracer
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .letters import is_text
@@ -131,7 +129,9 @@ class Calls(Lists):
                 return self._reduced_by(base.type.value, [self.value(a) for a in node.args], named)
         function = self.static(node.func)
         if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
-            return self.user_function(function, node)
+            from .functions import user_function
+
+            return user_function(self, function, node)  # type: ignore[arg-type]  # the translator of statements
         args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         return self.library(function, args, keywords)
@@ -616,46 +616,6 @@ class Calls(Lists):
         for at, item in zip(np.ndindex(shape), items, strict=True):
             self.put(name, [str(k) for k in at], operand(item, dtype))
         return self.note(Value(name, Array(dtype, shape)))
-
-    # ---- the user's functions ----
-
-    def user_function(self, function: Any, node: ast.Call) -> Value:
-        from ..convert import plain_code
-        from ..syntax import syntax_of
-        from .functions import translate_function
-
-        if isinstance(function, MethodType):
-            raise UntranslatableError(f"the method {function.__name__}()")
-        code = plain_code(function.__code__)
-        syntax = syntax_of(code)
-        if not isinstance(syntax, ast.FunctionDef | ast.Lambda):
-            raise UntranslatableError(f"{function.__name__}(), whose source is not at hand")
-        try:
-            given = inspect.signature(function).bind(
-                *(self.lasting(self.value(a)) for a in node.args),
-                **{k.arg: self.lasting(self.value(k.value)) for k in node.keywords if k.arg},
-            )
-        except TypeError as error:
-            raise UntranslatableError(f"{function.__name__}(): {error}") from None
-        given.apply_defaults()
-        values: dict[str, Value] = {}
-        for name, value in given.arguments.items():
-            if not isinstance(value, Value):
-                if type(value) is Tracer or not isinstance(value, CONSTANT_TYPES):
-                    raise UntranslatableError(f"the default of {name}")
-                value = literal(value) if isinstance(value, bool | int | float | complex) else Value("", Static(value))
-            if isinstance(value.type, Growing):
-                if value.source is None or value.type.is_queue or value.type.item is None:
-                    raise UntranslatableError(f"{function.__name__}() of this list")
-                self.changed.add(value.source[0])
-                value = replace(value, known=None)
-            values[name] = value
-        writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
-        if writes or any(isinstance(n, ast.AugAssign | ast.Expr) for n in ast.walk(syntax)):
-            self.calls_writer = True
-        is_outside = isinstance(node.func, ast.Name) and node.func.id not in self.statics
-        path = (*self.path, node.func.id) if is_outside else (function,)  # type: ignore[attr-defined]  # a name
-        return translate_function(self, function, syntax, values, path)  # type: ignore[arg-type]  # the translator of statements
 
 
 def _strong(value: Value) -> Value:

@@ -4,18 +4,60 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Callable
-from types import FunctionType
+from dataclasses import replace
+from types import FunctionType, MethodType
 from typing import Any
 
+from ..constants import CONSTANT_TYPES
 from ..liveness import bound as bound_names
 from ..liveness import bound_once
+from ..syntax import syntax_of
+from ..tracer import Tracer
 from .expressions import local
 from .generators import without_generators
 from .list_names import growing_names, queue_names
 from .statements import Translator
-from .types import Growing, Static, UntranslatableError, Value
+from .types import Growing, Static, UntranslatableError, Value, literal
 from .writing import Function, Module
+
+
+def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
+    """The call `node` of a function of the user's."""
+    from ..convert import plain_code
+
+    if isinstance(function, MethodType):
+        raise UntranslatableError(f"the method {function.__name__}()")
+    syntax = syntax_of(plain_code(function.__code__))
+    if not isinstance(syntax, ast.FunctionDef | ast.Lambda):
+        raise UntranslatableError(f"{function.__name__}(), whose source is not at hand")
+    try:
+        given = inspect.signature(function).bind(
+            *(caller.lasting(caller.value(a)) for a in node.args),
+            **{k.arg: caller.lasting(caller.value(k.value)) for k in node.keywords if k.arg},
+        )
+    except TypeError as error:
+        raise UntranslatableError(f"{function.__name__}(): {error}") from None
+    given.apply_defaults()
+    values: dict[str, Value] = {}
+    for name, value in given.arguments.items():
+        if not isinstance(value, Value):
+            if type(value) is Tracer or not isinstance(value, CONSTANT_TYPES):
+                raise UntranslatableError(f"the default of {name}")
+            value = literal(value) if isinstance(value, bool | int | float | complex) else Value("", Static(value))
+        if isinstance(value.type, Growing):
+            if value.source is None or value.type.is_queue or value.type.item is None:
+                raise UntranslatableError(f"{function.__name__}() of this list")
+            caller.changed.add(value.source[0])
+            value = replace(value, known=None)
+        values[name] = value
+    writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
+    if writes or any(isinstance(n, ast.AugAssign | ast.Expr) for n in ast.walk(syntax)):
+        caller.calls_writer = True
+    is_outside = isinstance(node.func, ast.Name) and node.func.id not in caller.statics
+    path = (*caller.path, node.func.id) if is_outside else (function,)  # type: ignore[attr-defined]  # a name
+    return translate_function(caller, function, syntax, values, path)
 
 
 def translate_function(
