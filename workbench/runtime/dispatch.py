@@ -8,7 +8,6 @@ run. NumPy runs what cannot be traced, with the reason kept, and, with `config.t
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import threading
 import time
@@ -42,6 +41,7 @@ from .keys import (
     call_key,
     is_traced_int,
     objects_of,
+    signature_of,
     without_constants,
     without_generators,
     without_sizes,
@@ -98,7 +98,7 @@ class CompiledFunction:
         functools.update_wrapper(self, fn, updated=())
         self.fn = fn
         self.name = name or getattr(fn, "__name__", type(fn).__name__)
-        self.signature = _signature(fn)
+        self.signature = signature_of(fn)
         self.static = StaticArguments.of(self.signature, static_argnums, static_argnames)
         self.keep_python_scalars = keep_python_scalars
         self.show_graph = show_graph
@@ -653,10 +653,3 @@ class CompiledFunction:
     def source(self) -> Source:
         """The function's text and where it stands."""
         return Source.of(self.fn, self.name)
-
-
-def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
-    try:
-        return inspect.signature(fn)
-    except (TypeError, ValueError):
-        return None

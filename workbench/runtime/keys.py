@@ -18,6 +18,13 @@ from .arguments import STATIC_TYPES, array_key
 from .given import Contents, Identity, contents_of, kind_of
 
 
+def signature_of(fn: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class StaticArguments:
     """Positions and names of a function's arguments that are compile-time constants."""
