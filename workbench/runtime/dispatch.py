@@ -34,7 +34,7 @@ from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, brought_here, canonical, chosen, device_of, stand_in, trace_for
 from .executable import Executable, has_written
-from .fast_path import MISS, Native, ResultText, fast_call, missed
+from .fast_path import MISS, Native, fast_call, fits_call, missed
 from .given import Given
 from .keys import (
     StaticArguments,
@@ -243,11 +243,8 @@ class CompiledFunction:
     def _remember_numpy(self, entry: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let the next call go to NumPy at once, where its arguments tell quickly that it is such a one again."""
         if entry.fits is None:
-            found = fast_call(
-                args, kwargs, None, ResultText("True", {}), floats_are_traced=not self.keep_python_scalars,
-                given=self._given, by_kind=self._by_kind, traced_ints=self._traced_ints,
-            )  # fmt: skip
-            entry.fits = missed if found is None else found
+            about = {"given": self._given, "by_kind": self._by_kind, "traced_ints": self._traced_ints}
+            entry.fits = fits_call(args, kwargs, floats_are_traced=not self.keep_python_scalars, **about)
         self._fits_numpy = entry.fits
 
     def _replace_fast(self, entry: Specialisation, call: Callable[..., Any], found: Callable[..., Any]) -> None:

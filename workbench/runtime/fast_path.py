@@ -348,6 +348,11 @@ def fast_call(
     return scope["call"]
 
 
+def fits_call(args: tuple, kwargs: Mapping[str, Any], **known: Any) -> Callable[..., Any]:
+    """`fits(*args, **kwargs)`: MISS for arguments of other kinds than these, and in a trace. known: of `fast_call`."""
+    return fast_call(args, kwargs, None, ResultText("True", {}), **known) or missed
+
+
 def _returned(result: ResultText) -> list[str]:
     """The statements that let objects hold their values, all of which are read before, and return the result."""
     if not result.held:

@@ -18,6 +18,18 @@ from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .letters import is_text
 from .lists import Lists
+from .numpy_functions import (
+    BINARY,
+    COMPARISONS,
+    LONG,
+    MATH,
+    MATH_TESTS,
+    OPERATORS,
+    REDUCED,
+    REDUCTIONS,
+    TESTS,
+    UNARY,
+)
 from .operators import as_number, binary, call, cast, compare, index, operand, truth, whole_of, whole_text
 from .routines import DESCRIPTIONS, ROUTINES, STACKS
 from .types import (
@@ -43,52 +55,6 @@ from .types import (
     weak_int,
 )
 
-# NumPy's functions of one number -> the scalar function of kernels.
-UNARY: dict[Any, str] = {
-    np.sqrt: "sqrt", np.exp: "exp", np.log: "log", np.sin: "sin", np.cos: "cos", np.tan: "tan", np.tanh: "tanh",
-    np.sinh: "sinh", np.cosh: "cosh", np.arcsin: "asin", np.arccos: "acos", np.arctan: "atan", np.arcsinh: "asinh",
-    np.arccosh: "acosh", np.arctanh: "atanh", np.exp2: "exp2", np.expm1: "expm1", np.log1p: "log1p", np.log2: "log2",
-    np.log10: "log10", np.cbrt: "cbrt", np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint",
-    np.absolute: "abs", np.fabs: "fabs", np.sign: "sign", np.square: "square", np.negative: "neg",
-    np.conjugate: "conj", np.reciprocal: "reciprocal",
-}  # fmt: skip
-# Of all functions of numbers, those that take as long as many reads of memory.
-LONG = frozenset((
-    np.exp, np.log, np.sin, np.cos, np.tan, np.tanh, np.sinh, np.cosh, np.arcsin, np.arccos, np.arctan, np.arcsinh,
-    np.arccosh, np.arctanh, np.exp2, np.expm1, np.log1p, np.log2, np.log10, np.cbrt, np.power, np.arctan2, np.hypot,
-    np.logaddexp,
-))  # fmt: skip
-TESTS = {np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "is_finite"}
-BINARY: dict[Any, str] = {
-    np.maximum: "maximum", np.minimum: "minimum", np.fmax: "fmax", np.fmin: "fmin", np.arctan2: "atan2",
-    np.hypot: "hypot", np.copysign: "copysign", np.fmod: "fmod", np.logaddexp: "logaddexp", np.gcd: "gcd",
-    np.lcm: "lcm",
-}  # fmt: skip
-OPERATORS: dict[Any, str] = {
-    np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.floor_divide: "//", np.remainder: "%",
-    np.power: "**", np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^", np.left_shift: "<<",
-    np.right_shift: ">>",
-}  # fmt: skip
-COMPARISONS: dict[Any, str] = {
-    np.less: "<",
-    np.less_equal: "<=",
-    np.greater: ">",
-    np.greater_equal: ">=",
-    np.equal: "==",
-    np.not_equal: "!=",
-}
-MATH: dict[Any, str] = {
-    math.sqrt: "sqrt", math.exp: "exp", math.log: "log", math.sin: "sin", math.cos: "cos", math.tan: "tan",
-    math.tanh: "tanh", math.sinh: "sinh", math.cosh: "cosh", math.asin: "asin", math.acos: "acos", math.atan: "atan",
-    math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.expm1: "expm1", math.atan2: "atan2",
-    math.hypot: "hypot", math.fabs: "fabs", math.copysign: "copysign", math.fmod: "fmod",
-}  # fmt: skip
-MATH_TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "is_finite"}
-REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.prod: "prod", np.any: "any",
-              np.all: "all", np.argmax: "argmax", np.argmin: "argmin", np.dot: "dot", np.linalg.norm: "norm",
-              np.var: "var", np.std: "std"}  # fmt: skip
-REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_or: "any",
-           np.logical_and: "all"}  # fmt: skip
 # Methods that are NumPy's functions of that name.
 AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip",
                           "reshape", "swapaxes", "round"))  # fmt: skip
