@@ -31,7 +31,8 @@ MAX_CELLS = 256
 MAX_OVERWRITTEN_BYTES = 512 << 20  # more is not copied for the sake of a comparison
 WARM_RUNS = 5
 LEAST_WARM_RUNS = 4
-WARM_SECONDS = 0.03  # a new cell's report may come so much later for the sake of times that will hold
+WARM_SECONDS = 0.1  # a new cell's report may come so much later for the sake of times that will hold
+SHORT_SECONDS = 0.03  # runs that are repeated in any case
 
 
 class Options(Protocol):
@@ -278,7 +279,7 @@ def _warm_up(compilation: Compilation, arrays: list[Any], before: Mapping[int, A
     while len(compilation.runs_ms) <= WARM_RUNS:
         last_s = compilation.runs_ms[-1] / 1e3
         # The second run may fault pages in, too: a median of both would be of no run that follows.
-        least = LEAST_WARM_RUNS if last_s <= WARM_SECONDS else 0
+        least = LEAST_WARM_RUNS if last_s <= SHORT_SECONDS else 0
         if len(compilation.runs_ms) > least and time.perf_counter() - begin + last_s > WARM_SECONDS:
             return
         for i, contents in before.items():
