@@ -10,6 +10,7 @@ their ranges allow it. The method is that of `affine`.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import re
 from collections import Counter
@@ -60,14 +61,23 @@ class Ranged:
 def without_checks(text: str, parameters: Mapping[str, Type], written: Callable[[Array], bool]) -> Ranged:
     """text: of the functions, of which the last one is the loop's; parameters: what is known of those of its
     parameters that it takes as they come; written: whether the loop may write into the memory of one of these
-    arrays."""
+    arrays, which their origins tell."""
+    arrays = [kind for kind in parameters.values() if isinstance(kind, Array)]
+    return _without_checks(text, tuple(parameters.items()), frozenset(a.origins for a in arrays if written(a)))
+
+
+@functools.lru_cache(256)
+def _without_checks(
+    text: str, parameters: tuple[tuple[str, Type], ...], written: frozenset[frozenset[str]]
+) -> Ranged:  # fmt: skip
+    """A function that several places call gives the same loop again and again. written: origins of arrays."""
     module = ast.parse(text)
     functions = [f for f in module.body if isinstance(f, ast.FunctionDef)]
     quiet: set[str] = set()
     for function in functions[:-1]:
         if is_quiet(function.body, quiet):
             quiet.add(function.name)
-    walker = _Walker(functions[-1], parameters, written)
+    walker = _Walker(functions[-1], dict(parameters), written)
     loop = walker.rewritten()
     if walker.changed:
         parts = [ast.unparse(ast.fix_missing_locations(f)) for f in (*functions[:-1], loop)]
@@ -91,7 +101,7 @@ class _State:
 
 class _Walker:
     def __init__(
-        self, function: ast.FunctionDef, parameters: Mapping[str, Type], written: Callable[[Array], bool]
+        self, function: ast.FunctionDef, parameters: Mapping[str, Type], written: frozenset[frozenset[str]]
     ):  # fmt: skip
         self.function = function
         self.written = written
@@ -393,7 +403,7 @@ class _Walker:
             return of(Symbol(lower=[least], upper=[most], magnitude=max(-int(info.min), int(info.max))))
         name = self.rows[name][0] if name in self.rows else name
         name = self.other_names.get(name, name)  # what is asked in front of the loop, where only parameters are set
-        if self.written(kind):
+        if kind.origins in self.written:
             return of(Symbol())
         if name not in self.data:
             # They come before all symbols of the loop, which their elements' bounds are made of.

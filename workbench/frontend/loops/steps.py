@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,19 +22,14 @@ from ...primitives.loops import LoopArgument, LoopPlace, LoopProgram
 from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
 from ..choices import has_few_members, member_of
 from ..jumps import LoopSource
-from ..liveness import bound as bound_names
-from ..liveness import bound_once, live_at_head
-from ..syntax import copied
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import ViewOp, element_along, write
-from .conversions import split_conversions
 from .expressions import is_set, local
-from .generators import without_generators
+from .forms import ITEMS, Form, code_of, form_of, over_items
 from .leaving import left_views, possible_views
-from .list_names import growing_names, queue_names
 from .python_form import python_form
 from .ranges import without_checks
-from .sharing import Group, sharing_names
+from .sharing import Group
 from .statements import Translator
 from .types import (
     BOOL,
@@ -59,7 +53,6 @@ from .writing import Facts, Module
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
 MANY_IN_ROWS = 32_768  # elements of rows that a loop takes: kernels share from here on what they do between threads
 FEW_PRODUCTS = 32_768  # multiplications of a matrix product: up to here calling BLAS does
-_ITEMS = "_items"  # the variable that holds what a loop goes over, where its own expression cannot be translated
 SMALL_MATRIX = 131_072  # elements, which a cache holds, so that a product with a vector is as fast here as in BLAS
 
 
@@ -75,7 +68,7 @@ class Translated:
     prefer: bool
     only_elements: bool  # it computes with single numbers alone
     nested: bool  # it holds loops of its own
-    sharing: list[Group]  # variables that may be one array
+    sharing: Sequence[Group]  # variables that may be one array
     views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
     node: ast.For | ast.While
 
@@ -94,33 +87,20 @@ def translate(
             raise
         if isinstance(node.iter, ast.Name):
             raise
-        over = copy.copy(node)
-        over.iter = ast.copy_location(ast.Name(_ITEMS, ast.Load()), node.iter)
-        variables.extra[_ITEMS] = items
-        return _translated(replace(source, node=over), variables, live, anew)
+        variables.extra[ITEMS] = items
+        return _translated(over_items(source), variables, live, anew)
 
 
 def _translated(source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str]) -> Translated:
-    node: Any = _without_returns(source)
-    written = bound_names([node])
-
-    def is_builtin(name: str) -> bool:
-        return name not in written and _is_undefined(variables.get(name))
-
-    (node,) = without_generators([node], is_builtin)
-    node = split_conversions(node, {*live, *live_at_head(node, frozenset())}, is_builtin)
-    names = bound_names([node])
-    carried = [name for name in live if name in names]
-    needed = live_at_head(node, frozenset())
-    if not isinstance(node, ast.While):
-        needed -= bound_names([node.target])
-    first = (frozenset(carried) | needed) - anew
+    form = form_of(source, tuple(live), lambda name: _is_undefined(variables.get(name)))
+    carried = [name for name in live if name in form.names]
+    first = (frozenset(carried) | form.needed) - anew
     try:
-        return _Builder(node, variables, names, carried, first, anew, source.after).build()
+        return _Builder(form, variables, carried, first, anew, source.after).build()
     except UntranslatableError:
-        if first <= needed:
+        if first <= form.needed:
             raise
-        return _Builder(node, variables, names, carried, needed, anew, source.after).build()
+        return _Builder(form, variables, carried, form.needed, anew, source.after).build()
 
 
 # What a number of some kind may be that a loop makes one of NumPy's on some paths
@@ -194,65 +174,6 @@ def _found_at(
     return one_of(value, code, found)
 
 
-class _ReturnsToBreaks(ast.NodeTransformer):
-    """`return x` in a loop as the assignments that converted code looks at, and `break`."""
-
-    def __init__(self, source: LoopSource):
-        self.source = source
-        self.depth = 0
-        self.n_returns = 0
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
-        return node
-
-    visit_Lambda = visit_FunctionDef  # type: ignore[assignment]  # noqa: N815
-
-    def _loop(self, node: Any) -> Any:
-        self.depth += 1
-        n_returns = self.n_returns
-        if self.depth > 1 and node.orelse:
-            raise UntranslatableError("`else` of a loop")
-        node.body = [s for stmt in node.body for s in _listed(self.visit(stmt))]
-        self.depth -= 1
-        if self.depth and self.n_returns > n_returns:
-            assert self.source.keeps is not None
-            return [node, ast.If(ast.Name(self.source.keeps[0], ast.Load()), [ast.Break()], [])]
-        return node
-
-    visit_For = visit_While = _loop  # noqa: N815 (ast's names)
-
-    def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802 (ast's name)
-        assert self.source.keeps is not None
-        self.n_returns += 1
-        has, value = self.source.keeps
-        made = [_assign(has, ast.Constant(True))]
-        if node.value is not None:  # otherwise all returns give the same, which is known
-            made.append(_assign(value, node.value))
-        if self.source.stop is not None and self.depth >= 1:
-            made.append(_assign(self.source.stop, ast.Constant(True)))
-        return [*made, ast.Break()]
-
-    def visit_Break(self, node: ast.Break) -> Any:  # noqa: N802 (ast's name)
-        if self.depth == 1 and self.source.stop is not None:
-            return [_assign(self.source.stop, ast.Constant(True)), node]
-        return node
-
-
-def _listed(made: Any) -> list[ast.stmt]:
-    return made if isinstance(made, list) else [made]
-
-
-def _assign(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _without_returns(source: LoopSource) -> ast.For | ast.While:
-    node = copied(source.node)
-    found = _ReturnsToBreaks(source).visit(node)
-    found.orelse = []
-    return ast.fix_missing_locations(found)
-
-
 def is_better_whole(facts: Facts) -> bool:
     """Whether a loop is better compiled by itself than traced."""
     scalar_only = not facts.arrays and not facts.elements
@@ -280,10 +201,12 @@ class _Builder:
     surely set; after: those that are read after it."""
 
     def __init__(
-        self, node: ast.For | ast.While, variables: Any, names: frozenset[str], carried: list[str],
-        first: frozenset[str], anew: frozenset[str], after: frozenset[str] | None,
+        self, form: Form, variables: Any, carried: list[str], first: frozenset[str], anew: frozenset[str],
+        after: frozenset[str] | None,
     ):  # fmt: skip
-        self.node = node
+        self.form = form
+        self.node = form.node
+        names = form.names
         self.after = after
         self.variables = variables
         self.names = names
@@ -302,8 +225,8 @@ class _Builder:
                 given[name] = self._parameter(name, value).type
         self.unset = [n for n in carried if n not in given]
         self.scope = Translator(self.module, self._outer, names, given, self._parameter)
-        self.scope.growing, self.scope.queues = growing_names([node]) & names, queue_names([node]) & names
-        self.scope.bound_once, self.scope.rebound = bound_once([node]), names
+        self.scope.growing, self.scope.queues = form.growing & names, form.queues & names
+        self.scope.bound_once, self.scope.rebound = form.bound_once, names
         self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_")) - anew
 
     def _outer(self, name: str) -> Any:
@@ -354,7 +277,7 @@ class _Builder:
         arguments, inputs, written = self._operands()
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
-        sharing = sharing_names(self.node)
+        sharing = self.form.sharing
         views: dict[str, list[Tracer]] = {}
         places = tuple(self._places(outputs, sharing, views))
         results = (*avals, *(Aval((), np.dtype(dtype)) for _ in places for dtype in (CODE, np.int64)))
@@ -363,14 +286,14 @@ class _Builder:
         name = "loop"
         program = LoopProgram(
             name, ranged.text, tuple(arguments), positions, results, self._python([n for n, _, _ in outputs]), reason,
-            ast.unparse(self.node), places, text if ranged.text != text else "", ranged.quiet,
+            self.form.text, places, text if ranged.text != text else "", ranged.quiet,
         )  # fmt: skip
         prefer = is_better_whole(facts) or self.shrinks
-        nested = any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
         values = {name: value for name, (value, _) in self.parameters.items()}
         return Translated(
-            program, inputs, written, outputs, values, prefer, not facts.arrays, nested, sharing, views, self.node
-        )
+            program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested, sharing, views,
+            self.node,
+        )  # fmt: skip
 
     def _places(
         self, outputs: Sequence[tuple[str, Type, int]], sharing: Sequence[Group], views: dict[str, list[Tracer]]
@@ -454,7 +377,7 @@ class _Builder:
                 raise UntranslatableError(f"`{name}`, which is not set")
             value = self.parameters.get(name, (None, None))[0]
             if isinstance(kind, Array):
-                if type(value) is Tracer and not self._is_rebound(name):
+                if type(value) is Tracer and name not in self.form.renamed:
                     continue  # it is written into
                 if None in kind.shape:
                     if self.after is not None and name not in self.after:
@@ -470,22 +393,6 @@ class _Builder:
                     kind = replace(kind, unsure=False)  # it was surely given one of NumPy's
             outputs.append((name, kind, len(_avals(kind))))
         return outputs
-
-    def _is_rebound(self, name: str) -> bool:
-        """Whether a name of an array is ever given another one."""
-        for n in ast.walk(self.node):
-            if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
-                continue
-            targets: list[ast.AST] = []
-            if isinstance(n, ast.Assign):
-                targets = list(n.targets)
-            elif isinstance(n, ast.For | ast.AnnAssign | ast.NamedExpr):
-                targets = [n.target]
-            for target in targets:
-                if any(isinstance(t, ast.Name) and t.id == name and isinstance(t.ctx, ast.Store)
-                       for t in ast.walk(target)):  # fmt: skip
-                    return True
-        return False
 
     def _is_given(self, name: str) -> bool:
         """Whether a variable has its type before the loop, or nobody looks at it."""
@@ -575,18 +482,9 @@ class _Builder:
     def _python(self, outputs: list[str]) -> Any:
         """The loop as a function of Python."""
         names = list(self.parameters)
-        blanks = [
-            ast.parse(f"{n} = {blank_of(self.scope.types[n], True)}").body[0]
-            for n in self.unset
-            if n.startswith("_wb_")
-        ]
-        result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
-        empty = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
-        function = ast.FunctionDef("loop", empty, [*blanks, copied(self.node), result], [], None, None)
-        ast.copy_location(function, self.node)
-        module = ast.fix_missing_locations(ast.Module([function], []))
+        blanks = tuple(f"{n} = {blank_of(self.scope.types[n], True)}" for n in self.unset if n.startswith("_wb_"))
         namespace: dict[str, Any] = {"np": np}
-        exec(compile(module, "<workbench loop>", "exec"), namespace)
+        exec(code_of(self.form, tuple(names), blanks, tuple(outputs)), namespace)
         statics = {name: value for name, value in self.statics.items() if name not in self.parameters}
         arrays = {id(value): name for name, (value, _) in self.parameters.items() if type(value) is Tracer}
         is_tuple = [isinstance(self.scope.types[n], Items) for n in outputs]
