@@ -55,9 +55,11 @@ def test_other_contractions_stay_library_calls(case):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize("n_terms", [1, 2, 3])
 def test_no_sum_is_a_negative_zero(n_terms, dtype):
-    """The library's sums begin with 0.0."""
+    """The library's sums begin with 0.0. (Those of complex numbers do so in most columns: which, depends on the processor.)"""
     left = np.full((4, n_terms), -0.0, dtype)
     for right in (np.ones((n_terms, 5), dtype), np.ones(n_terms, dtype), np.full((n_terms, 2), -0.0, dtype)):
         found, expected = wb.jit(lambda a, b: a @ b)(left, right), left @ right
-        np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
-        np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(expected.imag))
+        assert not np.signbit(found.real).any() and not np.signbit(found.imag).any()
+        np.testing.assert_array_equal(found, expected)
+        if dtype is not np.complex128:
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
