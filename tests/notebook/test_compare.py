@@ -65,6 +65,7 @@ def test_what_one_ulp_of_the_inputs_changes_explains_a_difference_of_roundings()
     assert ok and ulp == pytest.approx(2.5) and rows[0]["max_ulp"] == ulp
     assert not compare({"s": np.float64(1e-6)}, noise, lambda: [{"s": np.float64(1e-13)}])[0]
     assert not compare({"s": np.float64(1.0)}, {"s": np.float64(2.0)}, lambda: [{"s": np.float64(2.0)}])[0]
+    assert not compare({"s": np.float64(5.0)}, {"s": np.float64(2.0)}, lambda: [{"s": np.float64(1.0)}])[0]  # a floor
 
 
 def test_nobody_runs_again_where_rounding_explains_it():

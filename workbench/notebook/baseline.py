@@ -13,7 +13,7 @@ import ast
 import io
 import time
 import warnings
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from types import CodeType
@@ -130,16 +130,17 @@ def shaken(
     namespace: MutableMapping[str, Any],
     before: Mapping[str, Any],
     overwritten: Sequence[Overwritten],
-    places: Sequence[tuple[HeldValue, Any]] = (),
+    places: Sequence[tuple[HeldValue, Any]],
+    inputs: Collection[str],
 ) -> list[dict[str, Any]]:
-    """What names, and `Out`, hold when the cell runs in NumPy on arrays whose numbers are moved by one ULP, up or down
-    at random. All are left as they are."""
+    """What names, and `Out`, hold when the cell runs in NumPy on `inputs` whose numbers are moved by one ULP, up or
+    down at random. All are left as they are."""
     held_before = {id(each.array): each.before for each in overwritten}
     found = []
     for seed in range(SHAKEN_RUNS):
         rng = np.random.default_rng(seed)
         moved: dict[int, Any] = {}
-        for value in before.values():
+        for value in (before[name] for name in inputs if name in before):
             if type(value) is np.ndarray and value.dtype.kind in "fc" and id(value) not in moved:
                 moved[id(value)] = _moved(held_before.get(id(value), value), rng)
         names = {name: moved.get(id(value), value) for name, value in before.items()}

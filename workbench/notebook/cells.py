@@ -349,7 +349,8 @@ class _Baseline:
 
     def _shaken(self) -> list[dict[str, Any]]:
         job, result = self.job, self.result
-        return baseline.shaken(job.code, job.namespace, self.before, self.overwritten, result.held)
+        inputs = result.compilation.traced.input_names
+        return baseline.shaken(job.code, job.namespace, self.before, self.overwritten, result.held, inputs)
 
     def _results(self, reference: baseline.Baseline) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the cell made, and what NumPy did, by name."""

@@ -15,6 +15,8 @@ CANCELLATION = 0.6
 # As many ULP of the inputs may explain a result of which roundings are all that there is, such as the sum of residuals:
 # roundings inside of a program act as changes of its inputs do (Higham, 2002, ch. 1.5, on backward errors).
 MAX_INPUT_ULP = 64.0
+# Where one ULP changes more than this, it decides something (a floor, a branch), which explains no other difference.
+MAX_UNIT = 1e-6
 
 
 def compare(
@@ -83,4 +85,4 @@ def _in_input_ulp(a: Any, b: Any, others: Sequence[Any]) -> tuple[float, bool] |
         apart = np.nanmax(np.abs(a - b), where=np.isfinite(a) & np.isfinite(b), initial=0.0)
         moved = [np.abs(np.asarray(other) - b) for other in others if np.shape(other) == b.shape]
         unit = max((float(np.nanmax(x, where=np.isfinite(x), initial=0.0)) for x in moved), default=0.0)
-    return (float(apart / unit), True) if 0.0 < apart <= MAX_INPUT_ULP * unit else None
+    return (float(apart / unit), True) if unit <= MAX_UNIT and 0.0 < apart <= MAX_INPUT_ULP * unit else None
