@@ -144,6 +144,22 @@ def test_long_chains_are_cut_where_compilation_would_slow_down():
     assert set(refusals(jaxpr)) == {"WB317"}
 
 
+@pytest.mark.parametrize(("n_flops", "is_stored"), [(0, False), (200, True)])
+def test_cheap_value_of_two_kernels_is_stored_where_these_compute_longer_than_they_read(n_flops, is_stored):
+    b = JaxprBuilder()
+    x = b.input("f64[1000]")
+    square = b.emit("mul", x, x)
+
+    def longer(y):
+        for i in range(n_flops // 2):
+            y = b.emit("mul", b.emit("add", y, float(i)), square)
+        return y
+
+    total = b.emit("reduce_sum", longer(square), axes=(0,))
+    first, second = form_plan(b.build(longer(b.emit("sub", square, total)))).clusters
+    assert (square in first.outvars) == (square in second.invars) == is_stored
+
+
 def test_a_group_that_reaches_to_behind_its_readers_makes_no_cycle():
     jaxpr = RandomProgram(187, 31).jaxpr
     made = set(jaxpr.invars)

@@ -7,6 +7,7 @@ of memory first, then siblings that read the same arrays; `groups.Fitter` says w
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -28,6 +29,9 @@ Node = Group | Equation
 CHEAP_FLOPS = 2.0
 # How often a plan is made anew because results of its kernels could as well be computed where they are read.
 MOST_REPETITIONS = 3
+# Kernels that compute so much for each byte do not wait for memory: cores compute about one operation in the time of a
+# byte from the nearest cache, three in that of a byte from memory.
+COMPUTE_BOUND_FLOPS_PER_BYTE = 8.0
 # Arrays that one loop reads at shifted places: more rows than these crowd each other out of the nearest cache.
 MOST_STENCIL_ARRAYS = 12
 # Operations an element from which on computing takes longer than reading these arrays again.
@@ -286,9 +290,19 @@ class _Clustering:
             if flops_per_element(eqn) > CHEAP_FLOPS or sum(r.var.aval.nbytes for r in roots) > 1.25 * out.aval.nbytes:
                 continue
             reads = [r for reader in self.needed.get(out, ()) for r in self.reader.roots(reader) if r.var is out]
-            if all(r.axis_map is not None for r in reads):
+            if all(r.axis_map is not None for r in reads) and self._waits_for_memory(out):
                 found.add(eqn)
         return found
+
+    def _waits_for_memory(self, var: Var) -> bool:
+        """Whether any kernel that writes or reads `var` computes so little that its bytes count."""
+        eqns = [self.producer[var], *self.needed.get(var, ())]
+        for group in {self.group_of[eqn] for eqn in eqns if eqn in self.group_of}:
+            n_bytes = sum(v.aval.nbytes for v in (*group.inputs, *self.fitter.outputs(group)))
+            n_flops = math.prod(group.shape) * sum(flops_per_element(eqn) * group.work[eqn] for eqn in group.eqns)
+            if n_flops < COMPUTE_BOUND_FLOPS_PER_BYTE * n_bytes:
+                return True
+        return False
 
     # ---- the result ----
 

@@ -311,13 +311,14 @@ class Fitter:
         """Refuse what is dear and varies along rows, so that each of many rows would compute it again."""
         if self.most_eqns != MAX_KERNEL_EQNS:
             return None  # on a GPU, whose threads compute it at once
-        dear = sum(flops_per_element(e) * up.work[e] for e in up.eqns if is_expensive(e))
+        most = 0  # evaluations too many
         for axes in along.values():
-            outer = [axis for axis in down.real_axes if axes and axis < max(axes) and axis not in axes]
-            extra = math.prod(down.shape) - math.prod(down.shape[axis] for axis in axes)
-            if outer and dear * extra > MAX_REPEATED_FLOPS:
-                return Refusal("WB314")
-        return None
+            if any(axis < max(axes) and axis not in axes for axis in down.real_axes if axes):
+                most = max(most, math.prod(down.shape) - math.prod(down.shape[axis] for axis in axes))
+        if not most:
+            return None
+        dear = sum(flops_per_element(e) * up.work[e] for e in up.eqns if is_expensive(e))
+        return Refusal("WB314") if dear * most > MAX_REPEATED_FLOPS else None
 
     def _growth(self, up: Group, down: Group, places: int, twice: int = 1) -> Refusal | None:
         """Refuse kernels whose text would grow with every merge: shifted reads of shifted reads multiply."""
