@@ -217,7 +217,8 @@ class _Writer:
         nest, shape, reads = self.nest, self.cluster.space.shape, self.values.reads
         if nest.shape_kind not in ("map", "rows") or self.repeats is not None or self.updates or not nest.outer:
             return frozenset()
-        axis, in_order = nest.outer[0], self.flat or isinstance(nest, StripMap)
+        counted = nest.outer[: nest.n_counted]
+        lengths, in_order = [shape[axis] for axis in counted], self.flat or isinstance(nest, StripMap)
 
         def keeps_apart(var: Var) -> bool:
             written = [nest.writes.get(out, self.values.canonical) for out in self.outputs if out is var]
@@ -225,10 +226,14 @@ class _Writer:
             indices = [*reads.get(var, ()), *written, *taken]
             if in_order:
                 return var.aval.shape == shape and all(index == self.values.canonical for index in indices)
-            d = next((d for d, length in enumerate(var.aval.shape) if length != 1), None)
-            if d is None or var.aval.shape[d] != shape[axis]:
+            real = [d for d, length in enumerate(var.aval.shape) if length != 1][: len(counted)]
+            if [var.aval.shape[d] for d in real] != lengths:
                 return False
-            return all(index[d].is_axis and index[d].axis == axis for index in indices)
+            return all(
+                index[d].is_axis and index[d].axis == axis
+                for index in indices
+                for d, axis in zip(real, counted, strict=True)
+            )
 
         layouts = self.layouts
         touched = (*self.cluster.invars, *self.outputs, *self.takes.values())
@@ -237,7 +242,7 @@ class _Writer:
     def _reach(self) -> dict[Var, Reach]:
         """Of arrays in C order whose rows go by the index of the outer loop, or are always the same."""
         nest, reads = self.nest, self.values.reads
-        by_rows = nest.shape_kind in ("map", "rows") and not (self.flat or isinstance(nest, StripMap))
+        by_rows = nest.shape_kind in ("map", "rows") and not (self.flat or isinstance(nest, StripMap) or nest.n_counted > 1)
         if not by_rows or self.repeats is not None or self.updates or not nest.outer:
             return {}
         sizes, found = self.values.known_sizes(), {}

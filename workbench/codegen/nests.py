@@ -37,6 +37,12 @@ PART = 8192
 # Where the position of an extreme is asked for: elements of a block whose extreme is found before it is searched.
 SEARCHED = 256
 
+# Fewer steps than these are uneven shares for threads.
+FEW_STEPS = 16
+# Elements that make it worth dividing to find out where one is: of what a loop does for each pair of outer indices, and
+# of rows.
+LONG_STEP, LONG_ROW = 32, 128
+
 # The longest innermost loop that is written out.
 MOST_UNROLLED = 4
 # Moves whose elements come from here or from there.
@@ -86,6 +92,19 @@ class Nest:
     def may_be_short(self) -> bool:
         """Whether the innermost loop may have few iterations at some sizes: the loops of a map in its outer ones."""
         return self.shape_kind == "map" and not self.flat and not self.repeats and len(self.outer) > 1
+
+    @property
+    def n_counted(self) -> int:
+        """How many of the outer loops are one, which counts rows. What is in step with the loops has all of them there:
+        other kernels may then share its rows, and threads too. Else two, where the first has few steps."""
+        n_most = {"map": len(self.outer) - 1, "rows": len(self.outer)}.get(self.shape_kind, 1)
+        if n_most < 2 or self.flat or self.repeats:
+            return 1
+        n_elements = self._length(self.inner or self.outer[n_most:])
+        if n_elements >= LONG_ROW and all(is_fold(e) or _is_in_step(e) for e in self.cluster.eqns):
+            return n_most
+        is_uneven = self._length(self.outer[:1]) < FEW_STEPS
+        return 2 if is_uneven and n_elements * self._length(self.outer[2:n_most]) >= LONG_STEP else 1
 
     # ---- what is computed when ----
 
@@ -178,6 +197,20 @@ class Nest:
         getattr(self, f"_write_{self.shape_kind}")()
 
     def _open_outer(self, block: Block, axes: list[int]) -> Block:
+        n_counted = self.n_counted
+        if n_counted > 1:
+            counted, axes = axes[:n_counted], axes[n_counted:]
+            row = self.namer.fresh("row")
+            block = block.loop(f"for {row} in range(start, stop):", *counted)
+            block.line(f"assume_index({row})")
+            for axis in counted[:0:-1]:
+                block.line(f"i{axis} = {row} % {self.bound(axis)}")
+                above = self.namer.fresh("rows") if axis is not counted[1] else f"i{counted[0]}"
+                block.line(f"{above} = {row} // {self.bound(axis)}")
+                row = above
+            for axis in axes:
+                block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
+            return block
         for position, axis in enumerate(axes):
             header = "start, stop" if position == 0 else self.bound(axis)
             name = "i" if self.flat else f"i{axis}"
@@ -202,8 +235,8 @@ class Nest:
                 middle = self._middle(segments, block.parent, low, high)
                 self.values.segments = None
                 segments.wrap(block.parent, low, high, f"i{self.outer[-1]}", middle)
-        self.extent = self._length(self.outer) if self.flat else self._length(self.outer[:1])
-        self.per_step = 1 if self.flat else self._length(self.outer[1:])
+        n_counted = len(self.outer) if self.flat else self.n_counted
+        self.extent, self.per_step = self._length(self.outer[:n_counted]), self._length(self.outer[n_counted:])
 
     def _middle(self, segments: Segments, around: Block, low: str, high: str) -> Block | None:
         """A map's innermost loop once more, for where all conditions are as in the middle. What it computes outside of
@@ -288,8 +321,9 @@ class Nest:
                 self.values.stored[var] = (f"{scratch[var]}[{at}]", self.at(var))
             self._write_pass(row, number, folds, stores, self._demand(number, available), scratch, reused)
         self._store_row_level(row)
-        self.extent = self._length(self.outer[:1])
-        self.per_step = self._length(self.outer[1:]) * self._length(self.inner) * len(self.rounds)
+        n_counted = self.n_counted
+        self.extent = self._length(self.outer[:n_counted])
+        self.per_step = self._length(self.outer[n_counted:]) * self._length(self.inner) * len(self.rounds)
 
     def _allocate_row_scratch(self, reused: dict[Var, int]) -> dict[Var, str]:
         """Arrays of one row for values that a later pass reads again; a stored result is read back instead."""
@@ -617,3 +651,8 @@ class Nest:
 
 def canonical_index(shape: tuple[int, ...]) -> IndexTuple:
     return tuple(loop_index(axis) if length != 1 else const(0) for axis, length in enumerate(shape))
+
+
+def _is_in_step(eqn: Equation) -> bool:
+    """Whether an equation's operands are read at the loops' own indices."""
+    return isinstance(eqn.primitive.lowering, Pointwise) or eqn.primitive.name == "broadcast_in_dim"

@@ -25,12 +25,23 @@ from ..fusion import Cluster, LibraryStep, Plan, Step, ViewStep, step_inputs, st
 from ..ir import Var
 from .memory.placement import Placement
 from .native.kernels import CompiledKernel, compile_kernel, machine_address
+from .row_products import (
+    LEAST_BYTES,
+    LEAST_BYTES_BESIDE,
+    LEAST_ROWS,
+    ROWS,
+    RowProduct,
+    row_product,
+    wakes_threads,
+)
 from .rows import Around, Rows, n_rows, rows_of
 
 # What the rows at hand may take: half of the second-level cache of small cores.
 BLOCK_BYTES = 1 << 18
 # And at most, where a row alone takes more.
 MOST_BYTES = 1 << 19
+# Of a product some rows at least run together, and may take so much.
+MOST_PRODUCT_BYTES = 1 << 21
 # A chain has at least so many times the rows that two ranges of rows both compute where they meet.
 LEAST_WIDTH = 16
 # So many kernels that cannot join may be followed by one with which they can: nobody else reads what they make, then.
@@ -43,7 +54,8 @@ class Member:
     """A kernel of a chain. args: the variable of each of its arguments, None for sizes; copies: results of which it
     replaces a part, with the arrays that they are copies of before, row by row; copied: the other results that begin as
     copies, which are made before anything runs; roots: of each array the variable whose memory it lies in; apart: the
-    arrays of which it touches only the rows at hand; writes: the memory that it writes to."""
+    arrays of which it touches only the rows at hand; writes: the memory that it writes to; product: what it is, if it
+    is a matrix product."""
 
     position: int
     step: Step
@@ -55,6 +67,7 @@ class Member:
     roots: dict[Var, Var]
     apart: frozenset[Var]
     writes: frozenset[Var]
+    product: RowProduct | None = None
 
 
 class Part(NamedTuple):
@@ -97,6 +110,10 @@ class Chain:
     @property
     def made(self) -> set[Var]:
         return {out for member in self.members for out in step_outputs(member.step)}
+
+    @property
+    def has_product(self) -> bool:
+        return any(member.product is not None for member in self.members)
 
     @property
     def positions(self) -> list[int]:
@@ -157,8 +174,13 @@ class ChainCall(NamedTuple):
 
 def find_chains(plan: Plan, placement: Placement, compiled: Mapping[str, CompiledKernel]) -> dict[int, Chain]:
     """The chains of a plan, by the position of their first step."""
-    finder = _Finder(plan, placement, compiled)
-    return {chain.positions[0]: chain for chain in finder.chains()}
+    chains = list(_Finder(plan, placement, compiled, LEAST_BYTES).chains())
+    if any(chain.has_product for chain in chains):
+        inside = {member.position for chain in chains for member in chain.members}
+        others = (s for p, s in enumerate(plan.steps) if isinstance(s, LibraryStep) and p not in inside)
+        if any(wakes_threads(step.eqn) for step in others):
+            chains = list(_Finder(plan, placement, compiled, LEAST_BYTES_BESIDE).chains())
+    return {chain.positions[0]: chain for chain in chains}
 
 
 def in_turn(plan: Plan, chains: Mapping[int, Chain]) -> Iterator[tuple[range, Sequence[Step | Chain]]]:
@@ -174,11 +196,17 @@ def in_turn(plan: Plan, chains: Mapping[int, Chain]) -> Iterator[tuple[range, Se
 
 
 class _Finder:
-    def __init__(self, plan: Plan, placement: Placement, compiled: Mapping[str, CompiledKernel]):
+    """least_bytes: of the large array of a product, to be one of a chain."""
+
+    def __init__(
+        self, plan: Plan, placement: Placement, compiled: Mapping[str, CompiledKernel], least_bytes: int
+    ):  # fmt: skip
+        self.least_bytes = least_bytes
         self.plan = plan
         self.placement = placement
         self.compiled = compiled
         self.root: dict[Var, Var] = {}
+        self.made_by = {out: step for step in plan.steps for out in step_outputs(step)}
         self.readers: dict[Var, set[int]] = {}
         for position, step in enumerate(plan.steps):
             for out in step_outputs(step):
@@ -237,6 +265,8 @@ class _Finder:
     def _member(self, position: int, step: Step) -> Member | None:
         """The kernel of a step, if it can be one of a chain."""
         args: tuple[Var | None, ...]
+        compiled: CompiledKernel | RowProduct | None
+        product = None
         if isinstance(step, Cluster):
             compiled = self.compiled.get(step.id)
             kernel = self.placement[step.id]
@@ -249,6 +279,10 @@ class _Finder:
             if not isinstance(operand, Var):
                 return None
             args = (operand, step.eqn.outvars[0], *(None for _ in kernel.args[2:]))
+        elif isinstance(step, LibraryStep) and (product := row_product(step.eqn, step.id, self.least_bytes)) is not None:
+            if not self._is_in_order(product.left):
+                return None
+            kernel, compiled, args = product.kernel, product, product.args
         else:
             return None
         if compiled is None or not compiled.address or not kernel.extent or kernel.extent % kernel.steps:
@@ -262,8 +296,17 @@ class _Finder:
         return Member(
             position, step, kernel, compiled.address, args, copies, copied, {v: self._root(v) for v in arrays},
             frozenset(v for v in arrays if v in kernel.apart or v not in args),
-            frozenset(map(self._root, step_outputs(step))),
+            frozenset(map(self._root, step_outputs(step))), product,
         )  # fmt: skip
+
+    def _is_in_order(self, var: Var) -> bool:
+        """Whether an array lies in C order as it is."""
+        made_by = self.made_by.get(var)
+        if isinstance(made_by, ViewStep):
+            (operand,) = made_by.eqn.invars
+            keeps = made_by.eqn.primitive.name in ("reshape", "squeeze", "expand_dims")
+            return keeps and isinstance(operand, Var) and self._is_in_order(operand)
+        return self.placement.layouts.get(var, "C") == "C"
 
     def _shares(self, members: Sequence[Member], member: Member) -> bool:
         mine = {*member.roots.values()}
@@ -303,7 +346,16 @@ class _Finder:
             parts = [Part(Rows(0, n, m.kernel.extent // n, a), 0, 0) for m, a in zip(members, at_hand, strict=True)]
         chain = Chain(members, n, parts, later, by_rows, self.root)
         n_bytes = self._bytes_of_row(chain)
-        return chain if n_bytes is not None and n_bytes <= MOST_BYTES and n >= LEAST_WIDTH * chain.around else None
+        if n_bytes is None or n_bytes > MOST_BYTES or n < LEAST_WIDTH * chain.around:
+            return None
+        if chain.has_product and n_bytes * self._product_rows(chain, LEAST_ROWS) > MOST_PRODUCT_BYTES:
+            return None
+        return chain
+
+    def _product_rows(self, chain: Chain, n_rows: int) -> int:
+        """In how many rows of a chain there are `n_rows` of all products in it."""
+        parts = [part for m, part in zip(chain.members, chain.parts, strict=True) if m.product is not None]
+        return min(chain.n, max((math.ceil(n_rows / part.rows.steps) for part in parts), default=1))
 
     def _parts(
         self, members: Sequence[Member], common: Sequence[set[Var]], writers: Mapping[Var, Sequence[int]]
@@ -376,7 +428,8 @@ class _Finder:
     def _settle(self, chain: Chain) -> None:
         """How many rows at a time, and what only the chain sees."""
         n_bytes = self._bytes_of_row(chain) or 1
-        chain.block = min(max(1, BLOCK_BYTES // n_bytes), chain.n)
+        most = max(1, MOST_PRODUCT_BYTES // n_bytes)
+        chain.block = min(max(min(self._product_rows(chain, ROWS), most), BLOCK_BYTES // n_bytes), chain.n)
         steps = sum(m.kernel.extent / chain.n / m.kernel.grain for m in chain.members)
         chain.grain = max(1, math.ceil(1 / steps))
         for out in self._hidden(chain.members):

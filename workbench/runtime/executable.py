@@ -46,7 +46,7 @@ from .memory.placement import Placement, place
 from .native.kernels import LARGE, Code, CompiledKernel, NotNativeError, compile_kernel, function_at
 from .native.plans import NativePlan, native_plan
 from .native.threads import launch, may_share, shared_function
-from .products import matmul_on, product_text
+from .products import matmul_on, one_thread, product_text
 from .tiles.loop import TiledLoop
 from .tiles.stages import NotTiledError
 from .timelines import Totals
@@ -266,12 +266,18 @@ class _Driver:
                 texts.append(str(arg.value))
                 continue
             text = self.names[var]
-            if member is not None and not isinstance(member.step, Cluster) and var not in chain.made:
-                text = f"{self._bind('ordered', in_order)}({text})"  # scans take arrays in C order
+            if arg.layout != "C" and member is not None and member.product is not None:
+                text = f"{self._bind('stored', member.product.stored)}({text})"
+            elif member is not None and not isinstance(member.step, Cluster) and var not in chain.made:
+                text = f"{self._bind('ordered', in_order)}({text})"  # library calls take arrays in C order
             texts.append(text)
         address, kernel_args = ChainCall.address(), [arg for arg, _, _ in args]
         run = self._bind("chain_run", function_at(address, kernel_args))
+        first = len(self.lines)
         self._write_launch(run, address, kernel_args, chain.n, chain.grain, texts, chain.around)
+        if chain.has_product:
+            held = f"with {self._bind('one_thread', one_thread)}():"
+            self.lines[first:] = [held, *(f"    {line}" for line in self.lines[first:])]
 
     def _write_results(self, chain: Chain, member: Member) -> None:
         """The results of a kernel in a chain get names, and memory unless only the chain sees them."""

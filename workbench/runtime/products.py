@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -75,6 +75,16 @@ class _OneThread:
 
 
 _one_thread = _OneThread()
+
+
+def can_hold_threads() -> bool:
+    """Whether the BLAS can be told to leave threads to others."""
+    return _one_thread.is_possible
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """Inside, the BLAS uses the thread that calls it and no other."""
+    return _one_thread.held()
 
 
 class _Choice:

@@ -191,6 +191,8 @@ class _Writer:
         self._run(compile_kernel(kernel).address, kernel, [base, out, None])
 
     def _chain(self, chain: Chain) -> None:
+        if chain.has_product:
+            raise NotNativeError("BLAS is held to one thread")
         for member in chain.members:
             self._make(step_outputs(member.step), chain.hidden)
             if isinstance(member.step, Cluster):

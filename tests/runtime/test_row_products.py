@@ -1,0 +1,205 @@
+"""Matrix products among the kernels around them, some rows at a time: NumPy's results, without the large array."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench.runtime import chains, row_products
+from workbench.runtime.memory import buffers
+from workbench.runtime.native import blas
+from workbench.runtime.products import can_hold_threads
+
+pytestmark = pytest.mark.skipif(
+    blas.routine("dgemm") is None or not can_hold_threads(), reason="NumPy's BLAS cannot be called by address"
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_arrays(monkeypatch):
+    monkeypatch.setattr(row_products, "ROWS", 2)
+    monkeypatch.setattr(row_products, "LEAST_ROWS", 1)
+    for name in ("ROWS", "LEAST_ROWS"):
+        monkeypatch.setattr(chains, name, getattr(row_products, name))
+    monkeypatch.setattr(chains, "LEAST_BYTES", 1)
+    monkeypatch.setattr(chains, "LEAST_BYTES_BESIDE", 1)
+    monkeypatch.setattr(chains, "BLOCK_BYTES", 1 << 12)
+
+
+def layer(x, w, b):
+    return np.maximum(x @ w + b, 0)
+
+
+def prologue(x, w, b):
+    return (x * 2 + 1) @ w
+
+
+def both_sides(x, w, b):
+    y = np.tanh(x - 0.5) @ w - b
+    return y / (1 + np.abs(y)).sum(axis=-1, keepdims=True)
+
+
+def softmax(x, w, b):
+    scores = x @ w + b
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True), scores.argmax(axis=-1)
+
+
+def two_products(x, w, b):
+    return np.exp(-np.maximum(x @ w, b)) @ np.swapaxes(w, -1, -2)
+
+
+def result_is_returned_too(x, w, b):
+    y = x @ w
+    return y, y * b
+
+
+def sums_of_rows(x, w, b):
+    return np.cumsum(x @ w, axis=-1) - b
+
+
+def rows_around(x, w, b):
+    y = np.exp(-np.abs(x @ w))
+    return y[1:] - y[:-1]
+
+
+def with_itself(x, w, b):
+    squares = (x * x).sum(axis=-1)
+    return np.exp(-0.1 * (squares[..., :, None] + squares[..., None, :] - 2 * (x @ np.swapaxes(x, -1, -2))))
+
+
+PROGRAMS = [layer, prologue, both_sides, softmax, two_products, result_is_returned_too, sums_of_rows, rows_around,
+            with_itself]  # fmt: skip
+SHAPES = [((130, 5), (5, 40)), ((64, 33), (33, 150)), ((3, 65, 20), (3, 20, 200)), ((2, 2, 40, 12), (2, 2, 12, 130)),
+          ((700, 40), (40, 2))]  # fmt: skip
+TOLERANCE = {"float32": 2e-4, "float64": 1e-11}
+
+
+def operands(left, right, dtype):
+    rng = np.random.default_rng(0)
+    x, w, b = (rng.normal(size=shape).astype(dtype) for shape in (left, right, right[-1:]))
+    return x, w, b
+
+
+def has_product(compiled):
+    found = compiled.compilations[-1].executable.chains.values()
+    return any(chain.has_product for chain in found)
+
+
+def assert_close(found, expected, dtype):
+    found, expected = ((r if isinstance(r, tuple) else (r,)) for r in (found, expected))
+    for a, b in zip(found, expected, strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * max(1, np.abs(b).max(initial=0)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_rows_of_products_are_numpys(program, shapes, dtype):
+    given = operands(*shapes, dtype)
+    with np.errstate(all="ignore"):
+        expected = program(*given)
+    for n_threads in (1, 2):
+        with wb.config(threads=n_threads):
+            compiled = wb.jit(program)
+            for _ in range(2):
+                assert_close(compiled(*given), expected, dtype)
+            is_batch_that_shifts = program is rows_around and len(shapes[0]) > 2
+            assert has_product(compiled) or is_batch_that_shifts
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(2, 90), k=st.integers(2, 40), columns=st.integers(2, 90), batch=st.sampled_from([(), (3,), (2, 2)]),
+    program=st.sampled_from(PROGRAMS), how=st.sampled_from(["C", "F", "rows", "columns", "backwards"]),
+    dtype=st.sampled_from(["float32", "float64"]), block=st.sampled_from([1 << 8, 1 << 12, 1 << 18]),
+)  # fmt: skip
+def test_operands_in_any_layout(rows, k, columns, batch, program, how, dtype, block):
+    x, w, b = operands((*batch, rows, k), (*batch, k, columns), dtype)
+    if how == "F":
+        x, w = np.asfortranarray(x), np.asfortranarray(w)
+    elif how == "rows":
+        x, w = np.repeat(x, 2, axis=-2)[..., ::2, :], np.repeat(w, 2, axis=-2)[..., ::2, :]
+    elif how == "columns":
+        x, w = np.repeat(x, 2, axis=-1)[..., ::2], np.repeat(w, 3, axis=-1)[..., ::3]
+    elif how == "backwards":
+        x, w = x[..., ::-1, ::-1], w[..., ::-1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chains, "BLOCK_BYTES", block)
+        assert_close(wb.jit(program)(x, w, b), program(x, w, b), dtype)
+
+
+@pytest.mark.parametrize("program", [layer, softmax, two_products], ids=lambda f: f.__name__)
+def test_nan_and_inf_stay_in_their_rows(program):
+    x, w, b = operands((200, 8), (8, 30), "float64")
+    x[3, 2], x[70, 0], x[199, 7] = np.nan, np.inf, -np.inf
+    with np.errstate(all="ignore"):
+        assert_close(wb.jit(program)(x, w, b), program(x, w, b), "float64")
+
+
+def test_what_is_no_plain_product_runs_by_itself():
+    x, w, _ = operands((70, 9), (9, 40), "float64")
+    for program, given in (
+        (lambda x, w: np.abs(x @ w), (x.astype("complex128"), w.astype("complex128"))),
+        (lambda x, w: np.abs(x.T @ x), (x, w)),
+        (lambda x, w: np.abs(np.einsum("ij,jk->ki", x, w)), (x, w)),
+        (lambda x, w: np.abs(x.astype(np.int64) @ w.astype(np.int64)), (x, w)),
+        (lambda x, w: np.abs(x @ w[:, 0]), (x, w)),
+        (lambda x, w: np.abs(x[:, :5] @ w[:5]), (x, w)),
+    ):
+        compiled = wb.jit(program)
+        np.testing.assert_allclose(compiled(*given), program(*given), rtol=1e-10, atol=1e-10)
+        assert not has_product(compiled)
+
+
+def test_threads_of_blas_are_as_before():
+    from threadpoolctl import threadpool_info
+
+    def n_threads():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    before = n_threads()
+    given = operands((300, 4), (4, 70), "float64")
+    compiled = wb.jit(layer)
+    compiled(*given)
+    assert has_product(compiled) and n_threads() == before
+
+
+def test_small_arrays_beside_other_products_are_left_to_blas(monkeypatch):
+    """Its threads still watch for the next product then."""
+    monkeypatch.setattr(chains, "LEAST_BYTES_BESIDE", 1 << 40)
+
+    def step(x, w, b):
+        error = softmax(x, w, b)[0]
+        return w - x.T @ error
+
+    for program, expected in ((step, False), (softmax, True)):
+        given = operands((900, 30), (30, 20), "float64")
+        compiled = wb.jit(program)
+        assert_close(compiled(*given), program(*given), "float64")
+        assert has_product(compiled) == expected
+
+
+def test_scores_of_attention_are_no_array():
+    q, k, v = (np.random.default_rng(0).normal(size=(1500, 16)) for _ in range(3))
+
+    def attention(q, k, v):
+        scores = q @ k.T / 4.0
+        e = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True) @ v
+
+    compiled = wb.jit(attention)
+    assert_close(compiled(q, k, v), attention(q, k, v), "float64")
+    (chain,) = compiled.compilations[-1].executable.chains.values()
+    assert [member.product is not None for member in chain.members] == [True, False, True]
+    assert len(chain.hidden) == 2
+    buffers.pool.clear()
+    compiled(q, k, v)
+    assert buffers.pool.kept_bytes < 1 << 20  # 18 MB of scores would have come from there
+
+
+def test_report_names_the_steps_that_run_together():
+    (kernel,) = wb.explain(layer)(*operands((400, 6), (6, 80), "float64")).kernels
+    assert "run it together with L0" in kernel.launch
