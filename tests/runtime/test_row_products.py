@@ -91,23 +91,26 @@ def assert_close(found, expected, dtype):
     found, expected = ((r if isinstance(r, tuple) else (r,)) for r in (found, expected))
     for a, b in zip(found, expected, strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * max(1, np.abs(b).max(initial=0)))
+        np.testing.assert_allclose(
+            a, b, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * max(1, np.abs(b).max(initial=0))
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_rows_of_products_are_numpys(program, shapes, dtype):
-    given = operands(*shapes, dtype)
+    left, right = shapes
+    arrays = operands(left, right, dtype)
     with np.errstate(all="ignore"):
-        expected = program(*given)
+        expected = program(*arrays)
     for n_threads in (1, 2):
         with wb.config(threads=n_threads):
             compiled = wb.jit(program)
             for _ in range(2):
-                assert_close(compiled(*given), expected, dtype)
-            is_batch_that_shifts = program is rows_around and len(shapes[0]) > 2
-            assert has_product(compiled) or is_batch_that_shifts
+                assert_close(compiled(*arrays), expected, dtype)
+            # The next row of the first axis is the next matrix of a batch.
+            assert has_product(compiled) or program is rows_around and len(shapes[0]) > 2
 
 
 @settings(max_examples=60, deadline=None)
@@ -141,7 +144,7 @@ def test_nan_and_inf_stay_in_their_rows(program):
 
 def test_what_is_no_plain_product_runs_by_itself():
     x, w, _ = operands((70, 9), (9, 40), "float64")
-    for program, given in (
+    for program, arrays in (
         (lambda x, w: np.abs(x @ w), (x.astype("complex128"), w.astype("complex128"))),
         (lambda x, w: np.abs(x.T @ x), (x, w)),
         (lambda x, w: np.abs(np.einsum("ij,jk->ki", x, w)), (x, w)),
@@ -150,7 +153,7 @@ def test_what_is_no_plain_product_runs_by_itself():
         (lambda x, w: np.abs(x[:, :5] @ w[:5]), (x, w)),
     ):
         compiled = wb.jit(program)
-        np.testing.assert_allclose(compiled(*given), program(*given), rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(compiled(*arrays), program(*arrays), rtol=1e-10, atol=1e-10)
         assert not has_product(compiled)
 
 
@@ -161,9 +164,9 @@ def test_threads_of_blas_are_as_before():
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
     before = n_threads()
-    given = operands((300, 4), (4, 70), "float64")
+    arrays = operands((300, 4), (4, 70), "float64")
     compiled = wb.jit(layer)
-    compiled(*given)
+    compiled(*arrays)
     assert has_product(compiled) and n_threads() == before
 
 
@@ -176,9 +179,9 @@ def test_small_arrays_beside_other_products_are_left_to_blas(monkeypatch):
         return w - x.T @ error
 
     for program, expected in ((step, False), (softmax, True)):
-        given = operands((900, 30), (30, 20), "float64")
+        arrays = operands((900, 30), (30, 20), "float64")
         compiled = wb.jit(program)
-        assert_close(compiled(*given), program(*given), "float64")
+        assert_close(compiled(*arrays), program(*arrays), "float64")
         assert has_product(compiled) == expected
 
 

@@ -1,4 +1,4 @@
-"""Matrix products as kernels: some rows of the result by one call of BLAS, so that what follows reads them in the cache.
+"""Matrix products as kernels: some rows of the result by a call of BLAS, so that what follows reads them in the cache.
 
 Called as kernels are, with a range of rows and a table. Rows of several products of one shape (a batch) are counted on:
 `rows` of each, by its own right operand.
@@ -27,12 +27,15 @@ def machine(dtype: str) -> str:
     """The function `symbol(dtype)` as LLVM assembly."""
     kind, size = _TYPES[dtype]
     words: dict[str, Any] = {name: k for k, name in enumerate(SIZES)}
-    words |= {"right": RIGHT, "batch_stride": RIGHT + 4, "row_stride": RIGHT + 5, "column_stride": RIGHT + 6, "left": LEFT}
+    strides = ("batch_stride", "row_stride", "column_stride")
+    words |= {"right": RIGHT, "left": LEFT} | {name: RIGHT + 4 + axis for axis, name in enumerate(strides)}
     loads = "\n".join(
         f"  %at_{name} = getelementptr i64, ptr %table, i64 {k}\n"
         f"  %{name} = load {'ptr' if name in ('routine', 'left', 'right') else 'i64'}, ptr %at_{name}"
         for name, k in words.items()
     )
+    sizes = f"i32 {ROW_MAJOR}, i32 {AS_IT_IS}, i32 %how, i64 %n, i64 %columns, i64 %k"
+    factors = f"{kind} 1.0, ptr %its_left, i64 %k, ptr %its_right, i64 %leading"
     return f"""\
 declare i64 @llvm.smin.i64(i64, i64)
 
@@ -64,7 +67,7 @@ some:
   %its_right = getelementptr i8, ptr %right, i64 %right_byte
   %out_item = mul i64 %row, %columns
   %its_out = getelementptr {kind}, ptr %result, i64 %out_item
-  call void %routine(i32 {ROW_MAJOR}, i32 {AS_IT_IS}, i32 %how, i64 %n, i64 %columns, i64 %k, {kind} 1.0, ptr %its_left, i64 %k, ptr %its_right, i64 %leading, {kind} 0.0, ptr %its_out, i64 %columns)
+  call void %routine({sizes}, {factors}, {kind} 0.0, ptr %its_out, i64 %columns)
   br label %next
 
 done:

@@ -242,7 +242,8 @@ class _Writer:
     def _reach(self) -> dict[Var, Reach]:
         """Of arrays in C order whose rows go by the index of the outer loop, or are always the same."""
         nest, reads = self.nest, self.values.reads
-        by_rows = nest.shape_kind in ("map", "rows") and not (self.flat or isinstance(nest, StripMap) or nest.n_counted > 1)
+        by_rows = nest.shape_kind in ("map", "rows") and nest.n_counted == 1
+        by_rows = by_rows and not (self.flat or isinstance(nest, StripMap))
         if not by_rows or self.repeats is not None or self.updates or not nest.outer:
             return {}
         sizes, found = self.values.known_sizes(), {}

@@ -264,27 +264,10 @@ class _Finder:
 
     def _member(self, position: int, step: Step) -> Member | None:
         """The kernel of a step, if it can be one of a chain."""
-        args: tuple[Var | None, ...]
-        compiled: CompiledKernel | RowProduct | None
-        product = None
-        if isinstance(step, Cluster):
-            compiled = self.compiled.get(step.id)
-            kernel = self.placement[step.id]
-            args = tuple(arg.var if arg.kind in ("in", "out") else None for arg in kernel.args)
-            if kernel.finish is not None or any(arg.kind in ("scratch", "update") for arg in kernel.args):
-                return None
-        elif isinstance(step, LibraryStep) and (scan := scan_kernel(step.eqn, step.id)) is not None:
-            kernel, compiled = scan, compile_kernel(scan)
-            operand = step.eqn.invars[0]
-            if not isinstance(operand, Var):
-                return None
-            args = (operand, step.eqn.outvars[0], *(None for _ in kernel.args[2:]))
-        elif isinstance(step, LibraryStep) and (product := row_product(step.eqn, step.id, self.least_bytes)) is not None:
-            if not self._is_in_order(product.left):
-                return None
-            kernel, compiled, args = product.kernel, product, product.args
-        else:
+        found = self._kernel_of(step)
+        if found is None:
             return None
+        kernel, compiled, args = found
         if compiled is None or not compiled.address or not kernel.extent or kernel.extent % kernel.steps:
             return None
         if any(self._root(out) in self.given for out in step_outputs(step)):
@@ -296,8 +279,29 @@ class _Finder:
         return Member(
             position, step, kernel, compiled.address, args, copies, copied, {v: self._root(v) for v in arrays},
             frozenset(v for v in arrays if v in kernel.apart or v not in args),
-            frozenset(map(self._root, step_outputs(step))), product,
+            frozenset(map(self._root, step_outputs(step))), compiled if isinstance(compiled, RowProduct) else None,
         )  # fmt: skip
+
+    def _kernel_of(
+        self, step: Step
+    ) -> tuple[Kernel, CompiledKernel | RowProduct | None, tuple[Var | None, ...]] | None:
+        """What a step runs, where its machine code is, and the variable of each argument."""
+        if isinstance(step, Cluster):
+            kernel = self.placement[step.id]
+            if kernel.finish is not None or any(arg.kind in ("scratch", "update") for arg in kernel.args):
+                return None
+            args = tuple(arg.var if arg.kind in ("in", "out") else None for arg in kernel.args)
+            return kernel, self.compiled.get(step.id), args
+        if not isinstance(step, LibraryStep):
+            return None
+        scan = scan_kernel(step.eqn, step.id)
+        operand = step.eqn.invars[0] if step.eqn.invars else None
+        if scan is not None and isinstance(operand, Var):
+            return scan, compile_kernel(scan), (operand, step.eqn.outvars[0], *(None for _ in scan.args[2:]))
+        product = row_product(step.eqn, step.id, self.least_bytes)
+        if product is not None and self._is_in_order(product.left):
+            return product.kernel, product, product.args
+        return None
 
     def _is_in_order(self, var: Var) -> bool:
         """Whether an array lies in C order as it is."""

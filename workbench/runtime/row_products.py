@@ -98,7 +98,7 @@ def row_product(eqn: Equation, step: str, least_bytes: int = LEAST_BYTES) -> Row
 
 
 def _form(eqn: Equation) -> MatrixForm | None:
-    """The product of an equation as one of matrices whose left rows and results lie in memory as they are; else None."""
+    """The product of an equation, if it is one of matrices whose left rows and results lie in memory as they are."""
     if eqn.primitive is not dot_general_p or not all(isinstance(atom, Var) for atom in eqn.invars):
         return None
     (x, y), out = (atom.aval for atom in eqn.invars), eqn.outvars[0].aval
@@ -121,4 +121,3 @@ def wakes_threads(eqn: Equation) -> bool:
 def _variable(atom: Atom) -> Var:
     assert isinstance(atom, Var)
     return atom
-
