@@ -33,6 +33,26 @@ def mlp_step(xp: Any, w1: Any, b1: Any, w2: Any, b2: Any, x: Any, target: Any) -
     )  # fmt: skip
 
 
+def attention(xp: Any, q: Any, k: Any, v: Any) -> Any:
+    return probabilities_of_last(xp, (q @ xp.swapaxes(k, -1, -2)) / q.shape[-1] ** 0.5) @ v
+
+
+def probabilities_of_last(xp: Any, scores: Any) -> Any:
+    e = xp.exp(scores - xp.amax(scores, -1)[..., None])
+    return e / xp.sum(e, -1)[..., None]
+
+
+def kernel_regression(xp: Any, x: Any, points: Any, values: Any) -> Any:
+    """Nadaraya and Watson's estimate with Gaussian weights (Theory of Probability and its Applications 9, 1964)."""
+    squares = xp.sum(x * x, 1)[:, None] + xp.sum(points * points, 1)[None, :] - 2 * (x @ xp.swapaxes(points, 0, 1))
+    weights = xp.exp(-0.05 * squares)
+    return (weights @ values) / xp.sum(weights, 1)[:, None]
+
+
+def thin_layer(xp: Any, x: Any, weights: Any, bias: Any) -> Any:
+    return xp.tanh(x @ weights + bias)
+
+
 def photo_filter(xp: Any, photo: Any, luminance: Any) -> Any:
     gray = photo @ luminance
     blur = (gray[:-2, 1:-1] + gray[2:, 1:-1] + gray[1:-1, :-2] + gray[1:-1, 2:] + 4 * gray[1:-1, 1:-1]) / 8
@@ -70,3 +90,14 @@ def cases() -> Iterator[Case]:
     yield Case("softmax-regression step", "784x10, 256 float32", calls, 1e-4)
     parameters = normal(784, 256) * 0.03, normal(256), normal(256, 10) * 0.1, normal(10)
     yield Case("MLP step", "784-256-10, 256 float32", contestants(mlp_step, *parameters, x, target), 1e-4)
+    for shape, dtype in (((2048, 64), np.float64), ((8, 1024, 64), np.float32)):
+        heads = [rng.normal(size=shape).astype(dtype) for _ in range(3)]
+        yield Case("attention", f"{'x'.join(map(str, shape))} {dtype.__name__}", contestants(attention, *heads), 1e-4)
+    given = rng.normal(size=(4096, 20)), rng.normal(size=(2048, 20)), rng.normal(size=(2048, 4))
+    yield Case("kernel regression", "4096 of 2048x20 float64", contestants(kernel_regression, *given))
+    yield Case(
+        "thin layer",
+        "20000x32x256 float32",
+        contestants(thin_layer, normal(20000, 32), normal(32, 256), normal(256)),
+        1e-4,
+    )

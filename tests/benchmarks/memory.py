@@ -125,7 +125,13 @@ def temporaries(n: int) -> Iterable[tuple[str, Callable[[Any, Any], Any], tuple[
     def transposed(xp: Any, a: Any) -> Any:
         return (a.T * 2 + a).T - a
 
+    def attention(xp: Any, q: Any, k: Any) -> Any:
+        e = xp.exp(q @ xp.swapaxes(k, 0, 1) * 0.1)
+        return e / xp.sum(e, 1)[:, None] @ k
+
+    heads = tuple(rng.random((side, 32)) for _ in range(2))
     return (
         ("normalised chain", chain, (x, y)), ("sorted twice", sorted_twice, (x, y)), ("running sums", running, (x, y)),
         ("three products", products, (a,)), ("transposed twice", transposed, (a,)),
+        ("attention", attention, heads),
     )  # fmt: skip

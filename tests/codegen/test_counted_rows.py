@@ -59,11 +59,11 @@ def test_bits_are_those_of_nested_loops(data):
     ("program", "shape", "n_steps"),
     [
         (broadcast, (3, 50, 200), 150),
-        (broadcast, (40, 50, 200), 2000),
+        (broadcast, (40, 50, 300), 2000),
         (broadcast, (40, 50, 20), 40),
-        (rows, (3, 5, 7, 200), 105),
+        (rows, (3, 5, 7, 300), 105),
         (shifted, (3, 50, 200), 150),
-        (shifted, (40, 50, 200), 40),
+        (shifted, (40, 50, 300), 40),
     ],
 )
 def test_steps_that_threads_share(program, shape, n_steps):

@@ -41,7 +41,7 @@ SEARCHED = 256
 FEW_STEPS = 16
 # Elements that make it worth dividing to find out where one is: of what a loop does for each pair of outer indices, and
 # of rows.
-LONG_STEP, LONG_ROW = 32, 128
+LONG_STEP, LONG_ROW = 32, 256
 
 # The longest innermost loop that is written out.
 MOST_UNROLLED = 4
