@@ -44,7 +44,8 @@ class Slide(NamedTuple):
 
 class Launch(NamedTuple):
     """Of a kernel: its address, its steps a row, the first word of its arguments, the first of the rows that it writes
-    and how many, and how many rows before and after those at hand it does."""
+    and how many, how many rows before and after those at hand it does, and its steps in all, of which the last row may
+    have fewer."""
 
     address: int
     steps: int
@@ -53,6 +54,7 @@ class Launch(NamedTuple):
     rows: int
     before: int
     after: int
+    extent: int
 
 
 def chain_program(
@@ -209,7 +211,10 @@ run:
   %args = load i64, ptr %k_at_args
   %its_table = getelementptr i64, ptr %table, i64 %args
   %its_start = mul i64 %first_row, %steps
-  %its_stop = mul i64 %last_row, %steps
+  %last_step = mul i64 %last_row, %steps
+  %k_at_extent = getelementptr i64, ptr %k_at, i64 7
+  %k_extent = load i64, ptr %k_at_extent
+  %its_stop = call i64 @llvm.smin.i64(i64 %last_step, i64 %k_extent)
   %status = call i32 %function(i64 %its_start, i64 %its_stop, ptr %its_table)
   %good = icmp eq i32 %status, 0
   br i1 %good, label %fine, label %failed

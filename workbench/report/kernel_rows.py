@@ -84,7 +84,8 @@ def _company(compilation: Any, kernel: str) -> str:
     n_together = getattr(executable, "together", {}).get(kernel)
     if n_together is not None:
         return f"some rows at a time of {n_together} iterations of its loop, which follow each other through the cache"
-    chains = [[m.step.id for m in chain.members] for chain in getattr(executable, "chains", {}).values()]
+    every = (*getattr(executable, "chains", {}).values(), *getattr(executable, "inner_chains", ()))
+    chains = [[m.step.id for m in chain.members] for chain in every]
     others = [each for chain in chains if kernel in chain for each in chain if each != kernel]
     if not others:
         return ""

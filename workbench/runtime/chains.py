@@ -40,6 +40,8 @@ from .rows import Around, Rows, n_rows, rows_of
 BLOCK_BYTES = 1 << 18
 # And at most, where a row alone takes more.
 MOST_BYTES = 1 << 19
+# Parts of a sum over rows: threads should have several each.
+LEAST_PARTS = 24
 # Of a product some rows at least run together, and may take so much.
 MOST_PRODUCT_BYTES = 1 << 21
 # A chain has at least so many times the rows that two ranges of rows both compute where they meet.
@@ -93,8 +95,9 @@ class Window(NamedTuple):
 @dataclass(eq=False, slots=True)
 class Chain:
     """n: rows; parts: of each member; later: the views in between, which are made afterwards; by_rows: of which rows
-    are rows of the arrays, else as many parts of each; roots: whose memory variables lie in, if not their own; block:
-    rows at a time; hidden: results that only the chain sees, by the variable that holds their memory."""
+    are rows of the arrays, else as many parts of each; roots: whose memory variables lie in, if not their own; summed:
+    where products sum over rows, of `n_rows`, how many make a row of the chain, the last one aside; block: rows at a
+    time; hidden: results that only the chain sees, by the variable that holds their memory."""
 
     members: list[Member]
     n: int
@@ -102,6 +105,8 @@ class Chain:
     later: list[int]
     by_rows: bool
     roots: Mapping[Var, Var]
+    n_rows: int = 0
+    summed: int = 0
     block: int = 1
     grain: int = 1
     n_bytes: int = 0
@@ -134,7 +139,9 @@ class Chain:
             member: Member, address: int, kernel: Kernel, variables: Sequence[Var | None], rows: Rows, part: Part
         ) -> None:
             nonlocal word
-            launches.append(Launch(address, rows.steps, word, rows.first, rows.n, part.before, part.after))
+            launches.append(
+                Launch(address, rows.steps, word, rows.first, rows.n, part.before, part.after, kernel.extent)
+            )
             for arg, var in zip(kernel.args, variables, strict=True):
                 window = None if var is None else self.hidden.get(self.roots.get(var, var))
                 if window is not None:
@@ -298,19 +305,24 @@ class _Finder:
         operand = step.eqn.invars[0] if step.eqn.invars else None
         if scan is not None and isinstance(operand, Var):
             return scan, compile_kernel(scan), (operand, step.eqn.outvars[0], *(None for _ in scan.args[2:]))
-        product = row_product(step.eqn, step.id, self.least_bytes)
-        if product is not None and self._is_in_order(product.left):
-            return product.kernel, product, product.args
-        return None
+        product = row_product(step.eqn, step.id, self._transposed, self.least_bytes)
+        return None if product is None else (product.kernel, product, product.args)
 
-    def _is_in_order(self, var: Var) -> bool:
-        """Whether an array lies in C order as it is."""
+    def _transposed(self, var: Var) -> tuple[Var, tuple[int, ...]]:
+        """The array in C order that a variable is, or is a view of, and which of its axes the view's are. ValueError if
+        there is none."""
         made_by = self.made_by.get(var)
         if isinstance(made_by, ViewStep):
             (operand,) = made_by.eqn.invars
-            keeps = made_by.eqn.primitive.name in ("reshape", "squeeze", "expand_dims")
-            return keeps and isinstance(operand, Var) and self._is_in_order(operand)
-        return self.placement.layouts.get(var, "C") == "C"
+            if isinstance(operand, Var) and made_by.eqn.primitive.name == "transpose":
+                base, axes = self._transposed(operand)
+                return base, tuple(axes[axis] for axis in made_by.eqn.params["permutation"])
+            keeps = made_by.eqn.primitive.name in ("reshape", "squeeze", "expand_dims") and isinstance(operand, Var)
+            if not keeps or self._transposed(operand)[0] is not operand:  # type: ignore[arg-type]  # a variable
+                raise ValueError("a view in another order")
+        if self.placement.layouts.get(var, "C") != "C":
+            raise ValueError("an array in another order")
+        return var, tuple(range(var.aval.ndim))
 
     def _shares(self, members: Sequence[Member], member: Member) -> bool:
         mine = {*member.roots.values()}
@@ -318,7 +330,7 @@ class _Finder:
 
     def _needs_views(self, member: Member, later: Sequence[int]) -> bool:
         """Whether a kernel reads views that would be made after it, or changes what they are views of."""
-        reads = {*step_inputs(member.step)}
+        reads = {*step_inputs(member.step)} if member.product is None else {*member.args}
         for position in later:
             view = self.plan.steps[position]
             if not reads.isdisjoint(step_outputs(view)) or any(
@@ -329,6 +341,9 @@ class _Finder:
 
     def _together(self, members: list[Member], later: list[int]) -> Chain | None:
         """Kernels as a chain, if they can be one."""
+        sums = [m for m in members if m.product is not None and m.product.least_part]
+        if sums:
+            return self._summed(members, later, sums)
         writers: dict[Var, list[int]] = {}
         for k, member in enumerate(members):
             for root in member.writes:
@@ -355,6 +370,30 @@ class _Finder:
         if chain.has_product and n_bytes * self._product_rows(chain, LEAST_ROWS) > MOST_PRODUCT_BYTES:
             return None
         return chain
+
+    def _summed(self, members: list[Member], later: list[int], sums: list[Member]) -> Chain | None:
+        """Kernels as a chain with products that sum over the rows, if they can be one: of parts of so many rows as a
+        partial result is summed over."""
+        n = sums[0].kernel.extent
+        totals = {root for m in sums for root in m.writes}
+        written = {root for m in members for root in m.writes} - totals
+        for m in members:
+            others = totals - m.writes if m in sums else totals
+            if m.copies or m.copied or m.kernel.steps != 1 or m.kernel.extent % n or m in sums and m.kernel.extent != n:
+                return None
+            if any(root in others or root in written and v not in m.apart for v, root in m.roots.items()):
+                return None
+        n_bytes = sum(
+            v.aval.nbytes for v in {r: v for m in members for v, r in m.roots.items() if v in m.apart}.values()
+        )
+        least = max(m.product.least_part for m in sums if m.product is not None)
+        summed = max(least, min(BLOCK_BYTES * n // n_bytes, -(-n // LEAST_PARTS)))
+        if n < 2 * summed or summed * n_bytes > MOST_PRODUCT_BYTES * n:
+            return None
+        at_hand = [{root: Around(0, 0) for root in m.roots.values() if root in written} for m in members]
+        steps = [summed * m.kernel.extent // n for m in members]
+        parts = [Part(Rows(0, -(-n // summed), k, a), 0, 0) for k, a in zip(steps, at_hand, strict=True)]
+        return Chain(members, -(-n // summed), parts, later, False, self.root, n, summed)
 
     def _product_rows(self, chain: Chain, n_rows: int) -> int:
         """In how many rows of a chain there are `n_rows` of all products in it."""
@@ -431,9 +470,10 @@ class _Finder:
 
     def _settle(self, chain: Chain) -> None:
         """How many rows at a time, and what only the chain sees."""
-        n_bytes = self._bytes_of_row(chain) or 1
-        most = max(1, MOST_PRODUCT_BYTES // n_bytes)
-        chain.block = min(max(min(self._product_rows(chain, ROWS), most), BLOCK_BYTES // n_bytes), chain.n)
+        if not chain.summed:
+            n_bytes = self._bytes_of_row(chain) or 1
+            most = max(1, MOST_PRODUCT_BYTES // n_bytes)
+            chain.block = min(max(min(self._product_rows(chain, ROWS), most), BLOCK_BYTES // n_bytes), chain.n)
         steps = sum(m.kernel.extent / chain.n / m.kernel.grain for m in chain.members)
         chain.grain = max(1, math.ceil(1 / steps))
         for out in self._hidden(chain.members):
@@ -441,7 +481,8 @@ class _Finder:
             after = max(part.after for part, _ in reads)
             before = max(part.before + around.before for part, around in reads)
             lowest = min(part.after - around.before for part, around in reads)
-            row = out.aval.nbytes // (n_rows(out.aval) if chain.by_rows else chain.n)
+            n = n_rows(out.aval) if chain.by_rows else chain.n_rows or chain.n
+            row = out.aval.nbytes // n * (chain.summed or 1)
             chain.hidden[out] = Window(chain.n_bytes, row, before, before + lowest, after - lowest)
             chain.n_bytes += -(-row * (before + chain.block + after) // ALIGNMENT) * ALIGNMENT
 

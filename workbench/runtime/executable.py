@@ -74,7 +74,8 @@ class Executable:
     (step id, start, duration) for each step; in front of a loop or branch, for those in it, with their number of runs.
     Both are safe to call from several threads at once. native: for each loop that Python does not run from within
     another one, why it is left to Python, or "" if it runs without; chains: by the position of their first step;
-    together: of loops that run by tiles of time, and of their kernels, how many iterations at a time."""
+    inner_chains: of what Python runs of loops and branches; together: of loops that run by tiles of time, and of their
+    kernels, how many iterations at a time."""
 
     plan: Plan
     kernels: Placement
@@ -85,6 +86,7 @@ class Executable:
     run: Callable[..., tuple[np.ndarray, ...]]
     native: dict[str, str]
     chains: Mapping[int, Chain]
+    inner_chains: Sequence[Chain]
     together: Mapping[str, int]
     _scope: dict[str, Any] = field(repr=False)
     _profile: Callable[..., tuple[np.ndarray, ...]] | None = None
@@ -124,13 +126,13 @@ def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
     driver = _Driver(plan, kernels, Code(compiled, finishers, n_threads, timed=False), scope, chains=chains)
     run, source = driver.function()
     return Executable(
-        plan, kernels, compiled, finishers, n_threads, source, run, driver.native, chains, driver.together, scope
-    )
+        plan, kernels, compiled, finishers, n_threads, source, run, driver.native, chains, driver.inner_chains,
+        driver.together, scope,
+    )  # fmt: skip
 
 
 class _Driver:
-    """Writes the driver function. chains: none where times are asked, which are those of each kernel by itself, and in
-    loops, which follow tapes."""
+    """Writes the driver function. chains: none where times are asked, which are those of each kernel by itself."""
 
     def __init__(
         self, plan: Plan, placement: Placement, code: Code, scope: Mapping[str, Any], name: str = "run",
@@ -143,6 +145,7 @@ class _Driver:
         self.code, self.n_threads, self.timed = code, code.n_threads, code.timed
         self.native: dict[str, str] = {}
         self.together: dict[str, int] = {}
+        self.inner_chains: list[Chain] = []
         self.names: dict[Var, str] = {}
         self.bound: dict[str, Any] = {}
         self.lines: list[str] = []
@@ -263,10 +266,12 @@ class _Driver:
         texts = [self._bind("chain", program)]
         for arg, var, member in args[1:]:
             if var is None:
-                texts.append(str(arg.value))
+                texts.append(str(chain.summed if arg.name == "part" else arg.value))
                 continue
             text = self.names[var]
-            if arg.layout != "C" and member is not None and member.product is not None:
+            if member is not None and member.product is not None and member.product.least_part and arg.kind == "out":
+                text = f"{text}_parts"
+            elif arg.layout != "C" and member is not None and member.product is not None:
                 text = f"{self._bind('stored', member.product.stored)}({text})"
             elif member is not None and not isinstance(member.step, Cluster) and var not in chain.made:
                 text = f"{self._bind('ordered', in_order)}({text})"  # library calls take arrays in C order
@@ -278,6 +283,11 @@ class _Driver:
         if chain.has_product:
             held = f"with {self._bind('one_thread', one_thread)}():"
             self.lines[first:] = [held, *(f"    {line}" for line in self.lines[first:])]
+        for member in chain.members:
+            if member.product is not None and member.product.least_part:
+                (out,) = step_outputs(member.step)
+                name, add_up = self.names[out], self._bind("add_up", np.add.reduce)
+                self.lines += [f"{name} = {add_up}({name}_parts)", f"del {name}_parts"]
 
     def _write_results(self, chain: Chain, member: Member) -> None:
         """The results of a kernel in a chain get names, and memory unless only the chain sees them."""
@@ -289,6 +299,9 @@ class _Driver:
                     np.empty(1, out.aval.dtype), out.aval.shape, (0,) * out.aval.ndim
                 )
                 self.lines.append(f"{self._name(out)} = {self._bind('hidden', none)}")
+            elif member.product is not None and member.product.least_part:
+                aval = Aval((chain.n, *out.aval.shape), out.aval.dtype)
+                self.lines.append(f"{self._name(out)}_parts = {self._allocation(aval)}")
             elif not isinstance(step, Cluster):
                 self.lines.append(f"{self._name(out)} = {self._allocation(out.aval)}")
             else:
@@ -478,8 +491,10 @@ class _Driver:
         """The functions of the plans that a step holds."""
         runs = []
         for i, (plan, placement) in enumerate(zip(sub_plans(step), self.placement.inner[step.id], strict=True)):
-            driver = _Driver(plan, placement, self.code, self.scope, f"run_{step.id}_{i}")
+            chains = {} if self.timed else find_chains(plan, placement, self.code.compiled)
+            driver = _Driver(plan, placement, self.code, self.scope, f"run_{step.id}_{i}", chains)
             run, source = driver.function()
+            self.inner_chains += [*chains.values(), *driver.inner_chains]
             runs.append(run)
             self.inner.append(source)
             self.native.update(driver.native)
