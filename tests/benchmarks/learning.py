@@ -49,6 +49,10 @@ def kernel_regression(xp: Any, x: Any, points: Any, values: Any) -> Any:
     return (weights @ values) / xp.sum(weights, 1)[:, None]
 
 
+def logistic_gradient(xp: Any, x: Any, weights: Any, target: Any) -> Any:
+    return (1 / (1 + xp.exp(-(x @ weights))) - target) @ x / len(x)
+
+
 def thin_layer(xp: Any, x: Any, weights: Any, bias: Any) -> Any:
     return xp.tanh(x @ weights + bias)
 
@@ -94,6 +98,8 @@ def cases() -> Iterator[Case]:
         heads = [rng.normal(size=shape).astype(dtype) for _ in range(3)]
         yield Case("attention", f"{'x'.join(map(str, shape))} {dtype.__name__}", contestants(attention, *heads), 1e-4)
     given = rng.normal(size=(4096, 20)), rng.normal(size=(2048, 20)), rng.normal(size=(2048, 4))
+    samples = rng.normal(size=(200_000, 64)), rng.normal(size=64) * 0.1, (rng.random(200_000) < 0.5).astype(float)
+    yield Case("logistic gradient", "200000x64 float64", contestants(logistic_gradient, *samples))
     yield Case("kernel regression", "4096 of 2048x20 float64", contestants(kernel_regression, *given))
     yield Case(
         "thin layer",

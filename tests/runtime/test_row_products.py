@@ -294,6 +294,9 @@ def test_scores_of_attention_are_no_array():
     assert buffers.pool.kept_bytes < 1 << 20  # 18 MB of scores would have come from there
 
 
-def test_report_names_the_steps_that_run_together():
-    (kernel,) = wb.explain(layer)(*operands((400, 6), (6, 80), "float64")).kernels
+def test_report_tells_what_runs_together_and_what_is_never_made():
+    report = wb.explain(softmax)(*operands((400, 6), (6, 80), "float64"))
+    (kernel,) = report.kernels
     assert "run it together with L0" in kernel.launch
+    (refused,) = [d for d in report.decisions if not d.merged]
+    assert refused.code == "WB320" and "never made" in refused.reason and not refused.bytes_saved

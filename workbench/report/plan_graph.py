@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -29,10 +29,13 @@ from .schema import DecisionRow, Graph, GraphEdge, StepNode, Value
 # A long cell merges along hundreds of edges; those that saved the most are told.
 MAX_MERGED = 120
 MAX_REFUSED = 120
+# What is true of refused values that kernels hand each other all the same: see `runtime.chains`.
+TOGETHER = "calls run both together, some rows at a time, and the array is never made"
 
 
-def merged_and_refused(plan: Plan, ids: Mapping[Equation, str]) -> list[DecisionRow]:
-    """The decisions in program order; a value that several equations of one step read was refused once."""
+def merged_and_refused(plan: Plan, ids: Mapping[Equation, str], hidden: Collection[Var] = ()) -> list[DecisionRow]:
+    """The decisions in program order; a value that several equations of one step read was refused once. hidden: values
+    that never become arrays though several steps have them."""
     step_of = _steps(plan)
     chosen: dict[Any, Decision] = {}
     for decision in plan.decisions:
@@ -44,11 +47,13 @@ def merged_and_refused(plan: Plan, ids: Mapping[Equation, str]) -> list[Decision
             chosen[key] = decision
     shown = _largest([d for d in chosen.values() if d.merged], MAX_MERGED)
     shown |= _largest([d for d in chosen.values() if not d.merged], MAX_REFUSED)
-    return [
-        DecisionRow(d.merged, ids[d.producer], ids[d.consumer], _value(d.var), d.code, d.reason, d.bytes_saved)
-        for d in chosen.values()
-        if id(d) in shown
-    ]
+    rows = []
+    for d in (d for d in chosen.values() if id(d) in shown):
+        reason, n_bytes = d.reason, d.bytes_saved
+        if not d.merged and d.var in hidden:
+            reason, n_bytes = f"{reason}; {TOGETHER}", 0
+        rows.append(DecisionRow(d.merged, ids[d.producer], ids[d.consumer], _value(d.var), d.code, reason, n_bytes))
+    return rows
 
 
 def _largest(decisions: Sequence[Decision], limit: int) -> set[int]:

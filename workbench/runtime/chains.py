@@ -117,6 +117,11 @@ class Chain:
         return {out for member in self.members for out in step_outputs(member.step)}
 
     @property
+    def never_made(self) -> set[Var]:
+        """The results that only the chain sees."""
+        return {out for out in self.made if self.roots.get(out, out) in self.hidden}
+
+    @property
     def has_product(self) -> bool:
         return any(member.product is not None for member in self.members)
 
