@@ -39,7 +39,7 @@ MOST_PRODUCTS = 1024
 
 
 class _OneThread:
-    """Holds the BLAS libraries of the process to one thread while anybody is inside."""
+    """Holds NumPy's BLAS, or all that it may be, to one thread while anybody is inside."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -52,7 +52,10 @@ class _OneThread:
         if self._libraries is None:
             from threadpoolctl import ThreadpoolController
 
-            self._libraries = list(ThreadpoolController().select(user_api="blas").lib_controllers)
+            every = list(ThreadpoolController().select(user_api="blas").lib_controllers)
+            # NumPy's wheels bring one of their own, which no other package calls.
+            own = [a for a in every if any(part in a.filepath for part in ("numpy.libs", "numpy/.dylibs"))]
+            self._libraries = own or every
         return bool(self._libraries)
 
     @contextmanager
