@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.runtime.test_chains import assert_bits, with_results
 from workbench.codegen import nests
+from workbench.runtime.native import threads
 
 
 def broadcast(x, y, z):
@@ -46,10 +47,11 @@ def test_bits_are_those_of_nested_loops(data):
     ones_y, ones_z = (data.draw(st.lists(st.booleans(), min_size=n_axes + 1, max_size=n_axes + 1)) for _ in range(2))
     program, x_y_z = data.draw(st.sampled_from(PROGRAMS)), operands(shape, ones_y, ones_z)
     found = []
-    for longest in (1, 1 << 40):
+    for is_counted in (True, False):
         with pytest.MonkeyPatch.context() as patch, wb.config(threads=data.draw(st.integers(1, 2))):
-            patch.setattr(nests, "LONG_ROW", longest)
-            patch.setattr(nests, "LONG_STEP", longest)
+            patch.setattr(threads, "DOUBT", 1 << 40)  # ranges for several threads, however small
+            if not is_counted:
+                patch.setattr(nests.Nest, "n_counted", 1)
             found.append(with_results(wb.jit(program), *(a.copy() for a in x_y_z)))
     assert_bits(*found)
     assert_bits(found[0], with_results(program, *(a.copy() for a in x_y_z)))
@@ -60,9 +62,7 @@ def test_bits_are_those_of_nested_loops(data):
     [
         (broadcast, (3, 50, 200), 150),
         (broadcast, (40, 50, 300), 2000),
-        (broadcast, (40, 50, 20), 40),
-        (rows, (3, 5, 7, 300), 105),
-        (shifted, (3, 50, 200), 150),
+        (rows, (3, 5, 7, 30), 105),
         (shifted, (40, 50, 300), 40),
     ],
 )
@@ -71,3 +71,20 @@ def test_steps_that_threads_share(program, shape, n_steps):
     compiled(*operands(shape, [True] + [False] * (len(shape) - 1), [False] * len(shape)))
     extents = {kernel.extent for kernel in compiled.compilations[0].executable.kernels.values()}
     assert n_steps in extents, extents
+
+
+@pytest.mark.parametrize("bounds", [(0, 105), (0, 1), (3, 4), (6, 36), (33, 35), (34, 105), (20, 20)])
+def test_a_range_may_begin_and_end_anywhere(bounds):
+    """In the middle of an axis, and of those before it."""
+    arrays = operands((3, 5, 7, 200), [False] * 4, [True, False, False, True])
+    compiled = wb.jit(broadcast)
+    expected = compiled(*arrays)
+    (kernel,) = compiled.compilations[0].executable.compiled.values()
+    results = [np.full((3, 5, 7, 200), 7.0) for _ in range(2)]
+    given = dict(zip("xyz", arrays, strict=True))
+    outs = iter(results)
+    kernel.entry(*bounds, *(given[a.name] if a.kind == "in" else next(outs) for a in kernel.kernel.args))
+    for result, whole in zip(results, expected, strict=True):
+        found, wanted = result.reshape(105, 200), whole.reshape(105, 200)
+        np.testing.assert_array_equal(found[slice(*bounds)], wanted[slice(*bounds)])
+        assert (np.delete(found, np.s_[slice(*bounds)], axis=0) == 7.0).all()

@@ -20,6 +20,7 @@ from ..ir import Equation, Var
 from ..primitives.index import Expr, const, loop_index
 from ..primitives.lowering import Pointwise
 from .blocks import Block
+from .counted import open_counted
 from .folds import BLOCK, Fold
 from .names import Namer
 from .scalars import call, literal
@@ -36,12 +37,6 @@ WATCHED = 8
 PART = 8192
 # Where the position of an extreme is asked for: elements of a block whose extreme is found before it is searched.
 SEARCHED = 256
-
-# Fewer steps than these are uneven shares for threads.
-FEW_STEPS = 16
-# Elements that make it worth dividing to find out where one is: of what a loop does for each pair of outer indices, and
-# of rows.
-LONG_STEP, LONG_ROW = 32, 256
 
 # The longest innermost loop that is written out.
 MOST_UNROLLED = 4
@@ -95,16 +90,11 @@ class Nest:
 
     @property
     def n_counted(self) -> int:
-        """How many of the outer loops are one, which counts rows. What is in step with the loops has all of them there:
-        other kernels may then share its rows, and threads too. Else two, where the first has few steps."""
+        """How many of the outer loops are counted as one, so that a range of it may begin anywhere: threads share the
+        rows of few matrices evenly, and other kernels go along. All of them where the operands are in step."""
         n_most = {"map": len(self.outer) - 1, "rows": len(self.outer)}.get(self.shape_kind, 1)
-        if n_most < 2 or self.flat or self.repeats:
-            return 1
-        n_elements = self._length(self.inner or self.outer[n_most:])
-        if n_elements >= LONG_ROW and all(is_fold(e) or _is_in_step(e) for e in self.cluster.eqns):
-            return n_most
-        is_uneven = self._length(self.outer[:1]) < FEW_STEPS
-        return 2 if is_uneven and n_elements * self._length(self.outer[2:n_most]) >= LONG_STEP else 1
+        is_plain = n_most > 1 and not self.flat and not self.repeats
+        return n_most if is_plain and all(is_fold(e) or _is_in_step(e) for e in self.cluster.eqns) else 1
 
     # ---- what is computed when ----
 
@@ -197,17 +187,9 @@ class Nest:
         getattr(self, f"_write_{self.shape_kind}")()
 
     def _open_outer(self, block: Block, axes: list[int]) -> Block:
-        n_counted = self.n_counted
-        if n_counted > 1:
-            counted, axes = axes[:n_counted], axes[n_counted:]
-            row = self.namer.fresh("row")
-            block = block.loop(f"for {row} in range(start, stop):", *counted)
-            block.line(f"assume_index({row})")
-            for axis in counted[:0:-1]:
-                block.line(f"i{axis} = {row} % {self.bound(axis)}")
-                above = self.namer.fresh("rows") if axis is not counted[1] else f"i{counted[0]}"
-                block.line(f"{above} = {row} // {self.bound(axis)}")
-                row = above
+        if self.n_counted > 1:
+            counted, axes = axes[: self.n_counted], axes[self.n_counted :]
+            block = open_counted(block, counted, [self.bound(axis) for axis in counted], self.namer)
             for axis in axes:
                 block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
             return block
