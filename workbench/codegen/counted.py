@@ -1,7 +1,7 @@
 """Several loops that count as one, so that a range of it may begin and end anywhere in them.
 
-Of (i, j) with lengths n and m it counts i * m + j. Divisions are made once a range; loops inside of it go from where the
-range begins to where it ends, or over all of their axis.
+Of (i, j) with lengths n and m it counts i * m + j. Divisions are made once a range; loops inside of it go from where
+the range begins to where it ends, or over all of their axis.
 """
 
 from __future__ import annotations
