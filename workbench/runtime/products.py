@@ -177,7 +177,7 @@ def matmul_on(n_threads: int, work: int | None = None, dtype: np.dtype | None = 
 
     def matmul(left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         product = _product(left, right)
-        if product.is_plain:
+        if product.is_plain or _is_transposed(left, right):  # for which NumPy has a routine with symmetric results
             return np.matmul(left, right) if out is None else np.matmul(left, right, out=out)
         if n_threads > 1:
             way = product.choice.take()
@@ -204,6 +204,15 @@ def matmul_on(n_threads: int, work: int | None = None, dtype: np.dtype | None = 
         return out
 
     return matmul
+
+
+def _is_transposed(left: np.ndarray, right: np.ndarray) -> bool:
+    """Whether `right` is `left.T`."""
+    own, other = left if left.base is None else left.base, right if right.base is None else right.base
+    return (
+        own is other and left.ndim == 2 and left.shape == right.shape[::-1] and left.strides == right.strides[::-1]
+        and left.__array_interface__["data"] == right.__array_interface__["data"]
+    )  # fmt: skip
 
 
 def _result_shape(left: np.ndarray, right: np.ndarray) -> tuple[int, ...]:

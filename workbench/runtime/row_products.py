@@ -65,7 +65,7 @@ def row_product(
 ) -> RowProduct | None:
     """The product of an equation, where it is one that can run by rows and gains by it, with an array of at least
     so many bytes. transposed: the variable in C order that another one is, or is a view of, and the view's axes there;
-    ValueError if there is none."""
+    ValueError if there is none. Products of a matrix with itself are left to a routine whose results are symmetric."""
     if eqn.primitive is not dot_general_p or not can_hold_threads():
         return None
     left, right = eqn.invars
@@ -98,7 +98,7 @@ def _by_rows(
         and form.right_shape == tuple(y.shape[axis] for axis in form.right_axes)
         and form.product_shape == form.shape and x.ndim > 1 and (y.ndim == x.ndim or y.ndim == 1 and x.ndim == 2)
     )  # fmt: skip
-    if not as_they_are or transposed(left)[0] is not left:
+    if not as_they_are or transposed(left)[0] is not left or _base(right, transposed) is left:
         return None
     (*batch, rows, k), columns = x.shape, 1 if y.ndim == 1 else form.right_shape[-1]
     is_thin = out.aval.nbytes >= least_bytes and k <= MOST_DEPTH
@@ -114,6 +114,13 @@ def _by_rows(
     return _product(eqn, step, arrays, (math.prod(batch), rows, columns, k), form.right_axes)
 
 
+def _base(var: Var, transposed: _Transposed) -> Var | None:
+    try:
+        return transposed(var)[0]
+    except ValueError:
+        return None
+
+
 def _summed(
     eqn: Equation, step: str, left: Var, right: Var, transposed: _Transposed, least_bytes: int
 ) -> RowProduct | None:
@@ -123,7 +130,7 @@ def _summed(
         return None
     (x, x_axes), (y, y_axes) = transposed(left), transposed(right)
     rows_first = x_axes[contracted[0][0]] == y_axes[contracted[1][0]] == 0
-    if not rows_first or max(x.aval.ndim, y.aval.ndim) != 2 or min(x.aval.ndim, y.aval.ndim) < 1:
+    if not rows_first or x is y or max(x.aval.ndim, y.aval.ndim) != 2 or min(x.aval.ndim, y.aval.ndim) < 1:
         return None
     if x.aval.ndim == 1:
         x, y = y, x
