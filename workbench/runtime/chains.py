@@ -71,6 +71,11 @@ class Member:
     writes: frozenset[Var]
     product: RowProduct | None = None
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is a product that sums over the rows, and leaves partial results."""
+        return self.product is not None and self.product.least_part > 0
+
 
 class Part(NamedTuple):
     """What a kernel of a chain does for the rows at hand. rows: how it goes through them, and what it reads of each
@@ -95,9 +100,10 @@ class Window(NamedTuple):
 @dataclass(eq=False, slots=True)
 class Chain:
     """n: rows; parts: of each member; later: the views in between, which are made afterwards; by_rows: of which rows
-    are rows of the arrays, else as many parts of each; roots: whose memory variables lie in, if not their own; summed:
-    where products sum over rows, of `n_rows`, how many make a row of the chain, the last one aside; block: rows at a
-    time; hidden: results that only the chain sees, by the variable that holds their memory."""
+    are rows of the arrays, else as many parts of each; roots: whose memory variables lie in, if not their own;
+    n_rows, n_each: where there are matrix products, of how many rows they are, and how many of these are one of the
+    chain's, the last one aside; block: rows at a time; hidden: results that only the chain sees, by the variable that
+    holds their memory."""
 
     members: list[Member]
     n: int
@@ -106,7 +112,7 @@ class Chain:
     by_rows: bool
     roots: Mapping[Var, Var]
     n_rows: int = 0
-    summed: int = 0
+    n_each: int = 0
     block: int = 1
     grain: int = 1
     n_bytes: int = 0
@@ -346,9 +352,8 @@ class _Finder:
 
     def _together(self, members: list[Member], later: list[int]) -> Chain | None:
         """Kernels as a chain, if they can be one."""
-        sums = [m for m in members if m.product is not None and m.product.least_part]
-        if sums:
-            return self._summed(members, later, sums)
+        if any(m.product is not None for m in members):
+            return self._with_products(members, later)
         writers: dict[Var, list[int]] = {}
         for k, member in enumerate(members):
             for root in member.writes:
@@ -372,38 +377,44 @@ class _Finder:
         n_bytes = self._bytes_of_row(chain)
         if n_bytes is None or n_bytes > MOST_BYTES or n < LEAST_WIDTH * chain.around:
             return None
-        if chain.has_product and n_bytes * self._product_rows(chain, LEAST_ROWS) > MOST_PRODUCT_BYTES:
-            return None
         return chain
 
-    def _summed(self, members: list[Member], later: list[int], sums: list[Member]) -> Chain | None:
-        """Kernels as a chain with products that sum over the rows, if they can be one: of parts of so many rows as a
-        partial result is summed over."""
-        n = sums[0].kernel.extent
-        totals = {root for m in sums for root in m.writes}
+    def _with_products(self, members: list[Member], later: list[int]) -> Chain | None:
+        """Kernels as a chain with matrix products, if they can be one: of parts of so many rows as BLAS is asked for at
+        a time, or as a partial result is summed over. These are the same for any number of threads, and so the bits of
+        the results."""
+        products = [m for m in members if m.product is not None]
+        n = products[0].kernel.extent
+        totals = {root for m in products if m.is_sum for root in m.writes}
         written = {root for m in members for root in m.writes} - totals
         for m in members:
-            others = totals - m.writes if m in sums else totals
-            if m.copies or m.copied or m.kernel.steps != 1 or m.kernel.extent % n or m in sums and m.kernel.extent != n:
+            if (
+                m.copies
+                or m.copied
+                or m.kernel.steps != 1
+                or m.kernel.extent % n
+                or m in products
+                and m.kernel.extent > n
+            ):
                 return None
+            others = totals - m.writes
             if any(root in others or root in written and v not in m.apart for v, root in m.roots.items()):
                 return None
-        n_bytes = sum(
-            v.aval.nbytes for v in {r: v for m in members for v, r in m.roots.items() if v in m.apart}.values()
-        )
-        least = max(m.product.least_part for m in sums if m.product is not None)
-        summed = max(least, min(BLOCK_BYTES * n // n_bytes, -(-n // LEAST_PARTS)))
-        if n < 2 * summed or summed * n_bytes > MOST_PRODUCT_BYTES * n:
+        by_rows = [{root for v, root in m.roots.items() if v in m.apart} - totals for m in members]
+        for m, own in zip(members, by_rows, strict=True):
+            if m in products and own.isdisjoint(set().union(*(other for other in by_rows if other is not own))):
+                return None
+        arrays = {root: v for m in members for v, root in m.roots.items() if v in m.apart and root not in totals}
+        row_bytes = max(1, sum(v.aval.nbytes for v in arrays.values()) // n)
+        least = max(m.product.least_part or LEAST_ROWS for m in products if m.product is not None)
+        wanted = max(min(ROWS, MOST_PRODUCT_BYTES // row_bytes), min(BLOCK_BYTES // row_bytes, -(-n // LEAST_PARTS)))
+        each = max(least, wanted)
+        if each * row_bytes > MOST_PRODUCT_BYTES or n < 2 * each:
             return None
         at_hand = [{root: Around(0, 0) for root in m.roots.values() if root in written} for m in members]
-        steps = [summed * m.kernel.extent // n for m in members]
-        parts = [Part(Rows(0, -(-n // summed), k, a), 0, 0) for k, a in zip(steps, at_hand, strict=True)]
-        return Chain(members, -(-n // summed), parts, later, False, self.root, n, summed)
-
-    def _product_rows(self, chain: Chain, n_rows: int) -> int:
-        """In how many rows of a chain there are `n_rows` of all products in it."""
-        parts = [part for m, part in zip(chain.members, chain.parts, strict=True) if m.product is not None]
-        return min(chain.n, max((math.ceil(n_rows / part.rows.steps) for part in parts), default=1))
+        steps = [each * m.kernel.extent // n for m in members]
+        parts = [Part(Rows(0, -(-n // each), k, a), 0, 0) for k, a in zip(steps, at_hand, strict=True)]
+        return Chain(members, -(-n // each), parts, later, False, self.root, n, each)
 
     def _parts(
         self, members: Sequence[Member], common: Sequence[set[Var]], writers: Mapping[Var, Sequence[int]]
@@ -475,10 +486,8 @@ class _Finder:
 
     def _settle(self, chain: Chain) -> None:
         """How many rows at a time, and what only the chain sees."""
-        if not chain.summed:
-            n_bytes = self._bytes_of_row(chain) or 1
-            most = max(1, MOST_PRODUCT_BYTES // n_bytes)
-            chain.block = min(max(min(self._product_rows(chain, ROWS), most), BLOCK_BYTES // n_bytes), chain.n)
+        n_bytes = self._bytes_of_row(chain) or 1
+        chain.block = 1 if chain.n_each else min(max(1, BLOCK_BYTES // n_bytes), chain.n)
         steps = sum(m.kernel.extent / chain.n / m.kernel.grain for m in chain.members)
         chain.grain = max(1, math.ceil(1 / steps))
         for out in self._hidden(chain.members):
@@ -487,7 +496,7 @@ class _Finder:
             before = max(part.before + around.before for part, around in reads)
             lowest = min(part.after - around.before for part, around in reads)
             n = n_rows(out.aval) if chain.by_rows else chain.n_rows or chain.n
-            row = out.aval.nbytes // n * (chain.summed or 1)
+            row = out.aval.nbytes // n * (chain.n_each or 1)
             chain.hidden[out] = Window(chain.n_bytes, row, before, before + lowest, after - lowest)
             chain.n_bytes += -(-row * (before + chain.block + after) // ALIGNMENT) * ALIGNMENT
 

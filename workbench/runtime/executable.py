@@ -156,7 +156,7 @@ class _Driver:
         for i, (var, value) in enumerate(zip(jaxpr.constvars, jaxpr.consts, strict=True)):
             self.names[var] = f"c{i}"
             self.bound[f"c{i}"] = value
-        last_use = self._last_uses()
+        last_use = self._last_uses(chains)
         self.guarded_from: int | None = None
         for positions, runs in in_turn(plan, chains):
             if positions.start == placement.first_write:
@@ -171,13 +171,16 @@ class _Driver:
                 self.lines.append(f"del {', '.join(dead)}")
         self._write_return()
 
-    def _last_uses(self) -> dict[int, list[Var]]:
-        """After which step each intermediate is dead, so that its block can serve the next buffer."""
+    def _last_uses(self, chains: Mapping[int, Chain]) -> dict[int, list[Var]]:
+        """After which step each intermediate is dead, so that its block can serve the next buffer. Chains may read what
+        their steps read views of."""
         last: dict[Var, int] = {}
         for position, step in enumerate(self.plan.steps):
             taken = [self.placement.takes[v] for v in step_outputs(step) if v in self.placement.takes]
             for var in (*step_inputs(step), *step_outputs(step), *taken):
                 last[var] = position
+        for member in (m for chain in chains.values() for m in chain.members):
+            last.update({v: max(last.get(v, 0), member.position) for v in member.args if v is not None})
         fixed = {*self.plan.jaxpr.constvars, *(() if self.name != "run" else self.plan.jaxpr.invars)}
         unread = self.placement.unread
         fixed.update(v for k, v in enumerate(self.plan.outvars) if isinstance(v, Var) and k not in unread)
@@ -266,10 +269,10 @@ class _Driver:
         texts = [self._bind("chain", program)]
         for arg, var, member in args[1:]:
             if var is None:
-                texts.append(str(chain.summed if arg.name == "part" else arg.value))
+                texts.append(str(chain.n_each if arg.name == "part" else arg.value))
                 continue
             text = self.names[var]
-            if member is not None and member.product is not None and member.product.least_part and arg.kind == "out":
+            if member is not None and member.is_sum and arg.kind == "out":
                 text = f"{text}_parts"
             elif arg.layout != "C" and member is not None and member.product is not None:
                 text = f"{self._bind('stored', member.product.stored)}({text})"
@@ -284,7 +287,7 @@ class _Driver:
             held = f"with {self._bind('one_thread', one_thread)}():"
             self.lines[first:] = [held, *(f"    {line}" for line in self.lines[first:])]
         for member in chain.members:
-            if member.product is not None and member.product.least_part:
+            if member.is_sum:
                 (out,) = step_outputs(member.step)
                 name, add_up = self.names[out], self._bind("add_up", np.add.reduce)
                 self.lines += [f"{name} = {add_up}({name}_parts)", f"del {name}_parts"]
@@ -299,7 +302,7 @@ class _Driver:
                     np.empty(1, out.aval.dtype), out.aval.shape, (0,) * out.aval.ndim
                 )
                 self.lines.append(f"{self._name(out)} = {self._bind('hidden', none)}")
-            elif member.product is not None and member.product.least_part:
+            elif member.is_sum:
                 aval = Aval((chain.n, *out.aval.shape), out.aval.dtype)
                 self.lines.append(f"{self._name(out)}_parts = {self._allocation(aval)}")
             elif not isinstance(step, Cluster):

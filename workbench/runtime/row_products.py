@@ -66,7 +66,7 @@ def row_product(
     """The product of an equation, where it is one that can run by rows and gains by it, with an array of at least
     so many bytes. transposed: the variable in C order that another one is, or is a view of, and the view's axes there;
     ValueError if there is none. Products of a matrix with itself are left to a routine whose results are symmetric."""
-    if eqn.primitive is not dot_general_p or not can_hold_threads():
+    if not wakes_threads(eqn) or not can_hold_threads():  # smaller ones take no time, and have NumPy's bits in any loop
         return None
     left, right = eqn.invars
     if not isinstance(left, Var) or not isinstance(right, Var):
