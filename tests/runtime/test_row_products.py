@@ -233,6 +233,22 @@ def test_what_a_product_reads_through_a_view_lives_as_long():
     assert any(chain.n_each for chain in every_chain(compiled))
 
 
+def test_what_a_view_is_a_copy_of_may_be_written_over():
+    x, w, y = operands((900, 20), (20, 2), "float64")
+
+    def program(x, w, y):
+        z = np.sort(x, axis=0) + 1
+        turned = z.T
+        z = np.sort(z * 2 - 3, axis=0)
+        z += 1
+        return turned, turned @ np.tanh(y * 2), z @ w, turned @ (z @ w)
+
+    arrays = x, w[:, 0].copy(), x[:, 1].copy()
+    compiled = wb.jit(program)
+    for _ in range(2):
+        assert_close(compiled(*arrays), program(*arrays), "float64")
+
+
 def test_a_sum_that_another_kernel_of_the_chain_reads_ends_the_chain():
     x, w, y = operands((900, 20), (20, 2), "float64")
 

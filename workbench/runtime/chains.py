@@ -35,6 +35,7 @@ from .row_products import (
     wakes_threads,
 )
 from .rows import Around, Rows, n_rows, rows_of
+from .views import stays_view
 
 # What the rows at hand may take: half of the second-level cache of small cores.
 BLOCK_BYTES = 1 << 18
@@ -325,6 +326,8 @@ class _Finder:
         made_by = self.made_by.get(var)
         if isinstance(made_by, ViewStep):
             (operand,) = made_by.eqn.invars
+            if not stays_view(made_by.eqn, self.plan):
+                raise ValueError("a copy, after which the array itself may be written over")
             if isinstance(operand, Var) and made_by.eqn.primitive.name == "transpose":
                 base, axes = self._transposed(operand)
                 return base, tuple(axes[axis] for axis in made_by.eqn.params["permutation"])
@@ -388,14 +391,8 @@ class _Finder:
         totals = {root for m in products if m.is_sum for root in m.writes}
         written = {root for m in members for root in m.writes} - totals
         for m in members:
-            if (
-                m.copies
-                or m.copied
-                or m.kernel.steps != 1
-                or m.kernel.extent % n
-                or m in products
-                and m.kernel.extent > n
-            ):
+            fits = m.kernel.extent == n if m in products else m.kernel.extent % n == 0
+            if not fits or m.kernel.steps != 1 or m.copies or m.copied:
                 return None
             others = totals - m.writes
             if any(root in others or root in written and v not in m.apart for v, root in m.roots.items()):
