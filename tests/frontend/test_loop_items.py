@@ -165,7 +165,9 @@ def reduced_lists(a):
 def test_reductions_of_lists_are_those_of_arrays(dtype: Any) -> None:
     compiled = wb.jit(reduced_lists)
     a = (RNG.random((20, 3)) * 9).astype(dtype)
-    np.testing.assert_allclose(compiled(a), reduced_lists(a), rtol=1e-15 if dtype is not np.float32 else 1e-6)
+    # Differences of numbers up to 9 cancel.
+    close = {"rtol": 1e-6, "atol": 4e-6} if dtype is np.float32 else {"rtol": 1e-15, "atol": 4e-15}
+    np.testing.assert_allclose(compiled(a), reduced_lists(a), **close)
     assert not compiled.fallbacks
 
 
