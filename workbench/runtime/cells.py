@@ -31,7 +31,7 @@ MAX_CELLS = 256
 MAX_OVERWRITTEN_BYTES = 512 << 20  # more is not copied for the sake of a comparison
 WARM_RUNS = 5
 LEAST_WARM_RUNS = 4
-WARM_SECONDS = 0.1  # a new cell's report may come so much later for the sake of times that will hold
+WARM_SECONDS = 0.3  # a new cell's report may come so much later for the sake of times that will hold
 SHORT_SECONDS = 0.03  # runs that are repeated in any case
 
 
