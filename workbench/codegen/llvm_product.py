@@ -63,36 +63,21 @@ def _rows(routine: Routine, dtype: str) -> str:
     given = f"i32 {AS_IT_IS}, i64 %n, i64 %k, {left}, {right}, {out} 1"
     if routine == "gemm":
         given = f"i32 {AS_IT_IS}, i32 %how, i64 %n, i64 %columns, i64 %k, {left}, {right}, {out} %columns"
-    return f"""\
-{loads}  %lies_in_rows = icmp eq i64 %column_stride, {size}
+    before = f"""\
+  %lies_in_rows = icmp eq i64 %column_stride, {size}
   %how = select i1 %lies_in_rows, i32 {AS_IT_IS}, i32 {TRANSPOSED}
   %stride = select i1 %lies_in_rows, i64 %row_stride, i64 %column_stride
   %leading = sdiv exact i64 %stride, {size}
-  br label %next
-
-next:
-  %row = phi i64 [ %start, %entry ], [ %end, %some ]
-  %more = icmp slt i64 %row, %stop
-  br i1 %more, label %some, label %done
-
-some:
+"""
+    each = """\
   %batch = sdiv i64 %row, %rows
   %first = mul i64 %batch, %rows
   %after = add i64 %first, %rows
-  %end = call i64 @llvm.smin.i64(i64 %after, i64 %stop)
-  %n = sub i64 %end, %row
-  %left_item = mul i64 %row, %k
-  %its_left = getelementptr {kind}, ptr %left, i64 %left_item
   %right_byte = mul i64 %batch, %batch_stride
   %its_right = getelementptr i8, ptr %right, i64 %right_byte
   %out_item = mul i64 %row, %columns
-  %its_out = getelementptr {kind}, ptr %result, i64 %out_item
-  call void %routine(i32 {ROW_MAJOR}, {given})
-  br label %next
-
-done:
-  ret i32 0
 """
+    return _calls(kind, loads + before, each, given)
 
 
 def _sums(routine: Routine, dtype: str) -> str:
@@ -103,9 +88,22 @@ def _sums(routine: Routine, dtype: str) -> str:
     if routine == "gemm":
         sizes = f"i32 {TRANSPOSED}, i32 {AS_IT_IS}, i64 %k, i64 %columns, i64 %n"
         given = f"{sizes}, {left}, ptr %its_right, i64 %columns, {out} %columns"
+    before = "  %size = mul i64 %k, %columns\n"
+    each = f"""\
+  %after = add i64 %row, %part
+  %right_item = mul i64 %row, %columns
+  %its_right = getelementptr {kind}, ptr %right, i64 %right_item
+  %number = sdiv i64 %row, %part
+  %out_item = mul i64 %number, %size
+"""
+    return _calls(kind, loads + before, each, given)
+
+
+def _calls(kind: str, before: str, each: str, given: str) -> str:
+    """A call of BLAS with the arguments `given` for the rows up to %after, and so on. each: defines that for %row, and
+    %its_right and %out_item."""
     return f"""\
-{loads}  %size = mul i64 %k, %columns
-  br label %next
+{before}  br label %next
 
 next:
   %row = phi i64 [ %start, %entry ], [ %end, %some ]
@@ -113,15 +111,10 @@ next:
   br i1 %more, label %some, label %done
 
 some:
-  %after = add i64 %row, %part
-  %end = call i64 @llvm.smin.i64(i64 %after, i64 %stop)
+{each}  %end = call i64 @llvm.smin.i64(i64 %after, i64 %stop)
   %n = sub i64 %end, %row
   %left_item = mul i64 %row, %k
   %its_left = getelementptr {kind}, ptr %left, i64 %left_item
-  %right_item = mul i64 %row, %columns
-  %its_right = getelementptr {kind}, ptr %right, i64 %right_item
-  %number = sdiv i64 %row, %part
-  %out_item = mul i64 %number, %size
   %its_out = getelementptr {kind}, ptr %result, i64 %out_item
   call void %routine(i32 {ROW_MAJOR}, {given})
   br label %next

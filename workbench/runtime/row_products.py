@@ -24,6 +24,8 @@ from .native import blas
 from .native.kernels import machine_address
 from .products import BLOCK_FLOPS, SMALL, can_hold_threads
 
+_Transposed = Callable[[Var], tuple[Var, tuple[int, ...]]]
+
 # Rows for which BLAS packs the other operand once: as many as should be, and at least.
 ROWS, LEAST_ROWS = 64, 32
 # The large array of a product, which goes through memory otherwise. Threads of BLAS that have just computed another
@@ -60,9 +62,7 @@ class RowProduct(NamedTuple):
         return np.ascontiguousarray(a)
 
 
-def row_product(
-    eqn: Equation, step: str, transposed: Callable[[Var], tuple[Var, tuple[int, ...]]], least_bytes: int = LEAST_BYTES
-) -> RowProduct | None:
+def row_product(eqn: Equation, step: str, transposed: _Transposed, least_bytes: int = LEAST_BYTES) -> RowProduct | None:
     """The product of an equation, where it is one that can run by rows and gains by it, with an array of at least
     so many bytes. transposed: the variable in C order that another one is, or is a view of, and the view's axes there;
     ValueError if there is none. Products of a matrix with itself are left to a routine whose results are symmetric."""
@@ -82,9 +82,6 @@ def row_product(
         if product is not None:
             return product
     return None
-
-
-_Transposed = Callable[[Var], tuple[Var, tuple[int, ...]]]
 
 
 def _by_rows(
