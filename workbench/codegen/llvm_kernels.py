@@ -23,6 +23,7 @@ from .llvm_entry import is_strided
 from .llvm_values import INDEX_LIMIT, LLVM_TYPES, PARTS, Code, Value, constant
 from .scalar_math.direct import UnsupportedSourceError
 from .scalar_math.texts import definitions_of
+from .widths import WIDE_VECTORS, computes
 
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&",
@@ -42,10 +43,10 @@ NARROW, WIDE = 32, 64
 LEAST_STRIDE = -(1 << 62)
 
 
-def kernel_module(kernel: Kernel, symbol: str, *, masked: Sequence[int] = ()) -> str:
+def kernel_module(kernel: Kernel, symbol: str, *, masked: Sequence[int] = (), wide: bool = False) -> str:
     """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it. masked:
     the bytes of vectors, narrow ones first, of which the machine computes a part as fast as all; short loops then end
-    with one."""
+    with one. wide: whether to ask for the widest vectors where arithmetic takes the time."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
     writer = _Writer(kernel, masked if kernel.may_be_short else ())
@@ -55,8 +56,14 @@ def kernel_module(kernel: Kernel, symbol: str, *, masked: Sequence[int] = ()) ->
         raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
     library = definitions_of(writer.code.library)
     declared = [line for name, line in writer.code.declared.items() if name not in library]
+    if wide and any(computes(loop, library) for loop in writer.innermost):
+        text = text.replace(" nounwind {", f" nounwind {WIDE_VECTORS} {{", 1)
     facts = [f"!{k} = {fact}" for k, fact in enumerate(writer.facts)]
     return "\n\n".join([text, *library.values(), *declared, *facts]) + "\n"
+
+
+def _is_innermost(body: list[ast.stmt]) -> bool:
+    return not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line))
 
 
 @dataclass(slots=True)
@@ -88,6 +95,7 @@ class _Writer:
         self.depth = 0
         self.exits: list[str] = []
         self.allocated: list[str] = []
+        self.innermost: list[list[str]] = []  # the bodies of loops without loops in them
         for k, arg in enumerate(kernel.args):
             if arg.kind == "size":
                 self._word(f"%a{k}", "i64")
@@ -247,7 +255,7 @@ class _Writer:
         )
         if any(b.short != "i64" for b in (first, last, step)) or not step.natural or step.constant == 0:
             raise UnsupportedSourceError(f"a range of {[b.short for b in bounds]}")
-        is_innermost = not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line))
+        is_innermost = _is_innermost(body)
         columns = self._width_of_columns(body) if is_innermost else 0
         if not self.masked or not is_innermost or columns:  # single reads are not masked for nothing
             self._loop(name, first, last, step, body, width=columns)
@@ -328,7 +336,10 @@ class _Writer:
         code.line(f"br i1 {goes_on}, label %{inside}, label %{after}")
         code.start(inside)
         self.set(name, Value("i64", counter, None, first.natural))
+        begin = len(code.lines)
         self._nested(body, latch, after)
+        if _is_innermost(body):
+            self.innermost.append(code.lines[begin:])
         code.start(latch)
         code.line(f"{following} = add nsw i64 {counter}, {step.text}")
         wishes = ['!{!"llvm.loop.vectorize.predicate.enable", i1 true}'] if masked else []

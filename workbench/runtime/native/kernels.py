@@ -156,7 +156,8 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
         return None
     symbol = _symbol(kernel, key)
     try:
-        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol, masked=machine_code.masked_vectors()))
+        masked, wide = machine_code.masked_vectors(), machine_code.computes_wide()
+        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol, masked=masked, wide=wide))
         address = machine_code.address(code, symbol)
         entry = function_at(address, kernel.args)
     except UnsupportedSourceError as error:

@@ -48,6 +48,9 @@ SPEED_LEVEL = 3
 SLOW_GATHERS = "znver"
 # Processors that divide 64 bytes of numbers in the time of 8; others take two or four times as long as for 32.
 WIDE_DIVISIONS = ("znver5",)
+# Instructions that came with processors of Intel's whose wide vectors do not lower the clock and compute twice as much,
+# though LLVM prefers narrow ones (Sapphire Rapids). Virtual machines often give a processor another name.
+WIDE_ARITHMETIC = "+avx512fp16"
 
 _lock = threading.RLock()  # LLVM's objects are not for several threads at once
 _addresses: dict[str, int] = {}
@@ -153,6 +156,11 @@ def masked_vectors() -> tuple[int, ...]:
     if "+sve" in known or {"+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"} <= set(known):
         return (32, 64) if cpu.startswith(WIDE_DIVISIONS) else (32,)
     return ()
+
+
+def computes_wide() -> bool:
+    """Whether arithmetic should use vectors of 64 bytes where LLVM would not."""
+    return WIDE_ARITHMETIC in processor()[2].split(",")
 
 
 def _target_machine() -> binding.TargetMachine:
