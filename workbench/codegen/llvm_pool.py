@@ -47,8 +47,8 @@ MOST_ALONE = 256
 # Launches over which gains and losses are weighed, and a mean loss that may be noise.
 REMEMBERED = 8
 TOLERATED_LOSS = 0.02
-# How long a thread watches before it sleeps. To wake another one takes 20 microseconds on a machine of one's own, and 35
-# to 85 on virtual ones, whose idle cores are given back to the host.
+# How long a thread watches before it sleeps. To wake another one takes 20 microseconds on a machine of one's own, and
+# 35 to 85 on virtual ones, whose idle cores are given back to the host.
 WATCH_NS = 100_000
 # How often it looks between two looks at the clock, which takes longer; and how often where there is no clock.
 LOOKS_PER_GLANCE = 32
