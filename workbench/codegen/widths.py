@@ -2,7 +2,8 @@
 
 Intel's processors with AVX-512 have compilers prefer vectors of half that width: wide ones lower the clock of the older
 of them, divide no faster, and leave more of a short row over. Where arithmetic is what takes the time, the newer ones
-are up to twice as fast with wide vectors.
+are up to twice as fast with wide vectors. Rows are then summed in other lanes, so that their last bits may differ from
+those of another processor; elementwise results do not.
 """
 
 from __future__ import annotations
