@@ -345,3 +345,23 @@ def test_llvm_says_nothing_of_loops_over_rows_that_it_leaves_alone(tmp_path, pro
     command = [sys.executable, str(tmp_path / "rows.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == printed and "remark" not in done.stderr
+
+
+@pytest.mark.skipif(not machine_code.processor()[0].startswith("x86_64"), reason="RBP is a register of x86")
+def test_arrays_are_not_addressed_with_the_register_of_the_frame():
+    """Where this is asked for; a program that needs all registers shows that LLVM would."""
+
+    def weighted(*arrays):
+        total = arrays[0]
+        for k, array in enumerate(arrays[1:]):
+            total = total * k + array
+        return total
+
+    arrays = [np.ones(1000)] * 20
+    plan = form_plan(wb.make_jaxpr(weighted)(*arrays))
+    (kernel,) = plan_kernels(plan, ["C"] * len(arrays)).values()
+    addressed = {}
+    for framed in (False, True):
+        _, llvm = machine_code.compile_assembly(kernel_module(kernel, "workbench_framed", framed=framed))
+        addressed[framed] = "(%rbp,%r" in machine_code.emit_assembly(llvm).replace(" ", "")
+    assert addressed == {False: True, True: False}

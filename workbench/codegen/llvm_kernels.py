@@ -39,14 +39,19 @@ ALIGNMENT = 64
 SHORT = 16
 # In bytes: narrow vectors, and the widest ones.
 NARROW, WIDE = 32, 64
+# What a function says whose frame has a register of its own, with which no array is then addressed.
+FRAMED = '"frame-pointer"="all"'
 # In bytes: no array has one like it.
 LEAST_STRIDE = -(1 << 62)
 
 
-def kernel_module(kernel: Kernel, symbol: str, *, masked: Sequence[int] = (), wide: bool = False) -> str:
+def kernel_module(
+    kernel: Kernel, symbol: str, *, masked: Sequence[int] = (), wide: bool = False, framed: bool = False
+) -> str:
     """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it. masked:
     the bytes of vectors, narrow ones first, of which the machine computes a part as fast as all; short loops then end
-    with one. wide: whether to ask for the widest vectors where arithmetic takes the time."""
+    with one. wide: whether to ask for the widest vectors where arithmetic takes the time. framed: whether the register
+    of the frame is kept for it."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
     writer = _Writer(kernel, masked if kernel.may_be_short else ())
@@ -56,8 +61,12 @@ def kernel_module(kernel: Kernel, symbol: str, *, masked: Sequence[int] = (), wi
         raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
     library = definitions_of(writer.code.library)
     declared = [line for name, line in writer.code.declared.items() if name not in library]
+    attributes = ["nounwind"]
     if wide and any(computes(loop, library) for loop in writer.innermost):
-        text = text.replace(" nounwind {", f" nounwind {WIDE_VECTORS} {{", 1)
+        attributes.append(WIDE_VECTORS)
+    if framed:
+        attributes.append(FRAMED)
+    text = text.replace(" nounwind {", f" {' '.join(attributes)} {{", 1)
     facts = [f"!{k} = {fact}" for k, fact in enumerate(writer.facts)]
     return "\n\n".join([text, *library.values(), *declared, *facts]) + "\n"
 

@@ -156,8 +156,11 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
         return None
     symbol = _symbol(kernel, key)
     try:
-        masked, wide = machine_code.masked_vectors(), machine_code.computes_wide()
-        code, llvm = machine_code.compile_assembly(kernel_module(kernel, symbol, masked=masked, wide=wide))
+        text = kernel_module(
+            kernel, symbol, masked=machine_code.masked_vectors(), wide=machine_code.computes_wide(),
+            framed=machine_code.prefetches_no_frames(),
+        )  # fmt: skip
+        code, llvm = machine_code.compile_assembly(text)
         address = machine_code.address(code, symbol)
         entry = function_at(address, kernel.args)
     except UnsupportedSourceError as error:
