@@ -15,7 +15,7 @@ import numpy as np
 
 from .operators import call, cast, stored
 from .types import BOOL, F64, I64, LAZY, Array, Box, Items, Lazy, Number, Read, Static, UntranslatableError, Value
-from .writing import Writer
+from .writing import SHORT, Writer
 
 _LOOK_UP = re.compile(r"wrapped\(at_1\(\w+, (\w+)\), \w+\.shape\[\d+\]\)")
 
@@ -309,6 +309,9 @@ class Arrays(Writer):
         assert isinstance(kind, Array)
         rest = [k for k in range(kind.ndim) if k not in axes]
         zero = f"{scalar_name(dtype)}(0)"
+        n = kind.shape[-1]
+        if axes == (kind.ndim - 1,) and name in ("sum", "mean") and n is not None and 0 < n <= SHORT:
+            return self._written_out(name, value, n, dtype, keepdims)
         if axes == (kind.ndim - 1,):
             value = self.array(value)
             rows = value.text if value.text.isidentifier() else self.early(value.text)
@@ -332,6 +335,23 @@ class Arrays(Writer):
             self.put(out, at, f"{scalar_name(dtype)}({text})")
 
         self.nest([sizes[k] for k in rest], body)
+        return out
+
+    def _written_out(self, name: str, value: Value, n: int, dtype: np.dtype, keepdims: bool) -> str:
+        """The sum or mean of rows of `n` elements: one expression for each, in NumPy's order."""
+        lazy = self.elements(value)
+        *sizes, _ = lazy.sizes
+        out = self.empty([*sizes, *(["1"] if keepdims else [])], dtype)
+        scalar = scalar_name(dtype)
+        first = [f"{scalar}(0)"] if dtype.kind in "iu" else []  # a zero, to which narrower integers are added
+
+        def body(i: list[str]) -> None:
+            terms = [lazy.at([*i, str(k)]).text for k in range(n)]
+            text = " + ".join([*first, *(f"({term})" for term in terms)])
+            at = [*i, "0"] if keepdims else i
+            self.put(out, at, f"{scalar}({text})" if name == "sum" else f"{scalar}(({text}) / {n})")
+
+        self.nest(sizes, body)
         return out
 
     def _accumulated(self, name: str, value: Value, axes: tuple[int, ...], dtype: np.dtype, keepdims: bool) -> str:

@@ -48,7 +48,7 @@ from .types import (
     number_of,
     weak_int,
 )
-from .writing import Facts, Module
+from .writing import SHORT, Facts, Module
 
 FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
 MANY_IN_ROWS = 32_768  # elements of rows that a loop takes: kernels share from here on what they do between threads
@@ -426,9 +426,22 @@ class _Builder:
         parameters = [
             name_of_parameter(name) if line else local(name) for name, line in zip(self.parameters, first, strict=True)
         ]
+        head += self._short_axes()
         lines = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
         functions = [function.text for function in self.module.functions.values()]
         return "\n\n\n".join([*functions, "\n".join(lines)]) + "\n"
+
+    def _short_axes(self) -> list[str]:
+        """What tells the compiler the lengths of short rows, which are the same whenever this program runs: it then
+        writes loops over them out, and vectorises those around them."""
+        return [
+            line
+            for name, (value, kind) in self.parameters.items()
+            if isinstance(kind, Array) and type(value) is Tracer
+            for axis, n in enumerate(value.aval.shape)
+            if axis > 0 and 1 < n <= SHORT
+            for line in (f"    if {local(name)}.shape[{axis}] != {n}:", "        raise LookupError()")
+        ]
 
     def _is_converted(self, name: str) -> bool:
         """Whether a number becomes a variable of another type."""

@@ -12,6 +12,7 @@ from .letters import LETTERS, codes_of
 from .types import LAZY, Type, UntranslatableError
 
 MANY_ELEMENTS = 65_536  # an array operation, or product, from here on is better off in kernels and BLAS
+SHORT = 4  # elements along an axis, of coordinates and the like: loops over them are written out
 INDENT = "    "
 
 
