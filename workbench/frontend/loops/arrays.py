@@ -17,6 +17,7 @@ from .operators import call, cast, stored
 from .types import BOOL, F64, I64, LAZY, Array, Box, Items, Lazy, Number, Read, Static, UntranslatableError, Value
 from .writing import SHORT, Writer
 
+ADDED_PLAINLY = 128  # elements, before what rounding loses is kept, as in `array_sum`
 _LOOK_UP = re.compile(r"wrapped\(at_1\(\w+, (\w+)\), \w+\.shape\[\d+\]\)")
 
 Compute = Callable[[Sequence[Value]], Value]
@@ -336,6 +337,36 @@ class Arrays(Writer):
 
         self.nest([sizes[k] for k in rest], body)
         return out
+
+    def summed(self, lazy: Lazy, dtype: np.dtype, *, of_mean: bool) -> Value:
+        """The sum or mean of all elements, added up as they are computed: in rows, by blocks, as `array_sum` does."""
+        sizes, scalar = [self.early(size) for size in lazy.sizes], scalar_name(dtype)
+        zero = f"{scalar}(0)"
+        total, low = self.early(zero), self.early(zero)
+
+        def add_plainly(at: list[str]) -> None:
+            self.line(f"{total} = {total} + {lazy.at(at).text}")
+
+        def add_row(at: list[str]) -> None:
+            first, i, part, new = (self.temporary() for _ in range(4))
+            self.line(f"for {first} in range(0, {sizes[-1]}, {ADDED_PLAINLY}):")
+            self.indent += 1
+            self.line(f"{part} = {zero}")
+            self.line(f"for {i} in range({first}, min({first} + {ADDED_PLAINLY}, {sizes[-1]})):")
+            self.indent += 1
+            self.line(f"{part} = {call('add_reassoc', dtype, part, lazy.at([*at, i]).text)}")
+            self.indent -= 1
+            self.line(f"{new} = {total} + {part}")
+            self.line(f"{low} = {low} + lost({total}, {part}, {new})")
+            self.line(f"{total} = {new}")
+            self.indent -= 1
+
+        if dtype.kind == "f":
+            self.nest(sizes[:-1], add_row)
+            total = self.early(f"with_lost({total}, {low})")
+        else:
+            self.nest(sizes, add_plainly)
+        return Value(f"{scalar}({total} / ({' * '.join(sizes)}))" if of_mean else total, Number(dtype))
 
     def _written_out(self, name: str, value: Value, n: int, dtype: np.dtype, keepdims: bool) -> str:
         """The sum or mean of rows of `n` elements: one expression for each, in NumPy's order."""
