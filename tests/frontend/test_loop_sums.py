@@ -94,3 +94,42 @@ def test_cancelling_sums_stay_exact() -> None:
     compiled = assert_same(program_of_sum, a, np.ones_like(a), np.arange(3), lengths, rtol=1.0)
     found = compiled(a, np.ones_like(a), np.arange(3), lengths)[0]
     assert abs(found - math.fsum(a)) < 0.01 * np.finfo(float).eps * np.abs(a).sum()
+
+
+def products_of_rows(A, x, out):
+    for i in range(len(A)):
+        for j in range(i):
+            out[i, j] = A[i, :j] @ A[j, :j] - np.dot(x[1 : j + 1], A[i, j : 2 * j]) + x[:j].dot(A[:j, i]) + A[i] @ x
+        out[i, i] = np.dot(out[i, :i], out[i, :i]) + out[i, -i:] @ x[-i:]
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("order", ["C", "F", "steps", "backwards"])
+def test_products_of_rows(dtype: str, order: str) -> None:
+    """In place where they lie in order, and of what the loop itself writes."""
+    rng = np.random.default_rng(2)
+    A, x = rng.normal(size=(13, 13)).astype(dtype), rng.normal(size=13).astype(dtype)
+    match order:
+        case "F":
+            A = np.asfortranarray(A)
+        case "steps":
+            A, x = np.repeat(np.repeat(A, 2, 0), 3, 1)[::2, ::3], np.repeat(x, 2)[::2]
+        case "backwards":
+            A, x = A[:, ::-1], x[::-1]
+    compiled = assert_same(
+        products_of_rows, A, x, np.zeros((13, 13), dtype), rtol=1e-3 if dtype == "float32" else 1e-10
+    )
+    assert loops_of(compiled) and not compiled.fallbacks
+
+
+def test_rows_that_do_not_fit_raise() -> None:
+    def wrong(A, x, out):
+        for i in range(len(A)):
+            for j in range(i):
+                out[i, j] = A[i, :j] @ x[: j + A.shape[0] % 3 - 1]
+        return out
+
+    rng = np.random.default_rng(2)
+    for n in (12, 13):  # for 13 they fit
+        assert_same(wrong, rng.normal(size=(n, n)), rng.normal(size=n), np.zeros((n, n)))

@@ -578,4 +578,5 @@ def dot_22(a, b):
 FUNCTIONS: dict[str, Any] = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}
 FUNCTIONS["loose"] = loose
 FUNCTIONS |= {f"at_{n}": _reader(n) for n in range(1, MAX_AXES + 1)}
+FUNCTIONS |= {"unit_1": unit_1, "unit_2": unit_2}
 FUNCTIONS |= {f"put_{n}": _writer(n) for n in range(1, MAX_AXES + 1)}

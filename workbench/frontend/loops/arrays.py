@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .operators import call, cast, stored
+from .operators import binary, call, cast, stored
 from .types import BOOL, F64, I64, LAZY, Array, Box, Items, Lazy, Number, Read, Static, UntranslatableError, Value
 from .writing import SHORT, Writer
 
@@ -368,6 +368,33 @@ class Arrays(Writer):
             self.nest(sizes, add_plainly)
         return Value(f"{scalar}({total} / ({' * '.join(sizes)}))" if of_mean else total, Number(dtype))
 
+    def added_up(self, a: Value, b: Value, dtype: np.dtype) -> Value | None:
+        """The product of two vectors of `dtype` where that takes neither memory nor views: of what is computed here,
+        and of rows that lie in order. None: a function is as good."""
+        computed = any(v.lazy is not None and v.lazy.computed for v in (a, b))
+        rows = [] if computed else [row for v in (a, b) if (row := _row_of(v)) is not None]
+        if not computed and (len(rows) < 2 or a.box is b.box is None):
+            return None
+        product = self.elementwise([a, b], lambda v: binary("*", *v)).lazy
+        assert product is not None
+        if computed:
+            return self.summed(product, dtype, of_mean=False)
+        total = self.early(f"{scalar_name(dtype)}(0)")
+        self.line(
+            f"if {' and '.join(f'{name}.strides[{n - 1}] == {name}.itemsize' for name, n in dict.fromkeys(rows))}:"
+        )
+        self.indent += 1
+        first = len(self.lines)
+        self.line(f"{total} = {self.summed(product, dtype, of_mean=False).text}")
+        for name, n in rows:
+            self.lines[first:] = [line.replace(f"at_{n}({name}, ", f"unit_{n}({name}, ") for line in self.lines[first:]]
+        self.indent -= 1
+        self.line("else:")
+        self.indent += 1
+        self.line(f"{total} = dot({a.text}, {b.text})")
+        self.indent -= 1
+        return Value(total, Number(dtype))
+
     def _written_out(self, name: str, value: Value, n: int, dtype: np.dtype, keepdims: bool) -> str:
         """The sum or mean of rows of `n` elements: one expression for each, in NumPy's order."""
         lazy = self.elements(value)
@@ -464,3 +491,13 @@ def tuple_of(values: Sequence[Value]) -> Value:
 
 
 __all__ = ["Arrays", "Box", "broadcast", "reduced_dtype", "scalar_name", "tuple_of"]
+
+
+def _row_of(value: Value) -> tuple[str, int] | None:
+    """The array of one or two axes along the last of which a vector without a step lies, and their number."""
+    if value.box is None:
+        return (value.text, 1) if value.lazy is None and value.text.isidentifier() else None
+    *outer, last = value.box.parts
+    if last is None or len(last) != 2 or any(part is None or len(part) != 1 for part in outer) or len(outer) > 1:
+        return None
+    return value.box.base, len(outer) + 1

@@ -265,10 +265,9 @@ class Scope(Arrays):
         if dtype not in (F64, C128, np.float32, np.complex64, np.dtype(np.int64)):
             raise UntranslatableError(f"a product of arrays of {dtype.name}")
         if x.ndim == y.ndim == 1 and x.dtype == y.dtype and dtype.kind == "f" and (1,) not in (x.shape, y.shape):
-            if any(v.lazy is not None and v.lazy.computed for v in (a, b)):
-                product = self.elementwise([a, b], lambda v: binary("*", *v))
-                assert product.lazy is not None
-                return self.summed(product.lazy, dtype, of_mean=False)
+            product = self.added_up(a, b, dtype)
+            if product is not None:
+                return product
         a, b = self.array(a), self.array(b)
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
         self.facts.arrays = True
