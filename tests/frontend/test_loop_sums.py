@@ -32,6 +32,8 @@ PRODUCTS = [
     "np.dot(a[:n] * 2, b[:n])",
     "b[:n].dot(a[:n] + b[:n])",
     "np.dot(np.abs(a[:n]), np.abs(b[:n]))",
+    "np.linalg.norm(a[:n] - b[:n])",
+    "np.linalg.norm(a[:2, None] * b[:n])",
 ]
 
 
@@ -63,7 +65,7 @@ def test_sums_of_every_length(expression: str, dtype: str) -> None:
     )
     (loop,) = loops_of(compiled)
     text = loop.params["program"].source
-    assert not compiled.fallbacks and "array_sum" not in text and "dot(" not in text
+    assert not compiled.fallbacks and "array_sum" not in text and "dot(" not in text and "norm" not in text
 
 
 def test_none_at_all() -> None:
@@ -96,6 +98,18 @@ def test_cancelling_sums_stay_exact() -> None:
     assert abs(found - math.fsum(a)) < 0.01 * np.finfo(float).eps * np.abs(a).sum()
 
 
+def ordered(A: np.ndarray, x: np.ndarray, order: str) -> tuple[np.ndarray, np.ndarray]:
+    """The same numbers, in memory of another order."""
+    match order:
+        case "F":
+            A = np.asfortranarray(A)
+        case "steps":
+            A, x = np.repeat(np.repeat(A, 2, 0), 3, 1)[::2, ::3], np.repeat(x, 2)[::2]
+        case "backwards":
+            A, x = A[:, ::-1], x[::-1]
+    return A, x
+
+
 def products_of_rows(A, x, out):
     for i in range(len(A)):
         for j in range(i):
@@ -110,17 +124,58 @@ def test_products_of_rows(dtype: str, order: str) -> None:
     """In place where they lie in order, and of what the loop itself writes."""
     rng = np.random.default_rng(2)
     A, x = rng.normal(size=(13, 13)).astype(dtype), rng.normal(size=13).astype(dtype)
-    match order:
-        case "F":
-            A = np.asfortranarray(A)
-        case "steps":
-            A, x = np.repeat(np.repeat(A, 2, 0), 3, 1)[::2, ::3], np.repeat(x, 2)[::2]
-        case "backwards":
-            A, x = A[:, ::-1], x[::-1]
+    A, x = ordered(A, x, order)
     compiled = assert_same(
         products_of_rows, A, x, np.zeros((13, 13), dtype), rtol=1e-3 if dtype == "float32" else 1e-10
     )
     assert loops_of(compiled) and not compiled.fallbacks
+
+
+ROWS = [
+    "x[:i].sum() + A[i].sum()",
+    "np.mean(x[i:]) - A[i, : i + 1].mean()",
+    "np.std(A[i, i // 2 :]) + x[i:].std()",
+    "np.var(A[i])",
+    "np.linalg.norm(A[i, :i]) + np.linalg.norm(x[i:] - A[i, i:])",
+    "A[i, i:].max() - x[i:].min()",
+    "np.max(np.abs(A[i] - x)) + np.min(A[i] * x)",
+    "(A[i] * x).std() + np.max(x[i:] > 0)",
+]
+
+
+@pytest.mark.parametrize("order", ["C", "F", "steps", "backwards"])
+@pytest.mark.parametrize(
+    ("expression", "dtype"),
+    [(e, d) for e in ROWS for d in ("float64", "float32", "int16") if d != "int16" or "norm" not in e],
+)
+def test_reductions_of_rows(expression: str, dtype: str, order: str) -> None:
+    source = f"""
+import numpy as np
+
+def f(A, x, out):
+    for i in range(len(A)):
+        out[i] = {expression}
+    return out
+"""
+    rng = np.random.default_rng(3)
+    A, x = (rng.normal(size=(150, 150)) * 50).astype(dtype), (rng.normal(size=150) * 50).astype(dtype)
+    A, x = ordered(A, x, order)
+    compiled = assert_same(
+        define(source, "f", f"<rows {expression}>"), A, x, np.zeros(150), rtol=1e-4 if dtype == "float32" else 1e-10
+    )
+    assert not compiled.fallbacks
+
+
+def test_extremes_of_nothing_and_of_nan() -> None:
+    def extremes(x, out):
+        for i in range(len(out)):
+            out[i] = x[i:].max() + np.min(x[i : i + 3] * 2)
+        return out
+
+    x = np.array([1.0, np.nan, -np.inf, 3.0, 2.0, -0.0, np.inf, 5.0, np.nan, 1.0])
+    with np.errstate(invalid="ignore"):
+        assert_same(extremes, x, np.zeros(10))
+        assert_same(extremes, x, np.zeros(11))  # raises
 
 
 def test_rows_that_do_not_fit_raise() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .operators import binary, call, cast, stored
 from .types import BOOL, F64, I64, LAZY, Array, Box, Items, Lazy, Number, Read, Static, UntranslatableError, Value
-from .writing import SHORT, Writer
+from .writing import INDENT, SHORT, Writer
 
 ADDED_PLAINLY = 128  # elements, before what rounding loses is kept, as in `array_sum`
 _LOOK_UP = re.compile(r"wrapped\(at_1\(\w+, (\w+)\), \w+\.shape\[\d+\]\)")
@@ -311,8 +311,12 @@ class Arrays(Writer):
         rest = [k for k in range(kind.ndim) if k not in axes]
         zero = f"{scalar_name(dtype)}(0)"
         n = kind.shape[-1]
-        if axes == (kind.ndim - 1,) and name in ("sum", "mean") and n is not None and 0 < n <= SHORT:
-            return self._written_out(name, value, n, dtype, keepdims)
+        computed = value.lazy is not None and value.lazy.computed
+        if axes == (kind.ndim - 1,) and name in ("sum", "mean") and dtype.kind != "c":
+            if n is not None and 0 < n <= SHORT:
+                return self._written_out(name, value, n, dtype, keepdims)
+            if computed:
+                return self._added_up_in_rows(name, value, dtype, keepdims)
         if axes == (kind.ndim - 1,):
             value = self.array(value)
             rows = value.text if value.text.isidentifier() else self.early(value.text)
@@ -368,32 +372,107 @@ class Arrays(Writer):
             self.nest(sizes, add_plainly)
         return Value(f"{scalar}({total} / ({' * '.join(sizes)}))" if of_mean else total, Number(dtype))
 
+    def reduced_here(self, name: str, value: Value, dtype: np.dtype) -> Value | None:
+        """A sum, mean, norm, variance, deviation or extreme of all elements, as they are computed, or of a row where
+        it lies. None: a function is as good."""
+        assert isinstance(value.type, Array)
+        if dtype.kind not in "fiu" or value.type.dtype.kind == "c":
+            return None
+        if name not in ("sum", "mean", "norm", "var", "std") and (name not in ("max", "min") or value.type.ndim > 1):
+            return None
+        if value.lazy is not None and value.lazy.computed and name not in ("var", "std"):  # which take two turns
+            return Value(self._reduced_here(name, value, dtype), Number(dtype))
+        row = _row_of(value) if value.box is not None else None
+        if row is None:
+            return None
+        scalar = scalar_name(dtype)
+        otherwise = f"{scalar}(array_{name}({value.text}, {scalar}(0)))"
+        return self._where_in_order([row], lambda: self._reduced_here(name, value, dtype), otherwise, dtype)
+
+    def _reduced_here(self, name: str, value: Value, dtype: np.dtype) -> str:
+        if name in ("max", "min"):
+            return self._extreme_here(self.elements(value), dtype, ">" if name == "max" else "<")
+        if name in ("sum", "mean"):
+            return self.summed(self.elements(value), dtype, of_mean=name == "mean").text
+        given = [value]
+        if name != "norm":
+            mean = self.summed(self.elements(value), dtype, of_mean=True).text
+            given.append(Value(self.early(mean), Number(dtype)))
+
+        def square(v: Sequence[Value]) -> Value:
+            x = self.early((v[0] if len(v) == 1 else binary("-", *v)).text)
+            return Value(f"{x} * {x}", Number(dtype))
+
+        squares = self.elementwise(given, square).lazy
+        assert squares is not None
+        found = self.summed(squares, dtype, of_mean=name != "norm").text
+        return found if name == "var" else call("sqrt", dtype, found)
+
+    def _extreme_here(self, lazy: Lazy, dtype: np.dtype, sign: str) -> str:
+        """The largest or smallest element, or the first that is no number, as NumPy has it."""
+        n = self.early(lazy.sizes[0])
+        self.line(f"if {n} == 0:")
+        self.line(f"{INDENT}raise ValueError()")
+        best, i = self.early(lazy.at(["0"]).text), self.temporary()
+        self.line(f"for {i} in range({n}):")
+        self.indent += 1
+        x = self.early(lazy.at([i]).text)
+        if dtype.kind == "f":
+            self.line(f"if {x} != {x}:")
+            self.line(f"{INDENT}{best} = {x}")
+            self.line(f"{INDENT}break")
+        self.line(f"if {x} {sign} {best}:")
+        self.line(f"{INDENT}{best} = {x}")
+        self.indent -= 1
+        return best
+
     def added_up(self, a: Value, b: Value, dtype: np.dtype) -> Value | None:
         """The product of two vectors of `dtype` where that takes neither memory nor views: of what is computed here,
         and of rows that lie in order. None: a function is as good."""
-        computed = any(v.lazy is not None and v.lazy.computed for v in (a, b))
-        rows = [] if computed else [row for v in (a, b) if (row := _row_of(v)) is not None]
-        if not computed and (len(rows) < 2 or a.box is b.box is None):
+
+        def product() -> str:
+            made = self.elementwise([a, b], lambda v: binary("*", *v)).lazy
+            assert made is not None
+            return self.summed(made, dtype, of_mean=False).text
+
+        if any(v.lazy is not None and v.lazy.computed for v in (a, b)):
+            return Value(product(), Number(dtype))
+        rows = [row for v in (a, b) if (row := _row_of(v)) is not None]
+        if len(rows) < 2 or a.box is b.box is None:
             return None
-        product = self.elementwise([a, b], lambda v: binary("*", *v)).lazy
-        assert product is not None
-        if computed:
-            return self.summed(product, dtype, of_mean=False)
-        total = self.early(f"{scalar_name(dtype)}(0)")
-        self.line(
-            f"if {' and '.join(f'{name}.strides[{n - 1}] == {name}.itemsize' for name, n in dict.fromkeys(rows))}:"
-        )
+        return self._where_in_order(rows, product, f"dot({a.text}, {b.text})", dtype)
+
+    def _where_in_order(
+        self, rows: Sequence[tuple[str, int]], compute: Callable[[], str], otherwise: str, dtype: np.dtype
+    ) -> Value:
+        """`compute`, reading elements one after another, where the rows of these arrays, of so many axes, lie so."""
+        found = self.early(f"{scalar_name(dtype)}(0)")
+        in_order = (f"{name}.strides[{n - 1}] == {name}.itemsize" for name, n in dict.fromkeys(rows))
+        self.line(f"if {' and '.join(in_order)}:")
         self.indent += 1
         first = len(self.lines)
-        self.line(f"{total} = {self.summed(product, dtype, of_mean=False).text}")
+        self.line(f"{found} = {compute()}")
         for name, n in rows:
             self.lines[first:] = [line.replace(f"at_{n}({name}, ", f"unit_{n}({name}, ") for line in self.lines[first:]]
         self.indent -= 1
         self.line("else:")
         self.indent += 1
-        self.line(f"{total} = dot({a.text}, {b.text})")
+        self.line(f"{found} = {otherwise}")
         self.indent -= 1
-        return Value(total, Number(dtype))
+        return Value(found, Number(dtype))
+
+    def _added_up_in_rows(self, name: str, value: Value, dtype: np.dtype, keepdims: bool) -> str:
+        """The sums or means of rows, as they are computed."""
+        lazy = self.elements(value)
+        *sizes, n = lazy.sizes
+        out = self.empty([*sizes, *(["1"] if keepdims else [])], dtype)
+
+        def body(i: list[str]) -> None:
+            row = Lazy((n,), lambda k: lazy.at([*i, *k]), lazy.reads)
+            self.put(out, [*i, "0"] if keepdims else i, self.summed(row, dtype, of_mean=name == "mean").text)
+
+        self.nest(sizes, body)
+        return out
 
     def _written_out(self, name: str, value: Value, n: int, dtype: np.dtype, keepdims: bool) -> str:
         """The sum or mean of rows of `n` elements: one expression for each, in NumPy's order."""
@@ -485,14 +564,6 @@ def _apart(a: str, b: str) -> bool:
     return False
 
 
-def tuple_of(values: Sequence[Value]) -> Value:
-    text = f"({', '.join(v.text for v in values)}{',' if len(values) == 1 else ''})"
-    return Value(text, Items(tuple(v.type for v in values)), tuple(values))
-
-
-__all__ = ["Arrays", "Box", "broadcast", "reduced_dtype", "scalar_name", "tuple_of"]
-
-
 def _row_of(value: Value) -> tuple[str, int] | None:
     """The array of one or two axes along the last of which a vector without a step lies, and their number."""
     if value.box is None:
@@ -501,3 +572,11 @@ def _row_of(value: Value) -> tuple[str, int] | None:
     if last is None or len(last) != 2 or any(part is None or len(part) != 1 for part in outer) or len(outer) > 1:
         return None
     return value.box.base, len(outer) + 1
+
+
+def tuple_of(values: Sequence[Value]) -> Value:
+    text = f"({', '.join(v.text for v in values)}{',' if len(values) == 1 else ''})"
+    return Value(text, Items(tuple(v.type for v in values)), tuple(values))
+
+
+__all__ = ["Arrays", "Box", "broadcast", "reduced_dtype", "scalar_name", "tuple_of"]

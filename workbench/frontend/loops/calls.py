@@ -441,8 +441,9 @@ class Calls(Lists):
         value = args[0]
         if name in ("mean", "var", "std") and kind.dtype.kind in "biu":
             value = self.elementwise([value], lambda v: Value(cast(v[0], F64), Number(F64)))
-        if name in ("sum", "mean") and dtype.kind in "fiu" and value.lazy is not None and value.lazy.computed:
-            return self.summed(value.lazy, dtype, of_mean=name == "mean")
+        here = self.reduced_here(name, value, dtype)
+        if here is not None:
+            return here
         value = self.array(value)
         text = value.text if kind.ndim == 1 else f"{value.text}.ravel()"
         scalar = scalar_name(dtype)

@@ -264,12 +264,6 @@ class Scope(Arrays):
         dtype = np.result_type(x.dtype, y.dtype)
         if dtype not in (F64, C128, np.float32, np.complex64, np.dtype(np.int64)):
             raise UntranslatableError(f"a product of arrays of {dtype.name}")
-        if x.ndim == y.ndim == 1 and x.dtype == y.dtype and dtype.kind == "f" and (1,) not in (x.shape, y.shape):
-            product = self.added_up(a, b, dtype)
-            if product is not None:
-                return product
-        a, b = self.array(a), self.array(b)
-        left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
         self.facts.arrays = True
         self.facts.routines = self.facts.routines or dtype.kind == "i"  # NumPy has no BLAS for it
         sizes = (*x.shape, *(y.shape[1:] if y.ndim == 2 else ()))
@@ -278,6 +272,12 @@ class Scope(Arrays):
             self.facts.product = max(self.facts.product, product)
         else:
             self.facts.matrix = max(self.facts.matrix, product)
+        if x.ndim == y.ndim == 1 and x.dtype == y.dtype and dtype.kind == "f" and (1,) not in (x.shape, y.shape):
+            made = self.added_up(a, b, dtype)
+            if made is not None:
+                return made
+        a, b = self.array(a), self.array(b)
+        left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
         if x.ndim == y.ndim == 1:
             return Value(f"dot({left}, {right})", Number(dtype))
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
