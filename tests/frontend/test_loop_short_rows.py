@@ -60,7 +60,9 @@ def test_signed_zeros_nan_and_infinities(k: int) -> None:
     x = np.random.default_rng(k).choice(special, (40, k))
     with np.errstate(invalid="ignore"):
         expected = program(x, np.full(40, -0.0))
-        found = wb.jit(program)(x, np.full(40, -0.0))
+        compiled = wb.jit(program)
+        found = compiled(x, np.full(40, -0.0))
+    assert loops_of(compiled) and not compiled.fallbacks
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[expected == 0]))
 

@@ -56,7 +56,7 @@ def kernel_module(
     assert isinstance(tree, ast.FunctionDef)
     writer = _Writer(kernel, masked if kernel.may_be_short else ())
     try:
-        text = writer.function(tree, symbol)
+        body = writer.function(tree)
     except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
         raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
     library = definitions_of(writer.code.library)
@@ -66,9 +66,9 @@ def kernel_module(
         attributes.append(WIDE_VECTORS)
     if framed:
         attributes.append(FRAMED)
-    text = text.replace(" nounwind {", f" {' '.join(attributes)} {{", 1)
+    head = f'define i32 @"{symbol}"(i64 %start, i64 %stop, ptr %table) {" ".join(attributes)} {{\nentry:'
     facts = [f"!{k} = {fact}" for k, fact in enumerate(writer.facts)]
-    return "\n\n".join([text, *library.values(), *declared, *facts]) + "\n"
+    return "\n\n".join([f"{head}\n{body}\n}}", *library.values(), *declared, *facts]) + "\n"
 
 
 def _is_innermost(body: list[ast.stmt]) -> bool:
@@ -156,14 +156,14 @@ class _Writer:
         self.n_words += 1
         return name
 
-    def function(self, tree: ast.FunctionDef, symbol: str) -> str:
+    def function(self, tree: ast.FunctionDef) -> str:
+        """What the function holds."""
         self._find_slots(tree)
         code = self.code
         self.body(tree.body)
         self._free()
         code.line("ret i32 0")
-        head = f'define i32 @"{symbol}"(i64 %start, i64 %stop, ptr %table) nounwind {{\nentry:'
-        return "\n".join([head, *code.slots, *code.lines, "}"])
+        return "\n".join([*code.slots, *code.lines])
 
     def _find_slots(self, tree: ast.FunctionDef) -> None:
         """Names that are assigned at several places, or that loops count with besides, live in memory until LLVM finds

@@ -310,13 +310,10 @@ class Arrays(Writer):
         assert isinstance(kind, Array)
         rest = [k for k in range(kind.ndim) if k not in axes]
         zero = f"{scalar_name(dtype)}(0)"
-        n = kind.shape[-1]
-        computed = value.lazy is not None and value.lazy.computed
         if axes == (kind.ndim - 1,) and name in ("sum", "mean") and dtype.kind != "c":
-            if n is not None and 0 < n <= SHORT:
-                return self._written_out(name, value, n, dtype, keepdims)
-            if computed:
-                return self._added_up_in_rows(name, value, dtype, keepdims)
+            is_short = kind.shape[-1] is not None and 0 < kind.shape[-1] <= SHORT
+            if is_short or value.lazy is not None and value.lazy.computed:
+                return self._added_up_in_rows(value, dtype, keepdims, is_short=is_short, of_mean=name == "mean")
         if axes == (kind.ndim - 1,):
             value = self.array(value)
             rows = value.text if value.text.isidentifier() else self.early(value.text)
@@ -461,32 +458,24 @@ class Arrays(Writer):
         self.indent -= 1
         return Value(found, Number(dtype))
 
-    def _added_up_in_rows(self, name: str, value: Value, dtype: np.dtype, keepdims: bool) -> str:
-        """The sums or means of rows, as they are computed."""
-        lazy = self.elements(value)
+    def _added_up_in_rows(self, value: Value, dtype: np.dtype, keepdims: bool, *, is_short: bool, of_mean: bool) -> str:
+        """The sums or means of rows, as they are computed; short ones in one expression, in NumPy's order."""
+        assert isinstance(value.type, Array)
+        lazy, scalar = self.elements(value), scalar_name(dtype)
         *sizes, n = lazy.sizes
         out = self.empty([*sizes, *(["1"] if keepdims else [])], dtype)
+        first = [f"{scalar}(0)"] if dtype.kind in "iu" else []  # a zero, to which narrower integers are added
+        length = value.type.shape[-1]
+
+        def written_out(i: list[str]) -> str:
+            terms = [f"({lazy.at([*i, str(k)]).text})" for k in range(length or 0)]
+            total = " + ".join([*first, *terms])
+            return f"{scalar}(({total}) / {length})" if of_mean else f"{scalar}({total})"
 
         def body(i: list[str]) -> None:
             row = Lazy((n,), lambda k: lazy.at([*i, *k]), lazy.reads)
-            self.put(out, [*i, "0"] if keepdims else i, self.summed(row, dtype, of_mean=name == "mean").text)
-
-        self.nest(sizes, body)
-        return out
-
-    def _written_out(self, name: str, value: Value, n: int, dtype: np.dtype, keepdims: bool) -> str:
-        """The sum or mean of rows of `n` elements: one expression for each, in NumPy's order."""
-        lazy = self.elements(value)
-        *sizes, _ = lazy.sizes
-        out = self.empty([*sizes, *(["1"] if keepdims else [])], dtype)
-        scalar = scalar_name(dtype)
-        first = [f"{scalar}(0)"] if dtype.kind in "iu" else []  # a zero, to which narrower integers are added
-
-        def body(i: list[str]) -> None:
-            terms = [lazy.at([*i, str(k)]).text for k in range(n)]
-            text = " + ".join([*first, *(f"({term})" for term in terms)])
-            at = [*i, "0"] if keepdims else i
-            self.put(out, at, f"{scalar}({text})" if name == "sum" else f"{scalar}(({text}) / {n})")
+            text = written_out(i) if is_short else self.summed(row, dtype, of_mean=of_mean).text
+            self.put(out, [*i, "0"] if keepdims else i, text)
 
         self.nest(sizes, body)
         return out
