@@ -12,7 +12,7 @@ import functools
 import logging
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -30,7 +30,8 @@ from .held import HeldValue
 from .identity import same
 from .items import item_at
 from .jumps import LoopSource
-from .loops.list_names import appended_names
+from .loops.list_names import appended_names, growing_names
+from .loops.step_lists import NO_LISTS, Lists
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
 from .membership import contained
@@ -384,44 +385,47 @@ def while_(
     with signals():
         _step_or_traced(
             "while", source, variables, names,
-            lambda: _as_step(source, variables, live), _prefers,
+            lambda lists: _as_step(source, variables, live, lists=lists), _prefers,
             lambda grown: _traced_while(test, body, names, live, reads, variables, grown),
         )  # fmt: skip
 
 
 def _step_or_traced(
-    kind: str, source: str, variables: Variables, names: tuple[str, ...], as_step: Callable[[], Translated | None],
+    kind: str, source: str, variables: Variables, names: tuple[str, ...], as_step: Callable[[Lists], Translated | None],
     prefers: Callable[[Translated], bool], traced: Callable[[frozenset[str]], int], *, may_be_plain: bool = True,
+    stacked: Collection[str] = (),
 ) -> None:  # fmt: skip
     """Run a loop as one step where that is better or where it cannot be traced, and trace it elsewhere.
 
     A loop that ran on plain numbers alone will do so again, inside of one that Python runs: it is not translated each
     time. traced: traces it, given the names of lists that may grow as often as data decide, and gives the number of
-    iterations, as far as that is known; may_be_plain: whether all may be on plain numbers.
+    iterations, as far as that is known; may_be_plain: whether all may be on plain numbers; stacked: lists to which
+    every iteration appends, so that tracing knows how many items they hold in the end.
     """
     trace = current_trace()
     if trace is None:
         traced(frozenset())
         return
-    # A list of which data decide how long it is can be the result of an equation, but not of a step.
-    may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(_appended_to(source), variables.get)
+    lists = frozenset() if trace.on_gpu else lists_alone(_growing(source), variables.get)
+    may_grow = frozenset() if trace.region else lists & _appended_to(source)
+    of_step = Lists(lists.difference(stacked), may_leave=not trace.region)
     variables.count_references(names)
     n_before, failure, state = len(trace.eqns), trace.failure, variables.assigned(names)
     was_plain = may_be_plain and source in trace.plain_loops
-    step = None if was_plain else as_step()
+    step = None if was_plain else as_step(of_step)
     if step is not None and prefers(step):
         emit_loop(step, variables, kind)
         return
     known, trace.references = trace.references, variables.own_references(names)
     try:
-        n_done = traced(frozenset() if step is not None or was_plain else may_grow)
+        n_done = traced(frozenset() if step is not None and not step.lists or was_plain else may_grow)
     except TracingError:
         if len(trace.eqns) != n_before:
             raise
         variables.restore(state)
         if was_plain:
             trace.plain_loops.discard(source)
-            step = as_step()
+            step = as_step(of_step)
         if step is None:
             raise
         trace.failure = failure
@@ -438,12 +442,18 @@ def _appended_to(source: str) -> frozenset[str]:
     return appended_names(SOURCES[source].node)
 
 
+@functools.lru_cache(4096)
+def _growing(source: str) -> frozenset[str]:
+    return growing_names([SOURCES[source].node])
+
+
 def _as_step(
-    source: str, variables: Variables, live: tuple[str, ...], anew: frozenset[str] = frozenset(), items: Any = None
-) -> Translated | None:
+    source: str, variables: Variables, live: tuple[str, ...], anew: frozenset[str] = frozenset(), items: Any = None,
+    lists: Lists = NO_LISTS,
+) -> Translated | None:  # fmt: skip
     """The loop as one step, if it can be one."""
     try:
-        step = translate(SOURCES[source], variables, live, anew, items)
+        step = translate(SOURCES[source], variables, live, anew, items, lists)
     except UntranslatableError as reason:
         logger.debug("a loop is no step of its own: %s", reason)
         return None
@@ -548,11 +558,11 @@ def for_(
     with signals():
         _step_or_traced(
             "for", source, variables, names,
-            lambda: _as_step(source, variables, live, surely, iterable) if n > 1 else None, prefers,
+            lambda lists: _as_step(source, variables, live, surely, iterable, lists) if n > 1 else None, prefers,
             lambda grown: _traced_for(
                 iterable, body, names, live, anew, reads, variables, stop, target, appended, grown
             ),
-            may_be_plain=type(iterable) is not TracedRange,
+            may_be_plain=type(iterable) is not TracedRange, stacked=appended if n < math.inf else (),
         )  # fmt: skip
 
 

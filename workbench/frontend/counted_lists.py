@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -44,8 +45,9 @@ FIRST_BYTES = 1 << 18  # the start of every call sets them to zero
 MOST_BYTES = 1 << 21  # so that the loop still runs natively
 FEWEST_ITEMS, MOST_ITEMS = 16, 8192  # at first
 GROWS = 16  # times, where the room did not suffice
-_rooms: dict[tuple[str, int], int] = {}  # items, by the place of the statement that appends
-_item_bytes: dict[tuple[str, int], int] = {}
+MOST_LEFT_BYTES = 1 << 26  # of a list that one equation leaves, whose array is written as far as there are items
+_rooms: dict[tuple[str, int], int] = {}  # items, by the place of the statement that appends, or of the loop
+_most: dict[tuple[str, int], int] = {}  # for how many there may be room
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,13 @@ class Items:
         first = FIRST_BYTES // max(max(item.n_bytes for item in self.items), 1)
         return _rooms.get(self.place, max(min(MOST_ITEMS, first), FEWEST_ITEMS))
 
+    @property
+    def are_rows(self) -> bool:
+        """Whether they are tuples or lists of numbers, and of nothing else."""
+        is_flat = self.tree is not None and self.tree.type in (tuple, list)
+        numbers = all(item.kind != "array" for item in self.items)
+        return is_flat and numbers and self.tree.num_nodes == len(self.items) + 1
+
     def are_like(self, other: Items) -> bool:
         """Whether they differ at most in which floats are Python's."""
         if self.tree != other.tree or len(self.items) != len(other.items):
@@ -123,11 +132,20 @@ def enlarge(error: BaseException) -> bool:
     span = error.span if isinstance(error, CheckFailedError) else None
     place = (span.filename, span.line) if span is not None else ("", 0)
     room = _rooms.get(place, 0)
-    larger = min(room * GROWS, MOST_BYTES // _item_bytes.get(place, 1))
+    larger = min(room * GROWS, _most.get(place, MOST_BYTES))
     if larger <= room:
         return False
     _rooms[place] = larger
     return True
+
+
+def _settled_room(name: str, items: Items, most_bytes: int) -> int:
+    """The room for the items, on which the program depends from now on."""
+    room = _rooms.setdefault(items.place, items.room)
+    _most[items.place] = most_bytes // max(1, *(item.n_bytes for item in items.items))
+    guard = Guard(f"the room in {name}", functools.partial(_rooms.get, items.place), room, operator.eq)
+    require_trace().lifter.guards.append(guard)
+    return room
 
 
 class ItemFoundError(TracingError):
@@ -154,12 +172,8 @@ class CountedList(Deferred):
         self.mixed: tuple[type, ...] = ()
         if items is None:
             return
-        self.room = items.room
-        _rooms[items.place] = self.room
-        _item_bytes[items.place] = max(1, *(item.n_bytes for item in items.items))
-        guard = Guard(f"the room in {name}", functools.partial(_rooms.get, items.place), self.room, operator.eq)
+        self.room = _settled_room(name, items, MOST_BYTES)
         trace = require_trace()
-        trace.lifter.guards.append(guard)
         n_writes = trace.n_writes
         self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype, name) for item in items.items)
         may_be_read = items.tree is None and (items.are_read or items.items[0].kind != "array")
@@ -182,6 +196,14 @@ class CountedList(Deferred):
         made = cls("a list", before, None)
         made.items, made.arrays, made.count, made.room = items, tuple(arrays), count, arrays[0].shape[0]
         return made
+
+    @classmethod
+    def left_by_loop(cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer) -> CountedList:
+        """What an equation leaves: all that the list holds is in its arrays, if there was room for it."""
+        room = _settled_room(name, items, MOST_LEFT_BYTES)
+        end_unless(count <= room, items.place)
+        count.scalar = False  # more may be appended later on
+        return cls.rebuilt((), items, arrays, count)
 
     def _is_alike(self, x: Any) -> bool:
         """Whether an item is like those that come; a number may be one of Python's or NumPy's."""
@@ -206,7 +228,7 @@ class CountedList(Deferred):
             raise refuse("appends to", self.name, "a number whose type depends on the path")
         if any(x.buffer.mixed for x in xs):
             self.mixed = (float,)
-        found = Items(tuple(map(Item.of, xs)), tree, _place())
+        found = Items(tuple(map(Item.of, xs)), tree, here())
         if self.items is None:
             if max(item.n_bytes for item in found.items) * found.room > MOST_BYTES:
                 raise refuse("appends to", self.name, "large arrays, as often as the numbers decide")
@@ -396,8 +418,12 @@ class CountedForm:
             made.first = self.first
             return made.stacked(self.dtype) if self.in_array else made
         columns = [array[self.first : int(count)] for array in arrays]
-        if self.in_array and not before and self.items.tree is None and len(columns[0]):
-            return np.array(columns[0], self.dtype)
+        if self.in_array and not before and len(columns[0]):
+            if self.items.tree is None:
+                return np.array(columns[0], self.dtype)
+            if self.items.are_rows:
+                dtype = np.result_type(*columns) if self.dtype is None else self.dtype
+                return np.stack([column.astype(dtype) for column in columns], axis=1)
         parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
         items = [*before, *self.items.together(parts)]
         return np.array(items, self.dtype) if self.in_array else items
@@ -413,8 +439,10 @@ def _values(item: Item, column: np.ndarray) -> list[Any]:
 
 
 def lists_alone(names: Iterable[str], get: Callable[[str], Any]) -> frozenset[str]:
-    """Those of the names that hold a list to which nothing else refers."""
-    return frozenset(name for name in names if type(get(name)) is list and count(get, name) <= ALONE)
+    """Those of the names that hold a list or deque, or one of which the run tells how long it is, to which nothing else
+    refers."""
+    kinds = (list, deque, CountedList)
+    return frozenset(name for name in names if type(get(name)) in kinds and count(get, name) <= ALONE)
 
 
 def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Variables, bound: Sequence[str]) -> T:
@@ -569,7 +597,7 @@ def _attempted(run: Callable[[], T]) -> T:
     return result
 
 
-def _place() -> tuple[str, int]:
+def here() -> tuple[str, int]:
     """Of the statement that runs."""
     spans = current_spans(2, require_trace().entry)
     return (spans[0].filename, spans[0].line) if spans else ("", 0)

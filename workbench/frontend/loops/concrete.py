@@ -25,6 +25,7 @@ from .expressions import is_set, local
 from .functions import function_outer
 from .generators import without_generators
 from .letters import LETTERS, codes_of
+from .list_arrays import leaf_texts, list_in, list_out
 from .list_names import growing_names, queue_names
 from .lists import blank
 from .ranges import without_checks
@@ -33,7 +34,6 @@ from .steps import blank_of, is_better_whole, type_of
 from .types import (
     BOOL,
     COMPARED,
-    I64,
     SUPPORTED,
     Array,
     Growing,
@@ -433,7 +433,7 @@ class _Concrete:
         for name, p in self.parameters.items():
             final = self.scope.types.get(name)
             if isinstance(final, Growing):
-                made, taken = _list_in(local(name), final)
+                made, taken = list_in(local(name), final)
                 parameters += taken
                 head += made
                 if final.is_queue:
@@ -474,9 +474,9 @@ class _Concrete:
                     tail += [f"if is_same_list({text}, {name}, {example}):", f"    {r.name}__is = {k}"]
             if isinstance(r.kind, Growing):
                 start = f"{r.name}__first" if r.kind.is_queue else "0"
-                returned += _list_out(text, r.kind, start, tail)
+                returned += list_out(text, r.kind, start, tail)
             else:
-                returned += _leaves_of(text, r.kind)
+                returned += leaf_texts(text, r.kind)
         tail.append(f"return ({''.join(f'{t}, ' for t in returned)})" if returned else "return None")
         body = ["    " + line for line in (*first, *head)] + self.scope.lines + ["    " + line for line in tail]
         functions = [function.text for function in self.module.functions.values()]
@@ -532,71 +532,3 @@ def _type_of_item(name: str, value: Any) -> Type:
     if isinstance(value, np.generic):
         return type_here(name, value)
     raise UntranslatableError(f"`{name}`, a list of {type(value).__name__}")
-
-
-# ---- lists as arrays ----
-
-
-def leaves_of(kind: Type) -> list[Number]:
-    """The numbers of an element."""
-    if isinstance(kind, Items):
-        return [leaf for item in kind.items for leaf in leaves_of(item)]
-    assert isinstance(kind, Number)
-    return [kind]
-
-
-def _leaves_of(text: str, kind: Type) -> list[str]:
-    if isinstance(kind, Items):
-        return [leaf for k, item in enumerate(kind.items) for leaf in _leaves_of(f"{text}[{k}]", item)]
-    return [text]
-
-
-def _packed(names: Iterator[str], kind: Type) -> str:
-    if isinstance(kind, Items):
-        return f"({''.join(f'{_packed(names, item)}, ' for item in kind.items)})"
-    return next(names)
-
-
-def _list_in(name: str, kind: Growing) -> tuple[list[str], list[str]]:
-    """The lines that make a list of arrays, and these."""
-    if isinstance(kind.item, Growing):
-        inner = kind.item.item
-        lines = [f"{name} = no_items({blank(kind.item)})", f"for {name}__k in range({name}__at.shape[0] - 1):",
-                 f"    {name}__row = no_items({blank(inner)})",
-                 f"    for {name}__j in range({name}__at[{name}__k], {name}__at[{name}__k + 1]):",
-                 f"        {name}__row.append({name}__0[{name}__j])", f"    {name}.append({name}__row)"]  # fmt: skip
-        return lines, [f"{name}__at", f"{name}__0"]
-    item = kind.item or Number(I64, True)
-    arrays = [f"{name}__{k}" for k in range(len(leaves_of(item)))]
-    packed = _packed(iter([f"{array}[{name}__k]" for array in arrays]), item)
-    lines = [f"{name} = no_items({blank(item)})", f"for {name}__k in range({arrays[0]}.shape[0]):",
-             f"    {name}.append({packed})"]  # fmt: skip
-    return lines, arrays
-
-
-def _list_out(name: str, kind: Growing, start: str, lines: list[str]) -> list[str]:
-    """The names of arrays with what a list holds in the end; the lines that make them."""
-    if isinstance(kind.item, Growing):
-        inner = kind.item.item or Number(I64, True)
-        scalar = _scalar(inner)
-        lines += [f"{name}__at = np.zeros((len({name}) + 1,), np.int64)", f"for {name}__k in range(len({name})):",
-                  f"    {name}__at[{name}__k + 1] = {name}__at[{name}__k] + len({name}[{name}__k])",
-                  f"{name}__0 = np.empty(({name}__at[len({name})],), {scalar})",
-                  f"for {name}__k in range(len({name})):", f"    {name}__row = {name}[{name}__k]",
-                  f"    for {name}__j in range(len({name}__row)):",
-                  f"        {name}__0[{name}__at[{name}__k] + {name}__j] = {name}__row[{name}__j]"]  # fmt: skip
-        return [f"{name}__at", f"{name}__0"]
-    item = kind.item or Number(I64, True)
-    numbers = leaves_of(item)
-    arrays = [f"{name}__{k}" for k in range(len(numbers))]
-    for array, number in zip(arrays, numbers, strict=True):
-        lines.append(f"{array} = np.empty((len({name}) - {start},), {_scalar(number)})")
-    lines.append(f"for {name}__k in range({start}, len({name})):")
-    for array, leaf in zip(arrays, _leaves_of(f"{name}[{name}__k]", item), strict=True):
-        lines.append(f"    {array}[{name}__k - {start}] = {leaf}")
-    return arrays
-
-
-def _scalar(kind: Type) -> str:
-    assert isinstance(kind, Number)
-    return "np.bool_" if kind.dtype == BOOL else f"np.{kind.dtype.name}"

@@ -18,15 +18,16 @@ from ..tracer import Tracer
 from ..unlifting import unlift_static
 from .types import UntranslatableError
 
+Spread = Callable[[Any], Sequence[Any]] | None
 Names = Mapping[int, str]  # id of a traced array -> the parameter that stands for it
 
 
 def python_form(
     loop: FunctionType, names: Sequence[str], arrays: Names, statics: Mapping[str, Any], lifter: Any,
-    is_tuple: Sequence[bool],
+    spread: Sequence[Spread],
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
-    """`loop` over `statics`, the values that it reads beside its parameters `names`. is_tuple: of its results, those
-    whose items are results each."""
+    """`loop` over `statics`, the values that it reads beside its parameters `names`. spread: for each variable that it
+    leaves, what makes several results of it, None if it is one."""
     space: dict[str, Any] = {}
     made_anew: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     with lifter.handing_nothing_out():
@@ -49,8 +50,8 @@ def python_form(
             filled = {name: make(given) for name, make in made_anew.items()}
             function = FunctionType(loop.__code__, {**loop.__globals__, **filled}, loop.__name__)
         found: list[Any] = []
-        for value, several in zip(function(*arguments), is_tuple, strict=True):
-            found += value if several else [value]
+        for value, parts in zip(function(*arguments), spread, strict=True):
+            found += [value] if parts is None else parts(value)
         return tuple(found)
 
     return run

@@ -27,17 +27,21 @@ from ..views import ViewOp, element_along, write
 from .expressions import is_set, local
 from .forms import ITEMS, Form, code_of, form_of, over_items
 from .leaving import left_views, possible_views
-from .python_form import python_form
+from .lists import blank
+from .python_form import Spread, python_form
 from .ranges import without_checks
 from .sharing import Group
 from .statements import Translator
+from .step_lists import MAKERS, NO_LISTS, GivenList, LeftList, Lists, given_list
 from .types import (
     BOOL,
     C128,
     F64,
+    I64,
     SMALL,
     SUPPORTED,
     Array,
+    Growing,
     Items,
     Number,
     Type,
@@ -70,17 +74,19 @@ class Translated:
     nested: bool  # it holds loops of its own
     sharing: Sequence[Group]  # variables that may be one array
     views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
+    lists: dict[str, LeftList]  # that it leaves
     node: ast.For | ast.While
 
 
 def translate(
-    source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str] = frozenset(), items: Any = None
-) -> Translated:
+    source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str] = frozenset(), items: Any = None,
+    lists: Lists = NO_LISTS,
+) -> Translated:  # fmt: skip
     """`UntranslatableError` where the loop has no step. variables: of the converted code around it; live: the variables
     that are read after the loop or at its head; anew: those that it surely sets before it reads them; items: what a
     `for` loop goes over, computed already, in case that its expression is none that can be translated."""
     try:
-        return _translated(source, variables, live, anew)
+        return _translated(source, variables, live, anew, lists)
     except UntranslatableError:
         node = source.node
         if type(items) is not Tracer or not items.shape or not isinstance(node, ast.For):
@@ -88,19 +94,21 @@ def translate(
         if isinstance(node.iter, ast.Name):
             raise
         variables.extra[ITEMS] = items
-        return _translated(over_items(source), variables, live, anew)
+        return _translated(over_items(source), variables, live, anew, lists)
 
 
-def _translated(source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str]) -> Translated:
+def _translated(
+    source: LoopSource, variables: Any, live: Sequence[str], anew: frozenset[str], lists: Lists
+) -> Translated:  # fmt: skip
     form = form_of(source, tuple(live), lambda name: _is_undefined(variables.get(name)))
     carried = [name for name in live if name in form.names]
     first = (frozenset(carried) | form.needed) - anew
     try:
-        return _Builder(form, variables, carried, first, anew, source.after).build()
+        return _Builder(form, variables, carried, first, anew, source.after, lists).build()
     except UntranslatableError:
         if first <= form.needed:
             raise
-        return _Builder(form, variables, carried, form.needed, anew, source.after).build()
+        return _Builder(form, variables, carried, form.needed, anew, source.after, lists).build()
 
 
 # What a number of some kind may be that a loop makes one of NumPy's on some paths
@@ -126,7 +134,9 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     variables_made: list[Tracer] = list(outs[n_before:])
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
-        if isinstance(kind, Items):
+        if name in found.lists:
+            value = found.lists[name].counted(value)
+        elif isinstance(kind, Items):
             value = list(value) if kind.is_list else tuple(value)
         else:
             (value,) = value
@@ -202,7 +212,7 @@ class _Builder:
 
     def __init__(
         self, form: Form, variables: Any, carried: list[str], first: frozenset[str], anew: frozenset[str],
-        after: frozenset[str] | None,
+        after: frozenset[str] | None, lists: Lists,
     ):  # fmt: skip
         self.form = form
         self.node = form.node
@@ -218,14 +228,22 @@ class _Builder:
         self.shrinks = False  # it carries arrays whose lengths it decides, which no equation of a traced loop can
         self.changed: frozenset[str] = frozenset()  # numbers that may have another type than in the end
         self.module = Module(functools.partial(_changes, variables, names))  # which must not keep this alive
+        self.given_lists: dict[str, GivenList] = {}
+        self.left_lists: dict[str, LeftList] = {}
+        self.may_leave = lists.may_leave
         given: dict[str, Type] = {}
-        for name in sorted(names & first):
+        for name in sorted(names & first | lists.names - names):
             value = variables.glimpse(name)
-            if not _is_undefined(value):
+            found = given_list(name, value, self._number) if name in lists.names else None
+            if found is not None:
+                self.given_lists[name] = found
+                given[name] = replace(found.kind, is_queue=found.kind.is_queue or name in form.queues)
+            elif not _is_undefined(value):
                 given[name] = self._parameter(name, value).type
         self.unset = [n for n in carried if n not in given]
-        self.scope = Translator(self.module, self._outer, names, given, self._parameter)
-        self.scope.growing, self.scope.queues = form.growing & names, form.queues & names
+        bound = names | self.given_lists.keys()
+        self.scope = Translator(self.module, self._outer, bound, given, self._parameter)
+        self.scope.growing, self.scope.queues = form.growing & bound, form.queues & bound
         self.scope.bound_once, self.scope.rebound = form.bound_once, names
         self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_")) - anew
 
@@ -238,6 +256,13 @@ class _Builder:
         if type(value) is not Tracer:
             self.statics[name] = value
         return value
+
+    def _number(self, name: str, value: Any) -> Type:
+        """A part of a list, as an argument of its own."""
+        kind = Number(value.dtype) if isinstance(value, np.generic) else type_of(name, value)
+        self.touches |= type(value) is Tracer
+        self.parameters[name] = (value, kind)
+        return kind
 
     def _parameter(self, name: str, value: Any) -> Value:
         if type(value) is int and name not in self.names and self.variables.is_constant(name):
@@ -266,6 +291,8 @@ class _Builder:
         if not self.touches:
             raise UntranslatableError("nothing that is traced")
         outputs = self._outputs()
+        for left in self.left_lists.values():
+            self._number(*left.room)
         text = self._text(outputs)
         known = {
             local(name): kind
@@ -276,7 +303,7 @@ class _Builder:
         ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, frozenset(written_to)))
         arguments, inputs, written = self._operands()
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
-        avals += [aval for _, kind, _ in outputs for aval in _avals(kind)]
+        avals += [aval for name, kind, _ in outputs for aval in self._avals(name, kind)]
         sharing = self.form.sharing
         views: dict[str, list[Tracer]] = {}
         places = tuple(self._places(outputs, sharing, views))
@@ -285,14 +312,14 @@ class _Builder:
         reason = self._reason()
         name = "loop"
         program = LoopProgram(
-            name, ranged.text, tuple(arguments), positions, results, self._python([n for n, _, _ in outputs]), reason,
+            name, ranged.text, tuple(arguments), positions, results, self._python(outputs), reason,
             self.form.text, places, text if ranged.text != text else "", ranged.quiet,
         )  # fmt: skip
         prefer = is_better_whole(facts) or self.shrinks
         values = {name: value for name, (value, _) in self.parameters.items()}
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested, sharing, views,
-            self.node,
+            self.left_lists, self.node,
         )  # fmt: skip
 
     def _places(
@@ -384,6 +411,11 @@ class _Builder:
                         self.shrinks = True
                         continue
                     raise UntranslatableError(f"`{name}`, whose length the loop decides")
+            if isinstance(kind, Growing):
+                if self._is_read_later(name):
+                    self._leave(name, kind)
+                    outputs.append((name, kind, len(self._avals(name, kind))))
+                continue
             has_members = isinstance(kind, Items) and any(isinstance(x, Number) and x.enum for x in kind.items)
             if has_members or isinstance(kind, Number) and kind.enum and not has_few_members(kind.enum):
                 raise UntranslatableError(f"`{name}`, {kind}")
@@ -392,7 +424,28 @@ class _Builder:
                 if kind.dtype not in self.scope.pythons.get(name, ()) and not given:
                     kind = replace(kind, unsure=False)  # it was surely given one of NumPy's
             outputs.append((name, kind, len(_avals(kind))))
+        for name in sorted((self.scope.changed & self.given_lists.keys()) - {name for name, _, _ in outputs}):
+            kind = self.scope.types[name]
+            if isinstance(kind, Growing) and self._is_read_later(name):
+                self._leave(name, kind)
+                outputs.append((name, kind, len(self._avals(name, kind))))
+        if len(self.left_lists) > 1 and self.left_lists.keys() & self.form.renamed:
+            raise UntranslatableError("several lists, of which two may be one")
         return outputs
+
+    def _is_read_later(self, name: str) -> bool:
+        return self.after is None or name in self.after
+
+    def _leave(self, name: str, kind: Growing) -> None:
+        if not self.may_leave:
+            raise UntranslatableError(f"`{name}`, a list that a branch or loop around would have to hand on")
+        self.left_lists[name] = LeftList.of(name, kind)
+
+    def _avals(self, name: str, kind: Type) -> list[Aval]:
+        left = self.left_lists.get(name)
+        if left is None:
+            return _avals(kind)
+        return [*(Aval((left.room[1],), item.dtype) for item in left.items.items), Aval((), I64)]
 
     def _is_given(self, name: str) -> bool:
         """Whether a variable has its type before the loop, or nobody looks at it."""
@@ -404,7 +457,8 @@ class _Builder:
 
     def _text(self, outputs: list[tuple[str, Type, int]]) -> str:
         given = {name: kind for name, (_, kind) in self.parameters.items()}
-        head = [f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
+        head = ["    " + line for name, each in self.given_lists.items() for line in each.lines(self._list_type(name))]
+        head += [f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
         head += [f"    {is_set(n)} = {self._is_given(n)}" for n in sorted(self.scope.flagged)]
         head += ["    " + line for line in self.scope.flags_at_first(given)]
         tail = []
@@ -412,7 +466,12 @@ class _Builder:
             tail += [f"    if not {is_set(n)}:", "        raise NameError()"]
         results: list[str] = []
         for name, kind, n in outputs:
-            results += [local(name)] if not isinstance(kind, Items) else [f"{local(name)}[{k}]" for k in range(n)]
+            if name in self.left_lists:
+                lines: list[str] = []
+                results += self.left_lists[name].text(lines)
+                tail += ["    " + line for line in lines]
+            else:
+                results += [local(name)] if not isinstance(kind, Items) else [f"{local(name)}[{k}]" for k in range(n)]
         tail.append(f"    return ({''.join(r + ', ' for r in results)})" if results else "    return None")
         first: list[str] = []
         for name, (_, kind) in self.parameters.items():
@@ -427,9 +486,14 @@ class _Builder:
             name_of_parameter(name) if line else local(name) for name, line in zip(self.parameters, first, strict=True)
         ]
         head += self._short_axes()
-        lines = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
+        text = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
         functions = [function.text for function in self.module.functions.values()]
-        return "\n\n\n".join([*functions, "\n".join(lines)]) + "\n"
+        return "\n\n\n".join([*functions, "\n".join(text)]) + "\n"
+
+    def _list_type(self, name: str) -> Growing:
+        kind = self.scope.types[name]
+        assert isinstance(kind, Growing)
+        return kind
 
     def _short_axes(self) -> list[str]:
         """What tells the compiler the lengths of short rows, which are the same whenever this program runs: it then
@@ -495,16 +559,20 @@ class _Builder:
             arguments.append(LoopArgument(roots[key], True, x.dtype, x.ndim, views=views))
         return arguments, inputs, written
 
-    def _python(self, outputs: list[str]) -> Any:
+    def _python(self, outputs: list[tuple[str, Type, int]]) -> Any:
         """The loop as a function of Python."""
         names = list(self.parameters)
-        blanks = tuple(f"{n} = {blank_of(self.scope.types[n], True)}" for n in self.unset if n.startswith("_wb_"))
-        namespace: dict[str, Any] = {"np": np}
-        exec(code_of(self.form, tuple(names), blanks, tuple(outputs)), namespace)
+        blanks = [f"{n} = {blank_of(self.scope.types[n], True)}" for n in self.unset if n.startswith("_wb_")]
+        blanks += [each.python_line() for each in self.given_lists.values()]
+        namespace: dict[str, Any] = {"np": np, **MAKERS}
+        exec(code_of(self.form, tuple(names), tuple(blanks), tuple(n for n, _, _ in outputs)), namespace)
         statics = {name: value for name, value in self.statics.items() if name not in self.parameters}
         arrays = {id(value): name for name, (value, _) in self.parameters.items() if type(value) is Tracer}
-        is_tuple = [isinstance(self.scope.types[n], Items) for n in outputs]
-        return python_form(namespace["loop"], names, arrays, statics, self.trace.lifter, is_tuple)
+        spread: list[Spread] = [
+            self.left_lists[n].spread if n in self.left_lists else list if isinstance(kind, Items) else None
+            for n, kind, _ in outputs
+        ]
+        return python_form(namespace["loop"], names, arrays, statics, self.trace.lifter, spread)
 
 
 def name_of_parameter(name: str) -> str:
@@ -570,4 +638,6 @@ def blank_of(kind: Type, whole: bool) -> str:
             return f"np.zeros(({', '.join(str(n or 0) if whole else '0' for n in shape)},), {scalar})"
         case Items(items=items):
             return f"({', '.join(blank_of(t, whole) for t in items)},)"
+        case Growing(item=item):
+            return f"no_items({blank(item)})"
     raise UntranslatableError(f"a variable that holds {kind}")

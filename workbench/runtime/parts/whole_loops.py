@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, leaves_of, translate_here
+from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
+from ...frontend.loops.list_arrays import leaves_of
 from ...frontend.loops.list_names import takes_elements
 from ...frontend.loops.types import BOOL, I64, Array, Growing, Items, Number, Type, UntranslatableError
 from ...ir import Aval, Equation, Jaxpr, Origin, Span, Var

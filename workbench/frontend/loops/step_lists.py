@@ -1,0 +1,188 @@
+"""Lists that go into a loop which is one equation, and that come out of it.
+
+What a list holds before the loop comes in as numbers, or as the arrays of a `CountedList`. What it holds afterwards
+goes out as one array for each number of an element, with room for as many as `counted_lists` decides, and how many
+there are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..counted_lists import CountedList, Item, here
+from ..counted_lists import Items as CountedItems
+from ..tracer import Tracer
+from .expressions import local
+from .list_arrays import leaves_of, list_into_room, list_of_arrays
+from .lists import blank
+from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Type, UntranslatableError, join_items, weak_int
+
+MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argument
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """What a loop may do with lists outside. names: of those that it may change; may_leave: whether what they hold
+    afterwards may be looked at."""
+
+    names: frozenset[str] = frozenset()
+    may_leave: bool = False
+
+
+NO_LISTS = Lists()
+
+
+@dataclass(frozen=True, slots=True)
+class GivenList:
+    """A list before the loop. kind: what its elements are; arguments: names and values; element: of a list with an
+    argument for each number, the text of every element over the arguments' names; counted: the arguments are arrays,
+    and how many of their elements there are."""
+
+    name: str
+    kind: Growing
+    arguments: tuple[tuple[str, Any], ...]
+    elements: tuple[str, ...] = ()
+    counted: bool = False
+
+    def lines(self, kind: Growing) -> list[str]:
+        """What makes the list in the loop's text. kind: what the loop takes it for."""
+        name = local(self.name)
+        if self.counted:
+            *arrays, count = [local(each) for each, _ in self.arguments]
+            lines = list_of_arrays(name, kind.item, arrays, count)  # type: ignore[arg-type]  # known of such a list
+        else:
+            lines = [f"{name} = no_items({blank(kind.item)})", *(f"{name}.append({each})" for each in self.elements)]
+        return [*lines, f"{self.name}__first = 0"] if kind.is_queue else lines
+
+    def python_line(self) -> str:
+        """What makes it in Python, by `MAKERS`."""
+        if self.counted:
+            names = "".join(f"{name}, " for name, _ in self.arguments)
+            weak = [leaf.weak for leaf in leaves_of(self.kind.item)]  # type: ignore[arg-type]  # known of such a list
+            return f"{self.name} = _wb_from_arrays({names}is_tuple={isinstance(self.kind.item, Items)}, weak={weak})"
+        maker = "_wb_deque" if self.kind.is_deque else "_wb_list"
+        return f"{self.name} = {maker}(({''.join(f'{each}, ' for each in self.elements)}))"
+
+
+def _from_arrays(*arguments: Any, is_tuple: bool, weak: Sequence[bool]) -> list[Any]:
+    """The list of a `CountedList`'s arrays and count."""
+    *arrays, n = arguments
+    columns = [array[:n].tolist() if w else list(array[:n]) for array, w in zip(arrays, weak, strict=True)]
+    return list(zip(*columns, strict=True)) if is_tuple else columns[0]
+
+
+MAKERS = {"_wb_list": list, "_wb_deque": deque, "_wb_from_arrays": _from_arrays}
+
+
+def given_list(name: str, value: Any, kind_of: Callable[[str, Any], Type]) -> GivenList | None:
+    """How a list goes into a loop; None for what is no list. kind_of: gives the type of a number."""
+    if type(value) is CountedList:
+        return _given_counted(name, value)
+    if type(value) not in (list, deque):
+        return None
+    if len(value) > MOST_GIVEN or getattr(value, "maxlen", None) is not None:
+        raise UntranslatableError(f"`{name}`, a list of many items, or of a greatest length")
+    arguments: list[tuple[str, Any]] = []
+
+    def element(each: Any, path: str) -> tuple[str, Type]:
+        if type(each) is tuple and each:
+            parts = [element(x, f"{path}_{k}") for k, x in enumerate(each)]
+            return f"({''.join(f'{text}, ' for text, _ in parts)})", Items(tuple(kind for _, kind in parts))
+        kind = kind_of(path, each)
+        if not isinstance(kind, Number):
+            raise UntranslatableError(f"`{name}`, a list of {kind}")
+        arguments.append((path, each))
+        return local(path), kind
+
+    item: Type | None = None
+    texts = []
+    for k, each in enumerate(value):
+        text, kind = element(each, f"{name}__{k}")
+        texts.append(text)
+        item = join_items(item, kind)
+    is_deque = type(value) is deque
+    return GivenList(name, Growing(item, is_deque, is_deque), tuple(arguments), tuple(texts))
+
+
+def _given_counted(name: str, value: CountedList) -> GivenList:
+    items = value.items
+    if items is None or value.mixed or value.first < len(value.before) or items.tree not in (None, _flat(items)):
+        raise UntranslatableError(f"`{name}`, a list of which only the run tells what it holds")
+    kinds = tuple(map(_number_of, items.items))
+    arguments: list[tuple[str, Any]] = [(f"{name}__{k}", array) for k, array in enumerate(value.arrays)]
+    arguments.append((f"{name}__n", value.count[()]))
+    return GivenList(name, Growing(kinds[0] if items.tree is None else Items(kinds)), tuple(arguments), (), True)
+
+
+def _flat(items: CountedItems) -> Any:
+    """The tree of tuples of as many numbers."""
+    return optree.tree_structure((0,) * len(items.items), none_is_leaf=True)
+
+
+def _number_of(item: Item) -> Number:
+    if item.kind == "array":
+        raise UntranslatableError("a list of arrays")
+    if item.kind == "scalar":
+        return Number(item.dtype)
+    kinds = {"b": Number(BOOL, True, (0, 1)), "i": weak_int(*WIDE), "f": Number(F64, True), "c": Number(C128, True)}
+    return kinds[item.dtype.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftList:
+    """A list that the loop leaves. items: what it holds, and how much room there is."""
+
+    name: str
+    kind: Growing
+    items: CountedItems
+
+    @classmethod
+    def of(cls, name: str, kind: Growing) -> LeftList:
+        """UntranslatableError for what a `CountedList` cannot hold."""
+        if kind.is_queue or kind.item is None or isinstance(kind.item, Growing):
+            raise UntranslatableError(f"`{name}`, {kind}")
+        leaves = leaves_of(kind.item)
+        if any(leaf.unsure or leaf.mixed or leaf.enum for leaf in leaves):
+            raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
+        items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
+        tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)
+        return cls(name, kind, CountedItems(items, tree, here()))
+
+    @property
+    def room(self) -> tuple[str, int]:
+        """The argument with it, and what it is."""
+        return f"{self.name}__room", self.items.room
+
+    def text(self, lines: list[str]) -> list[str]:
+        """What the loop gives for it, of which `lines` make the arrays. Elements for which there is no room are left
+        out: who looks at the count runs the program again."""
+        name, (room, _) = local(self.name), self.room
+        assert self.kind.item is not None
+        arrays = [f"{self.name}__all_{k}" for k in range(len(self.items.items))]
+        lines += list_into_room(name, self.kind.item, arrays, local(room))
+        return [*arrays, f"len({name})"]
+
+    def spread(self, value: list[Any]) -> list[Any]:
+        """The same of the list that Python has made."""
+        _, room = self.room
+        rows = [optree.tree_leaves(each, none_is_leaf=True) for each in value]
+        arrays: list[Any] = [np.zeros(room, item.dtype) for item in self.items.items]
+        for k, row in enumerate(rows[:room]):
+            for array, x in zip(arrays, row, strict=True):
+                array[k] = x
+        return [*arrays, len(value)]
+
+    def counted(self, results: Sequence[Tracer]) -> CountedList:
+        """The list after the loop, of the equation's results."""
+        *arrays, count = results
+        return CountedList.left_by_loop(self.name, self.items, arrays, count)
+
+
+def _zeros(kind: Type) -> Any:
+    return tuple(map(_zeros, kind.items)) if isinstance(kind, Items) else 0
