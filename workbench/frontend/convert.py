@@ -29,6 +29,7 @@ from .liveness import (
     live_before_block,
     parameters,
     read,
+    set_by_functions,
     walk_scope,
 )  # fmt: skip
 from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of
@@ -208,7 +209,9 @@ class _Function:
         if self.is_module and any(isinstance(n, ast.Delete) for n in own):
             raise NotConvertibleError("a cell that deletes names")
         shared = captured(body) | self.globals | self.outer
-        jumps = Jumps((bound(body) | parameters(node)) - shared if isinstance(node, ast.FunctionDef) else frozenset())
+        self.set_by = {} if self.is_module else set_by_functions(body)
+        own_names = (bound(body) | parameters(node)) - shared if isinstance(node, ast.FunctionDef) else frozenset()
+        jumps = Jumps(own_names, self.set_by.keys())
         lowered = jumps.function([_Nested().visit(stmt) for stmt in body])
         self.stop_of, self.tails, self.source_of = jumps.stop_of, jumps.tails, jumps.source_of
         self.always = shared | frozenset(jumps.flags)
@@ -261,7 +264,7 @@ class _Function:
             case ast.While(test=test):
                 head = live_at_head(stmt, after) | self.always
                 body = self._block(stmt.body, head)[0]
-                names = bound(stmt.body) | bound([test])
+                names = self._set(*stmt.body) | bound([test])
                 check = self._helper("test", [ast.Return(_Expressions().truth(test))], bound([test]), test)
                 loop = self._helper("body", body, names, stmt)
                 operands = [_name(check.name), _name(loop.name), _strings(names), _strings(names & head),
@@ -270,7 +273,7 @@ class _Function:
             case ast.For(target=target, iter=iterable):
                 head = live_at_head(stmt, after) | self.always
                 body = self._block(stmt.body, head)[0]
-                names = bound(stmt.body) | bound([target])
+                names = self._set(*stmt.body, target)
                 take = located(ast.Assign([target], _name("_wb_item")), target)
                 loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
                 stop = ast.Constant(self.stop_of.get(stmt))
@@ -317,7 +320,7 @@ class _Function:
     ) -> list[ast.stmt]:
         is_tail = stmt in self.tails
         live = self.always if is_tail else after
-        names = bound(body) | bound(orelse)
+        names = self._set(*body, *orelse)
         then = self._helper("then", self._block(body, live)[0], names, stmt)
         other = self._helper("else", self._block(orelse, live)[0], names, stmt)
         operands = [
@@ -326,16 +329,23 @@ class _Function:
         ]  # fmt: skip
         return [then, other, self._call("if_", operands, test, stmt, returns=is_tail)]
 
+    def _set(self, *nodes: ast.AST) -> Names:
+        """The names that statements, and functions of this one that they may call, bind in its scope."""
+        return bound(nodes).union(*(self.set_by[name] for name in read(*nodes) & self.set_by.keys()))
+
     def _reads(self, stmt: ast.stmt) -> ast.expr:
         """The names that the statement reads: what they hold must not change while it is traced."""
         return _strings(read(stmt))
 
     def _source(self, stmt: ast.stmt, after: Names) -> list[ast.expr]:
         """The loop as the user wrote it, and a function that has all variables it reads in its closure."""
-        source = replace(self.source_of[stmt], after=after | self.always)
+        source = self.source_of[stmt]
+        called = read(source.node) & self.set_by.keys()
+        set_by_calls = frozenset().union(*(self.set_by[name] for name in called))
+        source = replace(source, after=after | self.always, set_by_calls=set_by_calls)
         key = f"<loop {next(_loop_numbers)}>"
         branching.SOURCES[key] = source
-        names = sorted(read(source.node) | bound([source.node]))
+        names = sorted(read(source.node) | bound([source.node]) | set_by_calls)
         everything = ast.Tuple([_name(name) for name in names], ast.Load())
         return [ast.Constant(key), _delayed(located(everything, stmt))]
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
-from .liveness import Names, bound, live_at_head, walk_scope
+from .liveness import Names, bound, live_at_head, read, walk_scope
 from .syntax import copied
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -33,20 +33,23 @@ class NotConvertibleError(Exception):
 @dataclass(frozen=True, eq=False, slots=True)
 class LoopSource:
     """A loop as the user wrote it. stop: the variable that converted code asks whether it was left by `break`; keeps:
-    the variables that say whether and what it returned; after: the names that are read later on, if that is known."""
+    the variables that say whether and what it returned; after: the names that are read later on, if that is known;
+    set_by_calls: those that functions which it calls may set."""
 
     node: ast.For | ast.While
     stop: str | None
     keeps: tuple[str, str] | None
     after: frozenset[str] | None = None
+    set_by_calls: frozenset[str] = frozenset()
 
 
 class Jumps:
     """Rewrites one function (or the statements of a module, which never return). own: the names that no other scope
-    rebinds."""
+    rebinds; setters: the functions that set variables of this one."""
 
-    def __init__(self, own: Names = frozenset()) -> None:
+    def __init__(self, own: Names = frozenset(), setters: Collection[str] = ()) -> None:
         self.own = own
+        self.setters = frozenset(setters)
         self.numbers = count(1)
         self.flags: list[str] = []  # the names that were made up
         self.copied = 0
@@ -111,6 +114,10 @@ class Jumps:
                 setattr(new, field, parts)
         return new
 
+    def _sets(self, test: ast.expr) -> bool:
+        """Whether computing a test sets variables."""
+        return any(isinstance(n, ast.NamedExpr) for n in ast.walk(test)) or not self.setters.isdisjoint(read(test))
+
     def _stop(self, loop: _Loop) -> str:
         loop.stop = loop.stop or self._name("stop")
         return loop.stop
@@ -137,7 +144,7 @@ class Jumps:
 
     def _loop(self, stmt: ast.While | ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """The loop with what must stand before it, and what must follow it."""
-        if isinstance(stmt, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(stmt.test)):
+        if isinstance(stmt, ast.While) and self._sets(stmt.test):
             stmt = _with_test_inside(stmt)
         state = _Loop()
         shared = _SharedResult.of(stmt, self.own)

@@ -95,6 +95,20 @@ def captured(nodes: Iterable[ast.AST]) -> Names:
     return frozenset(found)
 
 
+def set_by_functions(nodes: Iterable[ast.AST]) -> dict[str, Names]:
+    """For each function that is defined in this scope, the names of the scope that calling it may set."""
+    functions = [n for n in walk_scope(nodes) if isinstance(n, ast.FunctionDef)]
+    mentioned = {f.name: read(*f.body) for f in functions}
+    found: dict[str, Names] = {}
+    for f in functions:
+        declared = {name for n in walk_scope(f.body) if isinstance(n, ast.Nonlocal) for name in n.names}
+        found[f.name] = found.get(f.name, frozenset()) | declared
+    for _ in functions:  # as many calls of one another as there may be
+        for name, names in mentioned.items():
+            found[name] = found[name].union(*(found[other] for other in names & found.keys()))
+    return {name: names for name, names in found.items() if names}
+
+
 def _own_names(function: ast.AST) -> Names:
     """The parameters and variables of a function that are no names of the scopes around it."""
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

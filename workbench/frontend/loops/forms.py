@@ -32,16 +32,17 @@ class Form:
     """A loop without `return`, generators, and numbers that change their kind. Its nodes stay as they are."""
 
     node: ast.For | ast.While
+    set_by_calls: frozenset[str] = frozenset()  # the names that functions which it calls may set
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """Those that it binds."""
-        return bound_names([self.node])
+        return bound_names([self.node]) | self.set_by_calls
 
     @functools.cached_property
     def needed(self) -> frozenset[str]:
         """Those whose values before the loop it may read."""
-        needed = live_at_head(self.node, frozenset())
+        needed = live_at_head(self.node, self.set_by_calls)
         return needed - bound_names([self.node.target]) if isinstance(self.node, ast.For) else needed
 
     @functools.cached_property
@@ -117,7 +118,8 @@ def _made(source: LoopSource, live: tuple[str, ...], is_unset: Callable[[str], b
         return name not in written and is_unset(name)
 
     (node,) = without_generators([node], is_builtin)
-    return Form(split_conversions(node, {*live, *live_at_head(node, frozenset())}, is_builtin))
+    node = split_conversions(node, {*live, *live_at_head(node, frozenset())}, is_builtin)
+    return Form(node, source.set_by_calls)
 
 
 @functools.lru_cache(256)

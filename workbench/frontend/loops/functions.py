@@ -12,14 +12,14 @@ from typing import Any
 
 from ..constants import CONSTANT_TYPES
 from ..liveness import bound as bound_names
-from ..liveness import bound_once
+from ..liveness import bound_once, walk_scope
 from ..syntax import syntax_of
 from ..tracer import Tracer
 from .expressions import local
 from .generators import without_generators
 from .list_names import growing_names, queue_names
 from .statements import Translator
-from .types import Growing, Static, UntranslatableError, Value, literal
+from .types import Growing, Number, Static, UntranslatableError, Value, literal
 from .writing import Function, Module
 
 
@@ -52,18 +52,49 @@ def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
             caller.changed.add(value.source[0])
             value = replace(value, known=None)
         values[name] = value
+    set_here = _set_variables(caller, function, syntax, node)
     writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
-    if writes or any(isinstance(n, ast.AugAssign | ast.Expr) for n in ast.walk(syntax)):
+    if writes or any(_may_write(n, set_here) for n in ast.walk(syntax)):
         caller.calls_writer = True
     is_outside = isinstance(node.func, ast.Name) and node.func.id not in caller.statics
     path = (*caller.path, node.func.id) if is_outside else (function,)  # type: ignore[attr-defined]  # a name
-    return translate_function(caller, function, syntax, values, path)
+    return translate_function(caller, function, syntax, values, path, set_here)
+
+
+def _set_variables(caller: Translator, function: FunctionType, syntax: ast.AST, node: ast.Call) -> tuple[str, ...]:
+    """The variables of the loop that a function sets."""
+    body = getattr(syntax, "body", ())
+    declared = {name for n in walk_scope(body if isinstance(body, list) else ()) if isinstance(n, ast.Nonlocal)
+                for name in n.names}  # fmt: skip
+    if not declared:
+        return ()
+    module = caller.module
+    for name in declared:
+        is_mine = caller.parameter is not None and module.changes(function, name)
+        if not is_mine or not isinstance(caller.types.get(name), Number):
+            raise UntranslatableError(f"{function.__name__}(), which sets `{name}`, no number of the loop's")
+    if not isinstance(node.func, ast.Name) or module.setters.setdefault(node.func.id, function) is not function:
+        raise UntranslatableError(f"{function.__name__}(), which is no function by one name")
+    return tuple(sorted(declared))
+
+
+def _may_write(node: ast.AST, set_here: tuple[str, ...]) -> bool:
+    """Whether a statement may write into an array, as far as its form tells."""
+    match node:
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return name not in set_here
+        case ast.AugAssign() | ast.Expr():
+            return True
+    return False
 
 
 def translate_function(
-    caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple
-) -> Value:
-    """A call of `function` with arguments `values`, by the parameters' names. path: by which it is found."""
+    caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple,
+    set_here: tuple[str, ...] = (),
+) -> Value:  # fmt: skip
+    """A call of `function` with arguments `values`, by the parameters' names. path: by which it is found; set_here: the
+    variables of the loop that it sets."""
+    values = {**values, **{name: Value(local(name), caller.types[name]) for name in set_here}}
     module = caller.module
     statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
     cells = (*map(id, function.__closure__ or ()), *(t for t in module.lists.values() if isinstance(t, Growing)))
@@ -84,15 +115,14 @@ def translate_function(
         scope = Translator(module, outer, names, given, None)
         scope.growing, scope.queues = growing_names(body), queue_names(body)
         scope.bound_once, scope.rebound = bound_once(body), bound_names(body)
-        scope.fixed, scope.path = frozenset(given), path
+        scope.fixed, scope.path, scope.handed_back = frozenset(given), path, set_here
         scope.statics = frozenset(n for n, _ in statics)
 
         def run() -> None:
             for stmt in body:
                 scope.statement(stmt)
             if not body or not isinstance(body[-1], ast.Return | ast.Raise) and not _always_returns(body[-1]):
-                assert scope.results is not None
-                scope.results.append(Static(None))
+                scope.statement(ast.Return())
 
         scope.settle(run)
         parameters = ", ".join(map(local, (*given, *scope.extras)))
@@ -100,11 +130,23 @@ def translate_function(
         text = f"def {name}({parameters}):\n" + "\n".join(lines or ["    pass"])
         assert scope.result is not None
         extras = {n: found for n, (found, _) in scope.extras.items()}
-        found = module.functions[key] = Function(name, text, scope.result, extras)
+        handed_back = {n: scope.types[n] for n in set_here}
+        for n, kind in handed_back.items():
+            if not isinstance(kind, Number) or kind.dtype != given[n].dtype:  # type: ignore[union-attr]  # a number, too
+                raise UntranslatableError(f"{function.__name__}(), which gives `{n}` another type")
+        found = module.functions[key] = Function(name, text, scope.result, extras, handed_back)
         module.pending.discard(key)
     arguments = [Translator.convert(values[n], t).text for n, t in given.items()]
     arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]
-    return Value(f"{found.name}({', '.join(arguments)})", found.result)
+    call = f"{found.name}({', '.join(arguments)})"
+    if not found.handed_back:
+        return Value(call, found.result)
+    made = caller.early(call)
+    first = 0 if isinstance(found.result, Static) else 1
+    for k, (name, kind) in enumerate(found.handed_back.items(), start=first):
+        caller.bind(name, Value(f"{made}[{k}]", kind))
+    caller.set_by_call |= found.handed_back.keys()
+    return Value(f"{made}[0]" if first else made, found.result)
 
 
 def _always_returns(stmt: ast.stmt) -> bool:

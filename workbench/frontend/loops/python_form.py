@@ -57,6 +57,18 @@ def python_form(
     return run
 
 
+def setter(function: FunctionType, sharing: FunctionType) -> FunctionType:
+    """`function` over the variables that `sharing` has in its closure."""
+    cells = dict(zip(sharing.__code__.co_freevars, sharing.__closure__ or (), strict=True))
+    closure = (cells.get(name, cell) for name, cell in
+               zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))  # fmt: skip
+    made = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(closure)
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
 def _filler(container: Any, arrays: Names, lifter: Any) -> Callable[[Mapping[str, Any]], Any]:
     """What makes a container of the numbers and arrays that a run is given, by the names of its parameters."""
     leaves, tree = optree.tree_flatten(container, none_is_leaf=True)

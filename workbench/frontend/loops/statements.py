@@ -57,6 +57,7 @@ class Translator(Writers):
         self.pythons: dict[str, set[np.dtype]] = {}  # the dtypes of those of them that may be Python's numbers
         self.doubtful: dict[str, set[bool]] = {}  # whether it is told of each of them that may have another dtype
         self.tagged: frozenset[str] = frozenset()  # variables that note whether they hold a number of Python's
+        self.handed_back: tuple[str, ...] = ()  # variables of the loop around, which a function sets
         self.skipped = False  # a statement, since nothing was known yet of a list
 
     def settle(self, body: Callable[[], None]) -> None:
@@ -103,12 +104,15 @@ class Translator(Writers):
             self.skipped, self.indent = True, indent  # the next round will know more
 
     def _statement(self, method: Callable[[Any], None], stmt: ast.stmt) -> None:
-        outside = self.made_early, self.calls_writer
+        outside = self.made_early, self.calls_writer, self.set_by_call
         self.made_early, self.calls_writer, self.equal, self.places = False, False, set(), {}
+        self.set_by_call = set()
         method(stmt)
         if self.made_early and self.calls_writer and not isinstance(getattr(stmt, "value", None), ast.Call):
             raise UntranslatableError("a function that writes into arrays, among other operations")
-        self.made_early, self.calls_writer = outside
+        if self.set_by_call & _looked_at(stmt):
+            raise UntranslatableError("a function that sets what the same statement reads")
+        self.made_early, self.calls_writer, self.set_by_call = outside
         self.equal, self.places = set(), {}
 
     # ---- assignments ----
@@ -613,7 +617,7 @@ class Translator(Writers):
             raise UntranslatableError("`return` in a loop")
         if stmt.value is None or isinstance(stmt.value, ast.Constant) and stmt.value.value is None:
             self.results.append(Static(None))
-            self.line("return")
+            self.line(f"return {self._with_handed_back()}".rstrip())
             return
         value = self.lasting(self.value(stmt.value))
         if isinstance(value.type, Static):
@@ -622,7 +626,17 @@ class Translator(Writers):
         self.results.append(kind)
         if self.result is not None:
             kind = join(self.result, kind)
-        self.line(f"return {self.convert(value, kind).text}")
+        self.line(f"return {self._with_handed_back(self.convert(value, kind).text)}")
+
+    def _with_handed_back(self, *texts: str) -> str:
+        """What a function gives, with the variables of the loop that it sets."""
+        if not self.handed_back:
+            return "".join(texts)
+        return f"({''.join(f'{each}, ' for each in (*texts, *map(local, self.handed_back)))})"
+
+    def _on_nonlocal(self, stmt: ast.Nonlocal) -> None:
+        if not self.handed_back:
+            raise UntranslatableError("`nonlocal` in a loop")
 
 
 def _expressions(stmt: ast.stmt) -> list[ast.AST]:
@@ -633,6 +647,13 @@ def _expressions(stmt: ast.stmt) -> list[ast.AST]:
         case ast.Assign(targets=targets, value=value):
             return [value, *targets]
     return [stmt]
+
+
+def _looked_at(stmt: ast.stmt) -> set[str]:
+    """The names that a statement itself reads; what `x += y` changes is one of them."""
+    names = [n for each in _expressions(stmt) for n in ast.walk(each) if isinstance(n, ast.Name)]
+    names += [stmt.target] if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name) else []
+    return {n.id for n in names if isinstance(n.ctx, ast.Load) or isinstance(stmt, ast.AugAssign)}
 
 
 def _is_simple(node: ast.expr) -> bool:

@@ -28,7 +28,7 @@ from .expressions import is_set, local
 from .forms import ITEMS, Form, code_of, form_of, over_items
 from .leaving import left_views, possible_views
 from .lists import blank
-from .python_form import Spread, python_form
+from .python_form import Spread, python_form, setter
 from .ranges import without_checks
 from .sharing import Group
 from .statements import Translator
@@ -510,6 +510,13 @@ class _Builder:
             for line in (f"    if {local(name)}.shape[{axis}] != {n}:", "        raise LookupError()")
         ]
 
+    def _setters_in_python(self) -> list[str]:
+        """Lines that make functions set the loop's variables."""
+        if not self.module.setters:
+            return []
+        cells = f"_wb_cells = lambda: ({''.join(f'{name}, ' for name in sorted(self.form.set_by_calls & self.names))})"
+        return [cells, *(f"{name} = _wb_setter(_wb_from_{name}, _wb_cells)" for name in self.module.setters)]
+
     def _is_converted(self, name: str) -> bool:
         """Whether a number becomes a variable of another type."""
         kind, final = self.parameters[name][1], self.scope.types.get(name)
@@ -564,9 +571,11 @@ class _Builder:
         names = list(self.parameters)
         blanks = [f"{n} = {blank_of(self.scope.types[n], True)}" for n in self.unset if n.startswith("_wb_")]
         blanks += [each.python_line() for each in self.given_lists.values()]
-        namespace: dict[str, Any] = {"np": np, **MAKERS}
+        blanks += self._setters_in_python()
+        namespace: dict[str, Any] = {"np": np, "_wb_setter": setter, **MAKERS}
         exec(code_of(self.form, tuple(names), tuple(blanks), tuple(n for n, _, _ in outputs)), namespace)
         statics = {name: value for name, value in self.statics.items() if name not in self.parameters}
+        statics |= {f"_wb_from_{name}": function for name, function in self.module.setters.items()}
         arrays = {id(value): name for name, (value, _) in self.parameters.items() if type(value) is Tracer}
         spread: list[Spread] = [
             self.left_lists[n].spread if n in self.left_lists else list if isinstance(kind, Items) else None

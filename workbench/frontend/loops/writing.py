@@ -47,12 +47,14 @@ class Facts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Function:
-    """A translated function. extras: what it reads outside, by parameter."""
+    """A translated function. extras: what it reads outside, by parameter; handed_back: variables of the loop that it
+    sets, which it takes, too, and gives in a tuple with its result, if it has one."""
 
     name: str
     text: str
     result: Type
     extras: dict[str, Any]
+    handed_back: dict[str, Type] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -73,6 +75,7 @@ class Module:
     lists: dict[str, Type] = field(default_factory=dict)  # the loop's variables, of which some are lists
     facts: Facts = field(default_factory=Facts)
     texts: dict[tuple, Any] = field(default_factory=dict)  # the letters of strings outside, by where these are found
+    setters: dict[str, FunctionType] = field(default_factory=dict)  # functions that set variables of the loop
     spelled: set[str] = field(default_factory=set)  # the variables that hold them
 
     def codes(self, text: str, path: tuple) -> tuple[str, Any]:
@@ -109,6 +112,7 @@ class Writer:
         self.fresh: set[str] = set()  # temporaries whose memory nothing else shares
         self.made_early: bool = False  # this statement computed a part of an expression in front of it
         self.calls_writer: bool = False  # this statement calls a function that writes into arrays
+        self.set_by_call: set[str] = set()  # variables that functions which this statement calls set
 
     @property
     def facts(self) -> Facts:

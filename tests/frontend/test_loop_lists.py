@@ -1,0 +1,318 @@
+"""Lists of loops that are one equation: what they hold before, meanwhile, and afterwards."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optree
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.sources import define
+
+from .test_loops import assert_same, loops_of
+
+
+def places_and_values(x, level):
+    where, what = [], []
+    for i in range(len(x)):
+        if x[i] > level:
+            where.append(i)
+            what.append(x[i])
+    return where, what, np.array(where), np.array(what)
+
+
+def of_several_types(x, level):
+    found, flags, pairs = [], [], []
+    for i in range(len(x)):
+        if x[i] > level:
+            found.append(float(x[i]))
+            flags.append(bool(x[i] > 2 * level))
+            pairs.append((i, (x[i], 0.5 * i)))
+    return found, flags, pairs
+
+
+def begun_before(x, level):
+    found = [-1]
+    for i in range(len(x)):
+        if x[i] > level:
+            found.append(i)
+        elif found[-1] > 2 and len(found) > 3:
+            found.pop()
+    found.append(99)
+    return found, found[-1], len(x)
+
+
+def in_two_loops(x, level):
+    found = []
+    for i in range(len(x)):
+        if x[i] > level:
+            found.append(i)
+    for i in range(0, len(x), 2):
+        if x[i] < level:
+            found.append(-i)
+    return found
+
+
+def pairs_in_two_loops(x, level):
+    found = [(0, 1.5)]
+    for i in range(len(x)):
+        if x[i] > level:
+            found.append((i, float(x[i])))
+    for i in range(0, len(x), 2):
+        if x[i] < level:
+            found.append((-i, 2.5))
+    return found
+
+
+def read_backwards(x, level):
+    path = [(0, len(x))]
+    i = 0
+    while i < len(x):
+        i += 2 if x[i] > level else 1
+        path.append((i, len(x) - i))
+    return np.array(path[::-1]), path
+
+
+def levels(x, level):
+    depth = np.full(len(x), -1)
+    depth[0] = 0
+    frontier, n = [0], 0
+    while frontier:
+        n += 1
+        found = []
+        for k in frontier:
+            for other in (k + 1, 2 * k + 1):
+                if other < len(x) and depth[other] < 0 and x[other] > level / 2:
+                    depth[other] = n
+                    found.append(other)
+        frontier = found
+    return depth, n
+
+
+def a_queue(x, level):
+    seen = np.zeros(len(x), bool)
+    order = []
+    queue = deque([(0, 1)])
+    while queue:
+        i, step = queue.popleft()
+        if i >= len(x) or seen[i]:
+            continue
+        seen[i] = True
+        order.append(i)
+        queue.append((i + step, step))
+        if x[i] > level:
+            queue.append((i + step + 1, step + 1))
+    return seen, order
+
+
+def a_heap(x, level):
+    heap = [(x[0], 0)]
+    out = np.zeros(len(x))
+    n = 0
+    while heap and n < 40:
+        value, i = heapq.heappop(heap)
+        out[i] += value
+        n += 1
+        for j in (i + 1, i + 3):
+            if j < len(x) and x[j] > level / 4:
+                heapq.heappush(heap, (value + x[j], j))
+    return out, n
+
+
+def what_is_left(x, level):
+    stack = [3, 1, 4, 1, 5]
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > level and stack:
+            total += stack.pop() * x[i]
+        elif x[i] < level / 3:
+            stack.append(i)
+    return stack, total
+
+
+def may_stay_empty(x, level):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 1e9 * level:
+            found.append(x[i])
+    return found, np.array(found)
+
+
+def exchanged(x, level):
+    now, later = [1, 2], [3]
+    for i in range(len(x)):
+        if x[i] > level:
+            now.append(i)
+            now, later = later, now
+    return now, later
+
+
+def one_that_is_known_elsewhere(x, level):
+    found = []
+    box = {"found": found}
+    for i in range(len(x)):
+        if x[i] > level:
+            found.append(i)
+    return found, box
+
+
+def given_from_outside(x, level, found):
+    for i in range(len(x)):
+        if x[i] > level:
+            found.append(i)
+    return len(x)
+
+
+def inside_of_another(x, level):
+    total = x * 0.0
+    for k in range(12):
+        stack = [k]
+        while stack:
+            j = stack.pop()
+            if j + 3 < len(x):
+                stack.append(j + 3)
+                if x[j] > level:
+                    stack.append(j + 4)
+            total = total + x[j % len(x)]
+    return total
+
+
+def raises(x, level):
+    stack = [0]
+    for i in range(len(x)):
+        if x[i] > level:
+            stack.append(i)
+        else:
+            stack.pop()
+    return stack
+
+
+ONE_EQUATION = [
+    places_and_values, of_several_types, begun_before, in_two_loops, pairs_in_two_loops, read_backwards, levels,
+    a_queue, a_heap, what_is_left, may_stay_empty,
+]  # fmt: skip
+OTHERS = [exchanged, one_that_is_known_elsewhere, inside_of_another]
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+    """Also of the types of all numbers."""
+    (mine, tree), (its, other) = (optree.tree_flatten(value, none_is_leaf=True) for value in (found, expected))
+    assert tree == other
+    for a, b in zip(mine, its, strict=True):
+        assert type(a) is type(b)
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+def inputs(dtype: str = "float64") -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    return [(rng.random(n) * 9).astype(dtype) for n in (37, 37, 64, 1)]
+
+
+@pytest.mark.parametrize("program", [*ONE_EQUATION, *OTHERS])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
+def test_as_in_numpy(program: Callable, dtype: str) -> None:
+    compiled = wb.jit(program)
+    for x in inputs(dtype):
+        assert_equal(compiled(x, 4.0), program(x.copy(), 4.0))
+
+
+@pytest.mark.parametrize("program", ONE_EQUATION)
+def test_the_whole_program_is_compiled(program: Callable) -> None:
+    compiled = wb.jit(program)
+    x = inputs()[0]
+    for _ in range(3):
+        assert_equal(compiled(x, 4.0), program(x, 4.0))
+    assert not compiled.fallbacks
+    assert loops_of(compiled)
+
+
+@pytest.mark.parametrize("program", ONE_EQUATION)
+def test_without_machine_code(program: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop as a function of Python, which runs where numba does not take it."""
+    asked: list[Any] = []
+    monkeypatch.setattr("workbench.runtime.loops.compiled_entry", asked.append)
+    compiled = wb.jit(program)
+    x = inputs()[0]
+    for _ in range(2):
+        assert_equal(compiled(x, 4.0), program(x, 4.0))
+    assert not compiled.fallbacks
+    assert asked
+
+
+def test_more_than_there_was_room_for() -> None:
+    def above(x, level):
+        found, n = [], 0
+        for i in range(len(x)):
+            if x[i] > level:
+                found.append((i, x[i]))
+                n += 1
+        return found, n
+
+    compiled = wb.jit(above)
+    x = np.random.default_rng(0).random(60_000)
+    for level in (0.999, 0.5, 0.0, 0.999):
+        for _ in range(2):
+            assert_equal(compiled(x, level), above(x, level))
+    assert not compiled.fallbacks
+    assert all("8192" not in str(aval) for aval in [v.aval for v in loops_of(compiled)[-1].outvars][:2])
+
+
+def test_a_list_from_outside() -> None:
+    compiled = wb.jit(given_from_outside)
+    x = inputs()[0]
+    mine, its = [7], [7]
+    for _ in range(3):
+        assert compiled(x, 4.0, mine) == given_from_outside(x, 4.0, its)
+        assert mine == its
+
+
+@pytest.mark.parametrize("first", [0.0, 9.0])
+def test_what_raises(first: float) -> None:
+    compiled = wb.jit(raises)
+    x = np.full(9, first)
+    for _ in range(3):
+        if first:
+            assert_equal(compiled(x, 4.0), raises(x, 4.0))
+        else:
+            with pytest.raises(IndexError, match="pop from empty list"):
+                compiled(x, 4.0)
+
+
+def test_a_list_to_which_every_iteration_appends_has_a_known_length() -> None:
+    def running(x):
+        sums, s = [], 0.0
+        for i in range(len(x)):
+            s += x[i]
+            sums.append(s)
+        return np.sqrt(np.array(sums)).sum()
+
+    assert_same(running, np.random.default_rng(1).random(50), rtol=1e-12)
+    assert not wb.jit(running).fallbacks
+
+
+STEPS = st.lists(st.sampled_from(["append", "push_pair", "pop", "peek", "extend", "clear"]), min_size=1, max_size=4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(STEPS, st.lists(st.integers(-3, 9), min_size=2, max_size=20), st.lists(st.integers(0, 5), max_size=3))
+def test_random_changes(steps: list[str], values: list[int], begin: list[int]) -> None:
+    lines = {
+        "append": "stack.append(x[i])", "push_pair": "stack.append(x[i] + 1); stack.append(total)",
+        "pop": "total += stack.pop() if stack else 0", "peek": "total += stack[-1] if len(stack) > 1 else 1",
+        "extend": "stack.extend((x[i], x[i] - 1))", "clear": "stack.clear()",
+    }  # fmt: skip
+    body = "\n".join(f"        if x[i] % {k + 2} == 0:\n            {lines[s]}" for k, s in enumerate(steps))
+    source = f"def f(x):\n    stack = [np.int64(k) for k in {begin}]\n    total = np.int64(0)\n"
+    source += f"    for i in range(len(x)):\n{body}\n    return stack, total\n"
+    program = define("import numpy as np\n\n" + source, "f", f"<lists {hash(source)}>")
+    x = np.array(values)
+    compiled = wb.jit(program)
+    for _ in range(2):
+        assert_equal(compiled(x), program(x))
