@@ -30,8 +30,7 @@ from .held import HeldValue
 from .identity import same
 from .items import item_at
 from .jumps import LoopSource
-from .loops.list_names import appended_names, growing_names
-from .loops.step_lists import NO_LISTS, Lists
+from .loops.step_lists import NO_LISTS, Lists, appended_to, lists_of_step
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
 from .membership import contained
@@ -406,9 +405,8 @@ def _step_or_traced(
     if trace is None:
         traced(frozenset())
         return
-    lists = frozenset() if trace.on_gpu else lists_alone(_growing(source), variables.get)
-    may_grow = frozenset() if trace.region else lists & _appended_to(source)
-    of_step = Lists(lists.difference(stacked), may_leave=not trace.region)
+    of_step = lists_of_step(SOURCES[source], variables, stacked)
+    may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(appended_to(SOURCES[source]), variables.get)
     variables.count_references(names)
     n_before, failure, state = len(trace.eqns), trace.failure, variables.assigned(names)
     was_plain = may_be_plain and source in trace.plain_loops
@@ -435,16 +433,6 @@ def _step_or_traced(
         trace.references = known
     if n_done > MAX_UNROLL and len(trace.eqns) == n_before:
         trace.plain_loops.add(source)
-
-
-@functools.lru_cache(4096)
-def _appended_to(source: str) -> frozenset[str]:
-    return appended_names(SOURCES[source].node)
-
-
-@functools.lru_cache(4096)
-def _growing(source: str) -> frozenset[str]:
-    return growing_names([SOURCES[source].node])
 
 
 def _as_step(
@@ -538,7 +526,8 @@ def for_(
             iterable = settled(iterable())
             n = _length(iterable)
         except TracingError:  # it depends on data how many items there are, or which
-            only = _as_step(source, variables, live) if trace is not None else None
+            lists = lists_of_step(SOURCES[source], variables) if trace is not None else NO_LISTS
+            only = _as_step(source, variables, live, lists=lists) if trace is not None else None
             if only is None:
                 raise
             assert trace is not None

@@ -94,9 +94,9 @@ class Items:
     @property
     def are_rows(self) -> bool:
         """Whether they are tuples or lists of numbers, and of nothing else."""
-        is_flat = self.tree is not None and self.tree.type in (tuple, list)
-        numbers = all(item.kind != "array" for item in self.items)
-        return is_flat and numbers and self.tree.num_nodes == len(self.items) + 1
+        if self.tree is None or self.tree.type not in (tuple, list) or self.tree.num_nodes != len(self.items) + 1:
+            return False
+        return all(item.kind != "array" for item in self.items)
 
     def are_like(self, other: Items) -> bool:
         """Whether they differ at most in which floats are Python's."""
@@ -201,7 +201,7 @@ class CountedList(Deferred):
     def left_by_loop(cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer) -> CountedList:
         """What an equation leaves: all that the list holds is in its arrays, if there was room for it."""
         room = _settled_room(name, items, MOST_LEFT_BYTES)
-        end_unless(count <= room, items.place)
+        end_unless(emit(REGISTRY["le"], count, np.int64(room)), items.place)
         count.scalar = False  # more may be appended later on
         return cls.rebuilt((), items, arrays, count)
 

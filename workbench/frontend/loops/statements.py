@@ -17,6 +17,7 @@ from .expressions import is_set, is_whole, local
 from .letters import letter
 from .operators import SYMBOLS, index, stored, whole_text
 from .picking import Pick
+from .statement_parts import expressions_of, looked_at, strictness
 from .types import (
     F64,
     I64,
@@ -94,7 +95,7 @@ class Translator(Writers):
         if method is None:
             raise UntranslatableError(f"the statement `{ast.unparse(stmt).splitlines()[0][:60]}`")
         if self.growing:
-            self.check_order(_expressions(stmt))
+            self.check_order(expressions_of(stmt))
         indent = self.indent
         try:
             self._statement(method, stmt)
@@ -110,7 +111,7 @@ class Translator(Writers):
         method(stmt)
         if self.made_early and self.calls_writer and not isinstance(getattr(stmt, "value", None), ast.Call):
             raise UntranslatableError("a function that writes into arrays, among other operations")
-        if self.set_by_call & _looked_at(stmt):
+        if self.set_by_call & looked_at(stmt):
             raise UntranslatableError("a function that sets what the same statement reads")
         self.made_early, self.calls_writer, self.set_by_call = outside
         self.equal, self.places = set(), {}
@@ -483,8 +484,11 @@ class Translator(Writers):
             flat = self.kept(flat)  # the body may give the name to another array
             name = self.temporary()
             return f"for {name} in range({flat.text}.size):", self.element(flat, self.flat_place(flat, name), None)
-        if isinstance(node, ast.Call) and not node.keywords and isinstance(node.func, ast.Name):
+        strict = strictness(node)
+        if isinstance(node, ast.Call) and strict is not None and isinstance(node.func, ast.Name):
             function = self.static(node.func)
+            if node.keywords and function is not zip:
+                raise UntranslatableError(f"a loop over `{ast.unparse(node)[:40]}`")
             if function is range:
                 return self.range(node.args, False)
             if function is reversed and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
@@ -504,6 +508,9 @@ class Translator(Writers):
                 name = self.temporary()
                 items = [self.items(b, name) for b in bases]
                 lengths = [self.length_of(b) for b in bases]
+                if strict and len(lengths) > 1:  # then NumPy runs it all, as far as Python's `zip` goes
+                    self.line(f"if not ({' == '.join(lengths)}):")
+                    self.line(f"{INDENT}raise ValueError()")
                 size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
                 return f"for {name} in range({size}):", tuple_of(items)
         value = self.gone_through(node)
@@ -637,23 +644,6 @@ class Translator(Writers):
     def _on_nonlocal(self, stmt: ast.Nonlocal) -> None:
         if not self.handed_back:
             raise UntranslatableError("`nonlocal` in a loop")
-
-
-def _expressions(stmt: ast.stmt) -> list[ast.AST]:
-    """What a statement computes itself."""
-    match stmt:
-        case ast.If(test=node) | ast.While(test=node) | ast.For(iter=node) | ast.Expr(value=node):
-            return [node]
-        case ast.Assign(targets=targets, value=value):
-            return [value, *targets]
-    return [stmt]
-
-
-def _looked_at(stmt: ast.stmt) -> set[str]:
-    """The names that a statement itself reads; what `x += y` changes is one of them."""
-    names = [n for each in _expressions(stmt) for n in ast.walk(each) if isinstance(n, ast.Name)]
-    names += [stmt.target] if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name) else []
-    return {n.id for n in names if isinstance(n.ctx, ast.Load) or isinstance(stmt, ast.AugAssign)}
 
 
 def _is_simple(node: ast.expr) -> bool:

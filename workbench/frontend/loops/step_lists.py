@@ -7,19 +7,24 @@ there are.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import optree
 
-from ..counted_lists import CountedList, Item, here
+from ..counted_lists import CountedList, Item, here, lists_alone
 from ..counted_lists import Items as CountedItems
-from ..tracer import Tracer
+from ..jumps import LoopSource
+from ..liveness import read
+from ..tracer import Tracer, from_atom, lift, require_trace
+from ..variables import Variables
 from .expressions import local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
+from .list_names import appended_names, growing_names
 from .lists import blank
 from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Type, UntranslatableError, join_items, weak_int
 
@@ -36,6 +41,34 @@ class Lists:
 
 
 NO_LISTS = Lists()
+
+
+def lists_of_step(source: LoopSource, variables: Variables, stacked: Collection[str] = ()) -> Lists:
+    """The lists that a loop may take as one step: those that it changes, if nothing else refers to them, and those of
+    which only the run tells how long they are. stacked: others, which are left to tracing."""
+    trace = require_trace()
+    if trace.on_gpu:
+        return NO_LISTS
+    growing = _growing(source)
+    names = lists_alone(growing.difference(stacked), variables.get)
+    names |= {name for name in _read(source) - growing if type(variables.own(name)) is CountedList}
+    return Lists(names, may_leave=not trace.region)
+
+
+@functools.lru_cache(4096)
+def appended_to(source: LoopSource) -> frozenset[str]:
+    """The names of lists that a loop appends to, and which nothing in it hands on."""
+    return appended_names(source.node)
+
+
+@functools.lru_cache(4096)
+def _growing(source: LoopSource) -> frozenset[str]:
+    return growing_names([source.node])
+
+
+@functools.lru_cache(4096)
+def _read(source: LoopSource) -> frozenset[str]:
+    return read(source.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +149,13 @@ def _given_counted(name: str, value: CountedList) -> GivenList:
         raise UntranslatableError(f"`{name}`, a list of which only the run tells what it holds")
     kinds = tuple(map(_number_of, items.items))
     arguments: list[tuple[str, Any]] = [(f"{name}__{k}", array) for k, array in enumerate(value.arrays)]
-    arguments.append((f"{name}__n", value.count[()]))
+    arguments.append((f"{name}__n", from_atom(require_trace(), lift(value.count).current)))
     return GivenList(name, Growing(kinds[0] if items.tree is None else Items(kinds)), tuple(arguments), (), True)
 
 
 def _flat(items: CountedItems) -> Any:
     """The tree of tuples of as many numbers."""
-    return optree.tree_structure((0,) * len(items.items), none_is_leaf=True)
+    return optree.tree_structure((0,) * len(items.items), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree
 
 
 def _number_of(item: Item) -> Number:

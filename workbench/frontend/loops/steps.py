@@ -237,6 +237,8 @@ class _Builder:
             found = given_list(name, value, self._number) if name in lists.names else None
             if found is not None:
                 self.given_lists[name] = found
+                for argument in found.arguments:
+                    self._number(*argument)
                 given[name] = replace(found.kind, is_queue=found.kind.is_queue or name in form.queues)
             elif not _is_undefined(value):
                 given[name] = self._parameter(name, value).type
@@ -258,7 +260,7 @@ class _Builder:
         return value
 
     def _number(self, name: str, value: Any) -> Type:
-        """A part of a list, as an argument of its own."""
+        """What is known of a part of a list, which is an argument of its own."""
         kind = Number(value.dtype) if isinstance(value, np.generic) else type_of(name, value)
         self.touches |= type(value) is Tracer
         self.parameters[name] = (value, kind)
