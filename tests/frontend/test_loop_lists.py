@@ -210,6 +210,26 @@ def assert_equal(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(a, b, strict=True)
 
 
+def assert_compiled(program: Callable, x: np.ndarray) -> None:
+    """That no call, of many, leaves the compiled program, in which loops are equations."""
+    compiled = wb.jit(program)
+    for _ in range(6):  # a program whose calls end again and again, and run in NumPy, is given up
+        assert_equal(compiled(x, 4.0), program(x, 4.0))
+    assert not [f for f in compiled.fallbacks if f.code != "WB500"]
+    assert loops_of(compiled)
+
+
+def assert_runs_in_python(program: Callable, xs: list[np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+    """That its loops give the same as functions of Python, which run where numba does not take them."""
+    asked: list[Any] = []
+    monkeypatch.setattr("workbench.runtime.loops.compiled_entry", asked.append)
+    compiled = wb.jit(program)
+    for x in xs:
+        assert_equal(compiled(x, 4.0), program(x, 4.0))
+    assert asked
+    assert not compiled.fallbacks
+
+
 def inputs(dtype: str = "float64") -> list[np.ndarray]:
     rng = np.random.default_rng(3)
     return [(rng.random(n) * 9).astype(dtype) for n in (37, 37, 64, 1)]
@@ -225,25 +245,12 @@ def test_as_in_numpy(program: Callable, dtype: str) -> None:
 
 @pytest.mark.parametrize("program", ONE_EQUATION)
 def test_the_whole_program_is_compiled(program: Callable) -> None:
-    compiled = wb.jit(program)
-    x = inputs()[0]
-    for _ in range(6):  # a program whose calls end again and again, and run in NumPy, is given up
-        assert_equal(compiled(x, 4.0), program(x, 4.0))
-    assert not [f for f in compiled.fallbacks if f.code != "WB500"]
-    assert loops_of(compiled)
+    assert_compiled(program, inputs()[0])
 
 
 @pytest.mark.parametrize("program", ONE_EQUATION)
 def test_without_machine_code(program: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop as a function of Python, which runs where numba does not take it."""
-    asked: list[Any] = []
-    monkeypatch.setattr("workbench.runtime.loops.compiled_entry", asked.append)
-    compiled = wb.jit(program)
-    x = inputs()[0]
-    for _ in range(2):
-        assert_equal(compiled(x, 4.0), program(x, 4.0))
-    assert not compiled.fallbacks
-    assert asked
+    assert_runs_in_python(program, inputs()[:3], monkeypatch)
 
 
 def test_more_than_there_was_room_for() -> None:

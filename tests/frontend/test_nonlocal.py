@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
 
-from .test_loop_lists import assert_equal
-from .test_loops import loops_of
+from .test_loop_lists import assert_compiled, assert_equal, assert_runs_in_python
 
 
 def count_and_best(x, level):
@@ -204,24 +202,13 @@ def test_as_in_numpy(program: Callable, dtype: str) -> None:
 
 @pytest.mark.parametrize("program", WHOLE)
 def test_the_whole_program_is_compiled(program: Callable) -> None:
-    compiled = wb.jit(program)
-    x = arguments()[0]
-    for _ in range(3):
-        assert_equal(compiled(x, 4.0), program(x, 4.0))
-    assert not compiled.fallbacks
-    assert loops_of(compiled)
+    assert_compiled(program, arguments()[0])
 
 
 @pytest.mark.parametrize("program", WHOLE)
 def test_without_machine_code(program: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop as a function of Python, which has the variables that its functions set."""
-    asked: list[Any] = []
-    monkeypatch.setattr("workbench.runtime.loops.compiled_entry", asked.append)
-    compiled = wb.jit(program)
-    for x in arguments():
-        assert_equal(compiled(x, 4.0), program(x, 4.0))
-    assert asked
-    assert not compiled.fallbacks
+    assert_runs_in_python(program, arguments(), monkeypatch)
 
 
 def test_a_variable_of_a_function_around() -> None:

@@ -30,11 +30,10 @@ from .list_names import growing_names, queue_names
 from .lists import blank
 from .ranges import without_checks
 from .statements import Translator
-from .steps import blank_of, is_better_whole, type_of
+from .steps import blank_of, is_better_whole, type_here
 from .types import (
     BOOL,
     COMPARED,
-    SUPPORTED,
     Array,
     Growing,
     Items,
@@ -143,13 +142,6 @@ def find(path: Path, namespace: Mapping[str, Any]) -> Any:
     except (KeyError, IndexError, TypeError, AttributeError):
         raise NotTheSameError from None
     return value
-
-
-def type_here(name: str, value: Any) -> Type:
-    """The type of a value at hand, of which np.float64 is not Python's."""
-    if isinstance(value, np.generic) and value.dtype.char in SUPPORTED:
-        return Number(value.dtype)
-    return type_of(name, value)
 
 
 def _named(namespace: Mapping[str, Any], name: str) -> Any:

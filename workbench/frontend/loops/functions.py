@@ -71,7 +71,8 @@ def _set_variables(caller: Translator, function: FunctionType, syntax: ast.AST, 
     module = caller.module
     for name in declared:
         is_mine = caller.parameter is not None and module.changes(function, name)
-        if not is_mine or not isinstance(caller.types.get(name), Number):
+        kind = caller.types.get(name)
+        if not is_mine or not isinstance(kind, Number) or kind.ints or kind.mixed:
             raise UntranslatableError(f"{function.__name__}(), which sets `{name}`, no number of the loop's")
     if not isinstance(node.func, ast.Name) or module.setters.setdefault(node.func.id, function) is not function:
         raise UntranslatableError(f"{function.__name__}(), which is no function by one name")
@@ -132,7 +133,9 @@ def translate_function(
         extras = {n: found for n, (found, _) in scope.extras.items()}
         handed_back = {n: scope.types[n] for n in set_here}
         for n, kind in handed_back.items():
-            if not isinstance(kind, Number) or kind.dtype != given[n].dtype:  # type: ignore[union-attr]  # a number, too
+            before = given[n]
+            assert isinstance(before, Number)
+            if not isinstance(kind, Number) or kind.dtype != before.dtype or kind.ints or kind.mixed:
                 raise UntranslatableError(f"{function.__name__}(), which gives `{n}` another type")
         found = module.functions[key] = Function(name, text, scope.result, extras, handed_back)
         module.pending.discard(key)

@@ -234,11 +234,11 @@ class _Builder:
         given: dict[str, Type] = {}
         for name in sorted(names & first | lists.names - names):
             value = variables.glimpse(name)
-            found = given_list(name, value, self._number) if name in lists.names else None
+            found = given_list(name, value, type_here) if name in lists.names else None
             if found is not None:
                 self.given_lists[name] = found
                 for argument in found.arguments:
-                    self._number(*argument)
+                    self._take(*argument)
                 given[name] = replace(found.kind, is_queue=found.kind.is_queue or name in form.queues)
             elif not _is_undefined(value):
                 given[name] = self._parameter(name, value).type
@@ -259,12 +259,10 @@ class _Builder:
             self.statics[name] = value
         return value
 
-    def _number(self, name: str, value: Any) -> Type:
-        """What is known of a part of a list, which is an argument of its own."""
-        kind = Number(value.dtype) if isinstance(value, np.generic) else type_of(name, value)
+    def _take(self, name: str, value: Any) -> None:
+        """Make an argument of what is no variable of the user's."""
         self.touches |= type(value) is Tracer
-        self.parameters[name] = (value, kind)
-        return kind
+        self.parameters[name] = (value, type_here(name, value))
 
     def _parameter(self, name: str, value: Any) -> Value:
         if type(value) is int and name not in self.names and self.variables.is_constant(name):
@@ -294,7 +292,7 @@ class _Builder:
             raise UntranslatableError("nothing that is traced")
         outputs = self._outputs()
         for left in self.left_lists.values():
-            self._number(*left.room)
+            self._take(*left.room)
         text = self._text(outputs)
         known = {
             local(name): kind
@@ -626,6 +624,13 @@ def type_of(name: str, value: Any) -> Type:
     elif isinstance(value, np.generic) and value.dtype.char in SUPPORTED:
         return Number(value.dtype)
     raise UntranslatableError(f"`{name}`, a {type(value).__name__}")
+
+
+def type_here(name: str, value: Any) -> Type:
+    """The type of a value at hand, of which np.float64 is not Python's."""
+    if isinstance(value, np.generic) and value.dtype.char in SUPPORTED:
+        return Number(value.dtype)
+    return type_of(name, value)
 
 
 def _avals(kind: Type) -> list[Aval]:
