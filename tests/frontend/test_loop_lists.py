@@ -385,3 +385,38 @@ def test_loops_over_what_a_loop_has_found(program: Callable) -> None:
                 np.testing.assert_array_equal(a, b)
     assert not [f for f in compiled.fallbacks if f.code != "WB500"]
     assert len(loops_of(compiled)) > 1
+
+
+def folds(x, level):
+    found, places = [], []
+    for i in range(len(x)):
+        if not x[i] < level:
+            found.append(x[i])
+            places.append(i)
+    return max(found), min(found), sum(found), max(places) - min(places), sum(places) / len(places)
+
+
+@pytest.mark.parametrize("special", [[], [np.nan], [5.0, np.nan], [np.inf, -np.inf], [-0.0, 0.0], [0.0, -0.0]])
+def test_folds_of_what_was_found(special: list[float]) -> None:
+    """In the order of Python, which for NaN and signed zeros decides what the largest is."""
+    compiled = wb.jit(folds)
+    rng = np.random.default_rng(len(special))
+    for n in (6, 7, 30):
+        for first in (True, False):
+            others = -rng.random(n)
+            x = np.array([*special, *others] if first else [*others, *special])
+            level = 0.0 if special else -0.5
+            found, expected = compiled(x, level), folds(x, level)
+            assert_equal(found[:2] + found[3:], expected[:2] + expected[3:])
+            assert str(found[0]) == str(expected[0]) and str(found[1]) == str(expected[1])
+            np.testing.assert_allclose(found[2], expected[2], rtol=1e-12)
+    assert not [f for f in compiled.fallbacks if f.code != "WB500"]
+
+
+def test_a_fold_of_nothing() -> None:
+    compiled = wb.jit(folds)
+    compiled(np.arange(9.0), 4.0)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="empty|arg is an"):
+            compiled(np.arange(9.0), 40.0)
+    assert compiled(np.arange(9.0), 4.0)[0] == 8.0
