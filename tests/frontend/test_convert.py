@@ -702,3 +702,23 @@ def test_functions_that_stand_in_one_line_are_told_apart(function):
 def test_functions_that_nothing_tells_apart():
     for function in TWINS:
         assert wb.jit(lambda x, f=function: f(x))(np.array([3.0])) == 1.0
+
+
+def test_a_loop_that_a_turn_which_is_written_out_may_leave() -> None:
+    """The first turns are Python's, since they change a dict; the others must not run if one of those left the loop."""
+
+    def left_early(x):
+        seen, n = {}, 0
+        for i in range(len(x)):
+            if not seen:
+                seen["first"] = x[i] * 2
+                if x[i] < x[1]:
+                    break
+            n += 1
+        return n, seen, i
+
+    compiled = wb.jit(left_early)
+    for first in (5.0, 0.0):
+        x = np.array([first, *range(1, 10)])
+        assert compiled(x) == left_early(x)
+    assert not compiled.fallbacks

@@ -18,7 +18,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, supported_dtype
 from .checks import INDEX_BITS, INT64_BOUND, end_unless_later
 from .choices import Choice, settled, truth
-from .counted_lists import CountedList
+from .counted_lists import is_counted
 from .growing import rows_together
 from .list_folds import fold_of_list
 from .operators import weaken
@@ -57,9 +57,9 @@ def number(function: Any, value: Any) -> Any:
 def folded(function: Any, values: Any) -> Any:
     """`function(values)` for `sum`, `min`, `max`, `any` and `all` over one iterable."""
     values = settled(values)
-    fold = fold_of_list(function) if type(values) is CountedList else None
-    if fold is not None:
-        return fold(values)
+    if is_counted(values):
+        fold = fold_of_list(function)
+        return function(values) if fold is None else fold(values)
     if function in FOLDS:
         rows = values
         if type(values) in (list, tuple) and len(values) >= LONG:

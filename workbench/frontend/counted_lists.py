@@ -356,6 +356,11 @@ class CountedList(Deferred):
     __hash__ = None  # type: ignore[assignment]
 
 
+def is_counted(value: Any) -> bool:
+    """Whether it is a list of which only the run tells how long it is."""
+    return type(value) is CountedList
+
+
 class _Made:
     """Tells how many refer to a list that is made where it is handed to a method."""
 

@@ -444,15 +444,20 @@ class Stage:
         shared = growth.shared(region, list(prepared.inputs.values()), finals)
         step = rows.step
         item = region.inputs[0]
-        may_be_empty = type(rows) is not range
-        if may_be_empty and prepared.needs_a_turn:
+        stopped = self.variables.get(self.stop) if self.stop is not None else False
+        had_turns = type(stopped) is Tracer  # written out, of which one may have left the loop
+        may_be_empty = type(rows) is not range or had_turns
+        if type(rows) is not range and prepared.needs_a_turn:
             end_unless(rows.start < rows.stop if step > 0 else rows.start > rows.stop)
+        if had_turns and prepared.needs_a_turn:
+            end_unless(emit(REGISTRY["not"], stopped))
+        may_stop = had_turns or self._stops(prepared)
         aliases = self._aliases(prepared, may_be_empty)
         following = region.run(lambda: item + step)  # type: ignore[operator]  # a traced int
         init = [first_item(rows), *[prepared.first[key] for key in prepared.keys]]
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]
-        if type(rows) is range and (self.stop is None or not self._stops(prepared)):
+        if type(rows) is range and not may_stop:
             outs, stacks = emit_scan(region, [following, *results], stacked, init, [], length=len(rows), op="for")
         elif growth.added:
             raise refuse("appends to", next(iter(growth.added)), "in a loop of which the numbers decide how long it is")
@@ -463,10 +468,8 @@ class Stage:
 
             def test(*inputs: Tracer) -> Any:
                 going = inputs[0] < end if step > 0 else inputs[0] > end  # type: ignore[operator]
-                if self.stop is not None and (self.stop, 0) in keys:
-                    stopped = inputs[1 + keys.index((self.stop, 0))]
-                    going = emit(REGISTRY["and"], going, emit(REGISTRY["not"], stopped))
-                return going
+                left = inputs[1 + keys.index((self.stop or "", 0))] if self._stops(prepared) else stopped
+                return emit(REGISTRY["and"], going, emit(REGISTRY["not"], left)) if type(left) is Tracer else going
 
             condition = region_of(test, init)
             outs = emit_while(condition, region, condition.result, [following, *results], init, op="for")
@@ -482,7 +485,7 @@ class Stage:
                 before = prepared.first[key]
                 before.buffer.ambiguous = before.buffer.ambiguous or any(shared) and not before.scalar
         if self.keeps_target and type(rows) is range:  # the loop's variable after the loop
-            self.variables.set(self.target, outs[0] - step if self._stops(prepared) else rows[-1])  # type: ignore[operator]
+            self.variables.set(self.target, outs[0] - step if may_stop else rows[-1])  # type: ignore[operator]
 
     def _link(self, growth: Growth, name: str, where: Sequence[Any], begins: Any, n: int) -> None:
         """Let a variable, or what it was before the loop, be the item that it was in an iteration."""
@@ -508,7 +511,7 @@ class Stage:
         return LoopAliases(region, first, {key: prepared.inputs[key] for key in first}, final)
 
     def _stops(self, prepared: _Prepared) -> bool:
-        return any(name == self.stop for name, _ in prepared.keys)
+        return self.stop is not None and (self.stop, 0) in prepared.keys
 
     def _finish(
         self, prepared: _Prepared, outs: Sequence[Tracer], aliases: LoopAliases | None, *, may_be_empty: bool
