@@ -441,3 +441,19 @@ def raised(program: Callable[..., Any], *args: Any) -> Any:
         return program(*args)
     except TypeError as error:
         return str(error)
+
+
+@pytest.mark.parametrize("expression", [
+    "np.maximum(min(0.5, -1), i)", "np.maximum(min(i, 0.5), i)", "np.floor(max(i, 2.5))", "np.abs(min(0.5, -i))",
+    "np.sqrt(max(i, 2.5))", "max(2, 0.5, 1)", "np.add(max(2, 0.5), i)",
+])  # fmt: skip
+def test_functions_of_a_float_that_may_be_an_int(expression: str) -> None:
+    """`min` and `max` give one of their arguments as it is, and NumPy looks at its type."""
+    source = f"import numpy as np\n\ndef f(x):\n    t = 0\n    for i in range(len(x)):\n        t = {expression}\n        x[i] += t\n    return t, x\n"  # noqa: E501
+    program = define(source, "f", f"<number {expression}>")
+    compiled = wb.jit(program)
+    for n in (2, 5, 9):
+        found, expected = compiled(np.ones(n)), program(np.ones(n))
+        assert type(found[0]) is type(expected[0])
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])

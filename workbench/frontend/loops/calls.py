@@ -69,6 +69,23 @@ NAMES: dict[Any, str] = {
 }  # fmt: skip
 
 
+def _require_one_dtype(function: np.ufunc, kinds: Sequence[Number]) -> None:
+    """UntranslatableError for a float that may be an int of Python's, of which NumPy's result would have another
+    dtype."""
+
+    def found(kinds: Sequence[Number]) -> np.dtype | None:
+        dtype = promote(*kinds) if len(kinds) == 2 else kinds[0].dtype
+        try:
+            return function.resolve_dtypes((dtype,) * len(kinds) + (None,) * function.nout)[-1]
+        except TypeError:
+            return None
+
+    for k, kind in enumerate(kinds):
+        if kind.kind == "f" and kind.python and (kind.ints or kind.mixed):
+            if found(kinds) != found([*kinds[:k], weak_int(0, 0), *kinds[k + 1 :]]):
+                raise UntranslatableError(f"{function.__name__}() whose dtype depends on whether a float is an int")
+
+
 def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
@@ -238,6 +255,8 @@ class Calls(Lists):
         for other in args[1:]:
             kind = join(kind, other.type)
         assert isinstance(kind, Number)
+        if all(type(a.literal) in (int, float) for a in args):
+            return literal((max if name == "max" else min)(a.literal for a in args))
         if len({a.type.dtype for a in args}) > 1:  # type: ignore[union-attr]  # numbers
             kind = replace(kind, mixed=True)
         if kind.weak and kind.kind == "i":
@@ -339,6 +358,7 @@ class Calls(Lists):
             word = {np.logical_and: " & ", np.logical_or: " | "}.get(function)
             return Value(f"({word.join(texts)})" if word else f"(not {texts[0]})", Number(BOOL))
         kinds = [a.type for a in args]
+        _require_one_dtype(function, kinds)  # type: ignore[arg-type]  # numbers
         dtype = kinds[0].dtype  # type: ignore[union-attr]  # numbers
         if len(kinds) == 2:
             dtype = promote(*kinds)  # type: ignore[arg-type]  # numbers

@@ -73,8 +73,8 @@ def _read(source: LoopSource) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class GivenList:
-    """A list before the loop. kind: what its elements are; arguments: names and values; element: of a list with an
-    argument for each number, the text of every element over the arguments' names; counted: the arguments are arrays,
+    """A list before the loop. kind: what its elements are; arguments: names and values; elements: of a list with an
+    argument for each number, the texts of its elements over the arguments' names; counted: the arguments are arrays,
     and how many of their elements there are."""
 
     name: str
