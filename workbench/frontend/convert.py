@@ -331,7 +331,10 @@ class _Function:
 
     def _set(self, *nodes: ast.AST) -> Names:
         """The names that statements, and functions of this one that they may call, bind in its scope."""
-        return bound(nodes).union(*(self.set_by[name] for name in read(*nodes) & self.set_by.keys()))
+        return bound(nodes) | self._set_by_calls(*nodes)
+
+    def _set_by_calls(self, *nodes: ast.AST) -> Names:
+        return frozenset().union(*(self.set_by[name] for name in read(*nodes) & self.set_by.keys()))
 
     def _reads(self, stmt: ast.stmt) -> ast.expr:
         """The names that the statement reads: what they hold must not change while it is traced."""
@@ -340,8 +343,7 @@ class _Function:
     def _source(self, stmt: ast.stmt, after: Names) -> list[ast.expr]:
         """The loop as the user wrote it, and a function that has all variables it reads in its closure."""
         source = self.source_of[stmt]
-        called = read(source.node) & self.set_by.keys()
-        set_by_calls = frozenset().union(*(self.set_by[name] for name in called))
+        set_by_calls = self._set_by_calls(source.node)
         source = replace(source, after=after | self.always, set_by_calls=set_by_calls)
         key = f"<loop {next(_loop_numbers)}>"
         branching.SOURCES[key] = source

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -443,10 +442,10 @@ def _values(item: Item, column: np.ndarray) -> list[Any]:
 # ---- around a loop ----
 
 
-def lists_alone(names: Iterable[str], get: Callable[[str], Any]) -> frozenset[str]:
-    """Those of the names that hold a list or deque, or one of which the run tells how long it is, to which nothing else
-    refers."""
-    kinds = (list, deque, CountedList)
+def lists_alone(
+    names: Iterable[str], get: Callable[[str], Any], kinds: tuple[type, ...] = (list,)
+) -> frozenset[str]:  # fmt: skip
+    """Those of the names that hold a list, or something of another of the kinds, to which nothing else refers."""
     return frozenset(name for name in names if type(get(name)) in kinds and count(get, name) <= ALONE)
 
 

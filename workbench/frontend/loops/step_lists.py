@@ -50,7 +50,7 @@ def lists_of_step(source: LoopSource, variables: Variables, stacked: Collection[
     if trace.on_gpu:
         return NO_LISTS
     growing = _growing(source)
-    names = lists_alone(growing.difference(stacked), variables.get)
+    names = lists_alone(growing.difference(stacked), variables.get, (list, deque, CountedList))
     names |= {name for name in _read(source) - growing if type(variables.own(name)) is CountedList}
     return Lists(names, may_leave=not trace.region)
 

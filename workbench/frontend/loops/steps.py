@@ -412,9 +412,6 @@ class _Builder:
                         continue
                     raise UntranslatableError(f"`{name}`, whose length the loop decides")
             if isinstance(kind, Growing):
-                if self._is_read_later(name):
-                    self._leave(name, kind)
-                    outputs.append((name, kind, len(self._avals(name, kind))))
                 continue
             has_members = isinstance(kind, Items) and any(isinstance(x, Number) and x.enum for x in kind.items)
             if has_members or isinstance(kind, Number) and kind.enum and not has_few_members(kind.enum):
@@ -424,17 +421,14 @@ class _Builder:
                 if kind.dtype not in self.scope.pythons.get(name, ()) and not given:
                     kind = replace(kind, unsure=False)  # it was surely given one of NumPy's
             outputs.append((name, kind, len(_avals(kind))))
-        for name in sorted((self.scope.changed & self.given_lists.keys()) - {name for name, _, _ in outputs}):
+        for name in sorted({*self.carried, *(self.scope.changed & self.given_lists.keys())}):
             kind = self.scope.types[name]
-            if isinstance(kind, Growing) and self._is_read_later(name):
+            if isinstance(kind, Growing) and (self.after is None or name in self.after):
                 self._leave(name, kind)
                 outputs.append((name, kind, len(self._avals(name, kind))))
         if len(self.left_lists) > 1 and self.left_lists.keys() & self.form.renamed:
             raise UntranslatableError("several lists, of which two may be one")
         return outputs
-
-    def _is_read_later(self, name: str) -> bool:
-        return self.after is None or name in self.after
 
     def _leave(self, name: str, kind: Growing) -> None:
         if not self.may_leave:
