@@ -420,3 +420,21 @@ def test_a_fold_of_nothing() -> None:
         with pytest.raises(ValueError, match="empty|arg is an"):
             compiled(np.arange(9.0), 40.0)
     assert compiled(np.arange(9.0), 4.0)[0] == 8.0
+
+
+def test_an_argument_that_is_written_is_as_it_was_where_the_room_does_not_suffice() -> None:
+    def lowered(x, level):
+        found = []
+        for i in range(len(x)):
+            if x[i] > level:
+                found.append(i)
+                x[i] = x[i] - 1.0
+        return found
+
+    compiled = wb.jit(lowered)
+    for n in (100, 20_000, 20_000, 200_000, 100):
+        mine = np.random.default_rng(n).random(n) * 9
+        its = mine.copy()
+        assert compiled(mine, 0.1) == lowered(its, 0.1)
+        np.testing.assert_array_equal(mine, its)
+    assert not [f for f in compiled.fallbacks if f.code != "WB500"]

@@ -449,7 +449,16 @@ def raised(program: Callable[..., Any], *args: Any) -> Any:
 ])  # fmt: skip
 def test_functions_of_a_float_that_may_be_an_int(expression: str) -> None:
     """`min` and `max` give one of their arguments as it is, and NumPy looks at its type."""
-    source = f"import numpy as np\n\ndef f(x):\n    t = 0\n    for i in range(len(x)):\n        t = {expression}\n        x[i] += t\n    return t, x\n"  # noqa: E501
+    source = f"""
+import numpy as np
+
+def f(x):
+    t = 0
+    for i in range(len(x)):
+        t = {expression}
+        x[i] += t
+    return t, x
+"""
     program = define(source, "f", f"<number {expression}>")
     compiled = wb.jit(program)
     for n in (2, 5, 9):
