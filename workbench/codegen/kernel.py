@@ -13,6 +13,8 @@ ArgKind = Choice["in", "out", "update", "scratch", "size"]
 # What LLVM may do with the arithmetic of kernels that are `fast`. NaN and inf stay what they are; elementary functions,
 # which live by single roundings, keep theirs.
 FAST = ("reassoc", "nsz", "arcp", "contract")
+# What stands in a kernel's LLVM assembly before the functions that are to be inlined when its loops are vectorised.
+LATE = "; ---- inlined when loops are vectorised ----"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ir.avals import DTYPES_BY_SHORT_NAME, short_dtype_name
-from .kernel import FAST, Kernel
+from .kernel import FAST, LATE, Kernel
 from .llvm_entry import is_strided
 from .llvm_values import INDEX_LIMIT, LLVM_TYPES, PARTS, Code, Value, constant
 from .scalar_math.direct import UnsupportedSourceError
-from .scalar_math.texts import definitions_of
+from .scalar_math.texts import definitions_of, late_definitions
 from .widths import WIDE_VECTORS, computes
 
 _OPERATORS = {
@@ -35,6 +35,7 @@ _SHORT_BY_NAME = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.ite
 }  # fmt: skip
 # Where the memory of scratch arrays begins: at a line of the cache, which no vector crosses.
 ALIGNMENT = 64
+ALLOCATES = "np.empty"
 # Iterations of an innermost loop that are rather computed as part of a vector than one by one: two vectors of f64.
 SHORT = 16
 # In bytes: narrow vectors, and the widest ones.
@@ -46,15 +47,16 @@ LEAST_STRIDE = -(1 << 62)
 
 
 def kernel_module(
-    kernel: Kernel, symbol: str, *, masked: Sequence[int] = (), wide: bool = False, framed: bool = False
-) -> str:
+    kernel: Kernel, symbol: str, *, masked: Sequence[int] = (), wide: bool = False, framed: bool = False,
+    inverts: bool = False,
+) -> str:  # fmt: skip
     """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it. masked:
     the bytes of vectors, narrow ones first, of which the machine computes a part as fast as all; short loops then end
     with one. wide: whether to ask for the widest vectors where arithmetic takes the time. framed: whether the register
-    of the frame is kept for it."""
+    of the frame is kept for it; inverts: whether multiplying by an inverse takes less than dividing."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
-    writer = _Writer(kernel, masked if kernel.may_be_short else ())
+    writer = _Writer(kernel, masked if kernel.may_be_short else (), inverts=inverts and not kernel.fast)
     try:
         body = writer.function(tree)
     except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
@@ -68,7 +70,13 @@ def kernel_module(
         attributes.append(FRAMED)
     head = f'define i32 @"{symbol}"(i64 %start, i64 %stop, ptr %table) {" ".join(attributes)} {{\nentry:'
     facts = [f"!{k} = {fact}" for k, fact in enumerate(writer.facts)]
-    return "\n\n".join([f"{head}\n{body}\n}}", *library.values(), *declared, *facts]) + "\n"
+    late = late_definitions(library).values()
+    parts = [f"{head}\n{body}\n}}", *library.values(), *declared, *facts, *([LATE, *late] if late else ())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _allocates(line: ast.Assign) -> bool:
+    return isinstance(line.value, ast.Call) and ast.unparse(line.value.func) == ALLOCATES
 
 
 def _is_innermost(body: list[ast.stmt]) -> bool:
@@ -92,14 +100,16 @@ class _Array:
 class _Writer:
     """Writes one kernel."""
 
-    def __init__(self, kernel: Kernel, masked: Sequence[int]):
+    def __init__(self, kernel: Kernel, masked: Sequence[int], *, inverts: bool):
         self.kernel = kernel
         self.masked = masked
+        self.inverts = inverts
         self.facts: list[str] = []  # LLVM's metadata, by number
         self.n_words = 0
         self.code = Code(FAST if kernel.fast else ())
         self.variables: dict[str, Value] = {name: Value("i64", f"%{name}", None, True) for name in ("start", "stop")}
         self.arrays: dict[str, _Array] = {}
+        self.apart: dict[str, str] = {}  # of arrays that the kernel allocates
         self.slots: dict[str, tuple[str, str]] = {}  # of names that are assigned more than once: (dtype, slot)
         self.depth = 0
         self.exits: list[str] = []
@@ -123,26 +133,30 @@ class _Writer:
             steps = ["1" if axis in one else self._unknown(shape[axis].text, 1) for axis in range(1, arg.ndim)]
             short = short_dtype_name(np.dtype(arg.dtype))
             self.arrays[arg.name] = _Array(short, name, shape, strides, steps, row=arg.row)
-        self._tell_apart()
 
     def _fact(self, text: str) -> int:
         self.facts.append(text.replace("self", f"!{len(self.facts)}"))
         return len(self.facts) - 1
 
-    def _tell_apart(self) -> None:
-        """The memory that is allocated for a result or for partial ones is nobody else's: otherwise LLVM has every row
-        ask whether arrays overlap."""
+    def _tell_apart(self, tree: ast.FunctionDef) -> None:
+        """The memory that is allocated for a result, for partial ones or by the kernel is nobody else's: otherwise LLVM
+        has every row ask whether arrays overlap."""
         new = [arg.name for arg in self.kernel.args if arg.kind in ("out", "update", "scratch") and not arg.holds]
-        if not new or len(self.arrays) < 2:
+        own = [ast.unparse(line.targets[0]) for line in tree.body if isinstance(line, ast.Assign) and _allocates(line)]
+        every = dict.fromkeys((*self.arrays, *own))
+        if not new + own or len(every) < 2:
             return
         domain = self._fact("distinct !{self}")
-        scopes = {name: self._fact(f"distinct !{{self, !{domain}}}") for name in new}
-        for name, array in self.arrays.items():
+        scopes = {name: self._fact(f"distinct !{{self, !{domain}}}") for name in new + own}
+        for name in every:
             others = ", ".join(f"!{scope}" for other, scope in scopes.items() if other != name)
-            if others:
-                array.apart = f", !noalias !{self._fact(f'!{{{others}}}')}"
+            apart = f", !noalias !{self._fact(f'!{{{others}}}')}" if others else ""
             if name in scopes:
-                array.apart += f", !alias.scope !{self._fact(f'!{{!{scopes[name]}}}')}"
+                apart += f", !alias.scope !{self._fact(f'!{{!{scopes[name]}}}')}"
+            if name in self.arrays:
+                self.arrays[name].apart = apart
+            else:
+                self.apart[name] = apart
 
     def _unknown(self, step: str, least: int) -> str:
         """The same number, which is at least `least`, as something that LLVM makes no guesses about. Where the step of
@@ -158,6 +172,7 @@ class _Writer:
 
     def function(self, tree: ast.FunctionDef) -> str:
         """What the function holds."""
+        self._tell_apart(tree)
         self._find_slots(tree)
         code = self.code
         self.body(tree.body)
@@ -173,7 +188,7 @@ class _Writer:
         for node in ast.walk(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    if not (isinstance(value, ast.Call) and ast.unparse(value.func) in ("flat", "np.empty")):
+                    if not (isinstance(value, ast.Call) and ast.unparse(value.func) in ("flat", ALLOCATES)):
                         n_assigned[name] = n_assigned.get(name, 0) + 1
                 case ast.AugAssign(target=ast.Name(id=name)):
                     n_assigned[name] = n_assigned.get(name, 0) + 2
@@ -227,6 +242,7 @@ class _Writer:
                 self.arrays[name] = self.flat(self.arrays[array])
             case ast.Call(func=ast.Attribute(attr="empty"), args=[shape, dtype]):
                 self.arrays[name] = self.empty(shape, ast.unparse(dtype))
+                self.arrays[name].apart = self.apart.get(name, "")
             case _:
                 self.set(name, self.expression(value))
 
@@ -554,6 +570,8 @@ class _Writer:
                 parts = self.expression(real), self.expression(imag)
                 short = "c64" if all(p.short == "f32" for p in parts) else "c128"
                 return code.pair(short, *(code.cast(p, PARTS[short]) for p in parts))
+            case ast.Name(id="quotient_f64"), [dividend, divisor, _] if not self.inverts:
+                return code.binary("/", self.expression(dividend), self.expression(divisor))
             case ast.Name(id=name), _:
                 return code.call(name, [self.expression(a) for a in args])
         raise UnsupportedSourceError(ast.unparse(callee))

@@ -25,6 +25,7 @@ from .folds import BLOCK, Fold
 from .names import Namer
 from .scalars import call, literal
 from .segments import Segments
+from .tables import LEAST_ROWS, RowTables
 from .values import REPETITION, IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
@@ -184,7 +185,17 @@ class Nest:
     # ---- the four shapes ----
 
     def write(self) -> None:
+        self.values.tables = self._tables()
         getattr(self, f"_write_{self.shape_kind}")()
+
+    def _tables(self) -> RowTables | None:
+        """Where the innermost loop finds what all rows share."""
+        axes = [*self.outer, *self.inner]
+        if self.flat or self.repeats or self.shape_kind not in ("map", "rows") or len(axes) < 2 or self._joins_few():
+            return None
+        if self._length(axes[:-1]) < LEAST_ROWS:
+            return None
+        return RowTables(axes[-1], self.root, self.namer, self.bound)
 
     def _open_outer(self, block: Block, axes: list[int]) -> Block:
         if self.n_counted > 1:
@@ -537,9 +548,12 @@ class Nest:
         return eqn.primitive.name.removeprefix("reduce_")
 
     def _compute_in_step(self, eqns: list[Equation], body: Block) -> None:
-        """Compute aligned equations in program order, so that a long chain does not recurse deeply."""
+        """Compute aligned equations in program order, so that a long chain does not recurse deeply. What all rows share
+        waits until somebody asks for it: not all of it needs a table."""
         for eqn in eqns:
-            self.values.value(eqn.outvars[0], self.at(eqn.outvars[0]), body)
+            index = self.at(eqn.outvars[0])
+            if self.values.tables is None or not self.values.tables.shares(_axes(index), body):
+                self.values.value(eqn.outvars[0], index, body)
 
     def _update(self, fold: Fold, body: Block, names: tuple[str, ...] | None = None) -> None:
         operand = fold.eqn.invars[0]
@@ -629,6 +643,10 @@ class Nest:
     def _store_row_level(self, row: Block) -> None:
         self._store([out for out in self.outputs if self._is_row_level(out) and (self.inner or is_fold(
             self.values.producer[out]))], row)  # fmt: skip
+
+
+def _axes(index: IndexTuple) -> frozenset[int]:
+    return frozenset().union(*(expr.axes() for expr in index))
 
 
 def canonical_index(shape: tuple[int, ...]) -> IndexTuple:

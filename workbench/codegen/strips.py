@@ -9,7 +9,7 @@ thousand, whose rows are strips of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..fusion.plan import Cluster
 from ..ir import Equation, Var
@@ -56,13 +56,16 @@ class Strips:
         self._known: dict[tuple, str] = {}
         self._repeat: Block | None = None
 
-    def value(self, var: Var, index: IndexTuple) -> str:
-        """`var`, which varies along the columns only, as the inner loop reads it."""
-        key = (var, tuple(map(str, index)))
+    def value(self, var: Var, index: IndexTuple, inverse: Callable[[str], str] | None = None) -> str:
+        """`var`, which varies along the columns only, or its inverse, as the inner loop reads it."""
+        key = (var, tuple(map(str, index)), inverse is not None)
         if key not in self._known:
             if any(known in text for known in self._known.values() for text in key[1]):
                 raise NotStrungError  # an index that is itself read from a strip, which only the inner loop can
             text = self.values.value(var, index, self.fill)
+            if inverse is not None:
+                value, text = text, self.namer.fresh(f"{var.hint or 'column'}_inverse")
+                self.fill.value_line(f"{text} = {inverse(value)}")
             name = self.namer.fresh(f"{var.hint or 'column'}_strip")
             self.arrays.append(f"{name} = np.empty(strip, np.{var.aval.dtype.name})")
             if self._repeat is None:

@@ -7,22 +7,26 @@ need.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..fusion.access import IndexMapContext, fold_free_index, is_fold, is_reduction
+from ..fusion.cost import flops_per_element
 from ..fusion.plan import Cluster
 from ..ir import Atom, Equation, Literal, Var
 from ..primitives.index import Expr, const, size, where, wrap
 from ..primitives.lowering import Choose, Compute, Element, IndexMap, Pointwise, Read
 from .blocks import Block
 from .conditions import chosen, settled
+from .hazards import affine
 from .names import Namer
-from .scalars import PointwiseContext, literal, settle
+from .scalars import PointwiseContext, call, literal, settle
 from .segments import Segments
+from .tables import DEAR_FLOPS, RowTables
 
 IndexTuple = tuple[Expr, ...]
 
@@ -36,8 +40,8 @@ class StripArrays(Protocol):
 
     axes: frozenset[int]
 
-    def value(self, var: Var, index: IndexTuple) -> str:
-        """`var`, which varies along the columns only, as the inner loop reads it."""
+    def value(self, var: Var, index: IndexTuple, inverse: Callable[[str], str] | None = None) -> str:
+        """`var`, which varies along the columns only, or its inverse, as the inner loop reads it."""
         ...
 
     def element(self, array: str, var: Var, index: IndexTuple) -> str:
@@ -52,6 +56,8 @@ REPETITION = -1
 # Places in a program (starts, strides) that are run-time arguments, so that others find the kernel compiled. A text
 # with more of them, such as a march over levels, is only ever that of one shape: its places are constants.
 MOST_PLACES = 12
+# Binary exponents of divisors whose inverses serve (`scalar_math.quotients`).
+MOST_INVERTED = 400
 
 
 class Values:
@@ -66,6 +72,7 @@ class Values:
 
     in_vectors = True  # whether what reads elements one beside the other computes several at once
     selects = False  # whether a choice between two values is a call
+    inverts = True  # whether what is divided by the same number in a whole loop is multiplied by its inverse
 
     def __init__(
         self,
@@ -89,6 +96,7 @@ class Values:
         self.stored: dict[Var, tuple[str, IndexTuple]] = {}
         self.irregular = False
         self.strips: StripArrays | None = None
+        self.tables: RowTables | None = None
         self.changing: frozenset[Var] = frozenset()
         self.segments: Segments | None = None
         self.loads: list[tuple[Var, IndexTuple]] = []
@@ -97,6 +105,7 @@ class Values:
         self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
         self.asked: dict[tuple, Expr] = {}
         self._contexts: dict[Equation, KernelIndexContext] = {}
+        self._flops_known: dict[tuple, float | None] = {}
         self.has_fixed_places = sum(eqn.primitive.name == "slice" for eqn in cluster.eqns) > MOST_PLACES
 
     def value(self, atom: Atom, index: IndexTuple, block: Block) -> str:
@@ -113,6 +122,9 @@ class Values:
         strips = self.strips
         if strips is not None and axes and axes <= strips.axes and not block.axes <= strips.axes:
             return strips.value(atom, index)
+        tables = self.tables
+        if tables is not None and tables.shares(axes, block) and self._is_dear(atom, index):
+            return tables.element(key, atom.hint or "row", lambda body: self.value(atom, index, body))
         home = self.home(atom, index, axes, block)
         text = self._compute(atom, index, home, block)
         home.memo[key] = text
@@ -192,12 +204,94 @@ class Values:
         atoms = zip(operands, eqn.invars, strict=True)
         shared = {text for text, atom in atoms if not atom.aval.shape} if var.aval.shape else ()
         context = PointwiseContext(out, dtypes, eqn.params, self.called, constants, shared, selects=self.selects)
-        text = settle(lowering.expr(context, *operands), out)
+        inverse = self._inverse(eqn, index, home) if eqn.primitive.name == "div" else None
+        if inverse is not None:
+            text = call(self.called, "quotient", out, *operands, inverse)
+        else:
+            text = settle(lowering.expr(context, *operands), out)
         if re.fullmatch(r"[\w.]+", text):
             return text
         name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
         home.value_line(f"{name} = {text}", (self.number[eqn],))
         return name
+
+    def _inverse(self, eqn: Equation, index: IndexTuple, home: Block) -> str | None:
+        """The inverse of a divisor that the innermost loop does not change, or that all rows share; None where a
+        division costs no more, or less."""
+        divisor = eqn.invars[1]
+        dtype = divisor.aval.dtype
+        innermost = max((axis for axis, n in enumerate(self.cluster.space.shape) if n != 1), default=-1)
+        if not self.inverts or dtype != np.float64 or innermost not in home.axes:
+            return None
+        if isinstance(divisor, Literal):
+            return None if divisor in self.counts else _literal_inverse(float(divisor.val))
+        found = self._origin(divisor, index if divisor.aval.shape else ())
+        if found is None or found[0] in self.changing:
+            return None
+        var, at = found
+        axes = frozenset().union(*(e.axes() for e in at)) if at else frozenset()
+
+        def inverse(text: str) -> str:
+            return call(self.called, "inverse", dtype, text)
+
+        if self.strips is not None and axes and axes <= self.strips.axes:
+            return self.strips.value(var, at, inverse)
+        key = ("inverse", var, tuple(map(str, at)))
+        if self.tables is not None and self.tables.shares(axes, home):
+            if self._row_flops(var, at) is None:
+                return None
+            return self.tables.element(key, "inverse", lambda body: inverse(self.value(var, at, body)))
+        outer = self.home(var, at, axes, home)
+        if innermost in outer.axes:
+            return None
+        name = outer.known(key)
+        if name is None:
+            text = self.value(var, at, outer)
+            name = outer.memo[key] = self.namer.fresh(f"inverse_{var.hint}" if var.hint else "inverse")
+            outer.value_line(f"{name} = {inverse(text)}", (self.number[eqn],))
+        return name
+
+    def _is_dear(self, var: Var, index: IndexTuple) -> bool:
+        """Whether a float64 along the innermost loop takes more to compute in each row than to read."""
+        if var.aval.dtype != np.float64 or var not in self.producer:
+            return False
+        return (self._row_flops(var, index) or 0.0) >= DEAR_FLOPS
+
+    def _row_flops(self, atom: Atom, index: IndexTuple) -> float | None:
+        """What it takes to compute `atom` at `index` from arguments of the kernel; None where that cannot be done for
+        all iterations of a loop, whatever condition it is asked for under."""
+        if isinstance(atom, Literal):
+            return 0.0
+        key = (atom, tuple(map(str, index)))
+        if key not in self._flops_known:
+            self._flops_known[key] = self._find_row_flops(atom, index)
+        return self._flops_known[key]
+
+    def _find_row_flops(self, var: Var, index: IndexTuple) -> float | None:
+        eqn = self.producer.get(var)
+        if var in self.totals or var in self.stored or var in self.changing:
+            return None
+        if eqn is None:
+            return 0.0 if self._is_inside(var, index) else None
+        if isinstance(eqn.primitive.lowering, Pointwise):
+            parts = [self._row_flops(atom, index if atom.aval.shape else ()) for atom in eqn.invars]
+            return None if None in parts else flops_per_element(eqn) + sum(part or 0.0 for part in parts)
+        if eqn.primitive.name not in MOVES:
+            return None
+        origin = self._origin(var, index)
+        return None if origin is None or origin[0] is var else self._row_flops(*origin)
+
+    def _is_inside(self, var: Var, index: IndexTuple) -> bool:
+        """Whether all iterations of the loops read an element of `var` at `index`."""
+        sizes = self.known_sizes()
+        for expr, length in zip(index, var.aval.shape, strict=True):
+            place = affine(expr, sizes)
+            if place is None or place.of_values():
+                return False
+            low, high = place.bounds(self.cluster.space.shape)
+            if low < 0 or high >= length:
+                return False
+        return True
 
     def _fold_of_one(self, eqn: Equation, index: IndexTuple, home: Block) -> str:
         """The fold of a single element, which is the element, but that sums begin with 0.0: that of -0.0 is 0.0."""
@@ -336,6 +430,14 @@ class Values:
         elif self.flat:
             return f"{array}[i]"
         return f"{array}[{', '.join(map(index_text, index))}]"
+
+
+def _literal_inverse(divisor: float) -> str | None:
+    """The inverse of a constant; None where the compiler multiplies anyway, or where it should divide."""
+    mantissa, exponent = math.frexp(divisor)
+    if abs(mantissa) == 0.5 or not abs(exponent) < MOST_INVERTED:
+        return None
+    return literal(1.0 / divisor, np.dtype(np.float64)) if divisor and math.isfinite(divisor) else None
 
 
 def expressions(index: tuple[Any, ...]) -> IndexTuple:

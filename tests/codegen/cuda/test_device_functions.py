@@ -12,7 +12,7 @@ from workbench.codegen.scalars import PointwiseContext, settle
 from workbench.ir import Aval
 from workbench.ir.primitive import REGISTRY
 
-NOT_SCALAR = {"flat", "assume_index", "uintp", "emit_slow_path"}
+NOT_SCALAR = {"flat", "assume_index", "uintp", "emit_slow_path", "emit_library_call"}
 
 
 def test_every_function_can_be_simulated():

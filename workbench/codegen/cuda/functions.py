@@ -185,6 +185,8 @@ def _slow_path(stem: str, builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Val
     small = kind == ir.FloatType()
     if stem == "lgamma":
         return _libdevice(stem, builder, args[:1])
+    if stem == "quotient":
+        return builder.fdiv(*args[:2])
     if stem == "fmod":
         passed, measure, limit, sign = args[:2], args[2], 2.0**24 if small else 2.0**53, ">="
     else:
@@ -278,7 +280,7 @@ _NUMPY_NAMES: dict[str, Callable[..., Any]] = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power, "rem": np.fmod, "mod": np.remainder,
     "erf": _of_floats(math.erf), "erfc": _of_floats(math.erfc), "lgamma": _of_floats(math.lgamma),
-    "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
+    "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin, "quotient": np.divide,
 }  # fmt: skip
 
 
@@ -289,7 +291,7 @@ def _instruction(stem: str, short: str) -> Callable[..., Any] | None:
         return lambda c, a, b: _converted(dtype, a if c else b)
     if stem.endswith("_or_slow"):
         slow = _NUMPY_NAMES[stem.removesuffix("_or_slow")]
-        return lambda *args: slow(*args[: 2 if "fmod" in stem else 1])
+        return lambda *args: slow(*args[: 2 if stem.startswith(("fmod", "quotient")) else 1])
     if stem.startswith("rotate_left"):
         return lambda x, places: _converted(np.dtype(np.uint32), int(x) << int(places) | int(x) >> (32 - int(places)))
     dtype = DTYPES_BY_SHORT_NAME[short]

@@ -22,6 +22,7 @@ class DeviceValues(Values):
     length of a loop axis."""
 
     in_vectors = False
+    inverts = False
     selects = True  # numba's passes take each variable to each branch: hundreds of branches would take minutes
 
     def __init__(

@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (they fill the library)
     library_calls,
     logarithm,
     power,
+    quotients,
     random_bits,
     slow_paths,
     trigonometric,

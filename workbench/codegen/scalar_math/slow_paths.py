@@ -2,8 +2,9 @@
 
 A call of the C library makes a whole loop scalar. These calls come with vector forms of their own (LLVM's
 `vector-function-abi-variant`): a vector form tests whether any lane needs the library, returns the fast results if none
-does, and otherwise calls it for those lanes one by one. So `sin` of 1e300 is as accurate as the C library's while an
-array of ordinary numbers pays one comparison.
+does, and otherwise calls it for all lanes one by one. So `sin` of 1e300 is as accurate as the C library's while an
+array of ordinary numbers pays one comparison: kernels that go to LLVM directly have the test in their loops
+(`texts.late_definitions`), numba's call it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from .registry import library
 
 library(
     '''
-def emit_slow_path(builder, name, symbol, n_passed, is_slow, args):
-    """Call `symbol` of the C library on the first `n_passed` of `args` where `is_slow`, else give the last of `args`.
+def emit_slow_path(builder, name, is_slow, slow, args):
+    """`slow` of `args` where `is_slow`, else the last of `args`. A loop that calls it stays vectorised.
 
-    is_slow(builder, args, constant, magnitude) builds the condition, of scalars and of vectors.
+    is_slow(builder, args, constant, magnitude) builds the condition, slow(builder, args) the result, which a function
+    of its own holds: both of scalars and of vectors.
     """
     module, scalar = builder.module, args[0].type
-    index = ir.IntType(32)
     suffix = "f64" if scalar == ir.DoubleType() else "f32"
 
     def declare(symbol, result, operands):
@@ -26,44 +27,41 @@ def emit_slow_path(builder, name, symbol, n_passed, is_slow, args):
             return module.globals[symbol]
         return ir.Function(module, ir.FunctionType(result, operands), symbol)
 
-    def define(symbol, width):
+    def define(symbol, width, *attributes):
         kind = ir.VectorType(scalar, width) if width else scalar
         function = ir.Function(module, ir.FunctionType(kind, [kind] * len(args)), symbol)
         function.linkage = "linkonce_odr"  # several modules of one kernel may have it, and its name must stay
         # llvmlite knows none of the last three by name. What may be computed early leaves the branches of a loop: those
         # that hold several calls keep LLVM's vectoriser busy for minutes.
-        for attribute in ("noinline", "nounwind", "willreturn", "speculatable", "memory(none)"):
+        for attribute in (*attributes, "nounwind", "willreturn", "speculatable", "memory(none)"):
             set.add(function.attributes, attribute)
-        body = ir.IRBuilder(function.append_basic_block("entry"))
-        fabs = declare(f"llvm.fabs.v{width}{suffix}" if width else f"llvm.fabs.{suffix}", kind, [kind])
+        return function, ir.IRBuilder(function.append_basic_block("entry"))
 
-        def constant(value):
-            return ir.Constant(kind, [value] * width if width else value)
-
-        slow = is_slow(body, function.args, constant, lambda x: body.call(fabs, [x]))
-        if width:
-            flags = ir.VectorType(ir.IntType(1), width)
-            slow = body.call(declare(f"llvm.vector.reduce.or.v{width}i1", ir.IntType(1), [flags]), [slow])
-        fast_block, slow_block = function.append_basic_block("fast"), function.append_basic_block("slow")
-        body.cbranch(slow, slow_block, fast_block)
-        body.position_at_end(fast_block)
-        body.ret(function.args[-1])
-        body.position_at_end(slow_block)
-        return function, body
+    def with_slow_lanes(width):
+        many, body = define(f"{name}_x{width}", width, "alwaysinline")
+        kind = many.return_value.type
+        fabs = declare(f"llvm.fabs.v{width}{suffix}", kind, [kind])
+        flags = is_slow(
+            body, many.args, lambda value: ir.Constant(kind, [value] * width), lambda x: body.call(fabs, [x])
+        )
+        # Lanes beyond the end of a row may hold anything, of which no branch may depend: llvmlite has no `freeze`.
+        frozen = ir.instructions.Instruction(body.block, flags.type, "freeze", [flags])
+        body.block.instructions.append(frozen)
+        body.position_at_end(body.block)
+        reduce = declare(f"llvm.vector.reduce.or.v{width}i1", ir.IntType(1), [flags.type])
+        rare, usual = many.append_basic_block("slow"), many.append_basic_block("fast")
+        branch = body.cbranch(body.call(reduce, [frozen]), rare, usual)
+        branch.set_weights([1, 4000])
+        body.position_at_end(usual)
+        body.ret(many.args[-1])
+        body.position_at_end(rare)
+        body.ret(slow(body, many.args))
+        return many
 
     if name not in module.globals:
-        one, body = define(name, 0)
-        body.ret(body.call(declare(symbol, scalar, [scalar] * n_passed), one.args[:n_passed]))
-        variants = []
-        for width in (2, 4, 8, 16):
-            many, body = define(f"{name}_x{width}", width)
-            result = many.args[-1]
-            for lane in range(width):
-                at = ir.Constant(index, lane)
-                value = body.call(one, [body.extract_element(x, at) for x in many.args])
-                result = body.insert_element(result, value, at)
-            body.ret(result)
-            variants.append(many)
+        one, body = define(name, 0, "noinline")
+        body.ret(slow(body, one.args))
+        variants = [with_slow_lanes(width) for width in (2, 4, 8, 16)]
         mapping = ",".join(
             f"_ZGV_LLVM_N{many.return_value.type.count}{'v' * len(args)}_{name}({many.name})" for many in variants
         )
@@ -77,6 +75,38 @@ def emit_slow_path(builder, name, symbol, n_passed, is_slow, args):
             used.linkage, used.section = "appending", "llvm.metadata"
         used.value_type, used.initializer = table, ir.Constant(table, kept)
     return builder.call(module.globals[name], args)
+
+
+def emit_library_call(builder, name, symbol, n_passed, is_slow, args):
+    """`symbol` of the C library of the first `n_passed` of `args` where `is_slow`, else the last of `args`."""
+    module, scalar = builder.module, args[0].type
+    index = ir.IntType(32)
+
+    def called(body, args):
+        if symbol not in module.globals:
+            ir.Function(module, ir.FunctionType(scalar, [scalar] * n_passed), symbol)
+        return body.call(module.globals[symbol], args)
+
+    def slow(body, args):
+        kind = args[0].type
+        if kind == scalar:
+            return called(body, args[:n_passed])
+        lanes = f"{name}_lanes{kind.count}"
+        if lanes not in module.globals:
+            function = ir.Function(module, ir.FunctionType(kind, [kind] * n_passed), lanes)
+            function.linkage = "linkonce_odr"
+            for attribute in ("noinline", "cold", "nounwind"):
+                set.add(function.attributes, attribute)
+            inside = ir.IRBuilder(function.append_basic_block("entry"))
+            result = function.args[0]
+            for lane in range(kind.count):
+                at = ir.Constant(index, lane)
+                value = called(inside, [inside.extract_element(x, at) for x in function.args])
+                result = inside.insert_element(result, value, at)
+            inside.ret(result)
+        return body.call(module.globals[lanes], args[:n_passed])
+
+    return emit_slow_path(builder, name, is_slow, slow, args)
 '''
 )
 
@@ -93,7 +123,7 @@ def _slow_path(name: str, doc: str, arguments: str, symbol: str, n_passed: int, 
             f"        return {condition.replace('LIMIT', limits[short])}\n\n"
             f"    def codegen(context, builder, signature, args):\n"
             f'        name = "{name}_or_slow_{short}"\n'
-            f'        return emit_slow_path(builder, name, "{symbol}{suffix}", {n_passed}, is_slow, args)\n\n'
+            f'        return emit_library_call(builder, name, "{symbol}{suffix}", {n_passed}, is_slow, args)\n\n'
             f"    return {kind}({', '.join([kind] * n)}), codegen\n"
         )
 

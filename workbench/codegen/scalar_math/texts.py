@@ -20,7 +20,12 @@ from .registry import ScalarFunction, by_name
 
 _REFERENCE = re.compile(r'@"([^"]+)"')
 _LOCAL = re.compile(r'%"?[-\w.$]+"?')
+_DEFINE = re.compile(r"^define(?: linkonce_odr)?")
+_LIKELIHOOD = re.compile(r"!prof !\d+")
+# Of the slow paths of `slow_paths`.
+RARELY = '!{!"branch_weights", i32 1, i32 4000}'
 _USED = "llvm.compiler.used"
+_VARIANTS = "vector-function-abi-variant"
 # Instructions of the longest function whose text is pasted.
 LONGEST_PASTED = 2
 
@@ -67,7 +72,7 @@ def resolve(name: str) -> Any:
     function = by_name(name)
     if not function.source.startswith("@intrinsic"):
         raise UnsupportedSourceError(f"{name} is no intrinsic")
-    for other in function.requires:
+    for other in (each for emitter in function.requires for each in (*emitter.requires, emitter)):
         if other.source.startswith("def emit_") and other.name not in _names:
             exec(other.source, _names)
     scope = dict(_names)
@@ -127,21 +132,43 @@ def paste(text: FunctionText, arguments: list[str], fresh: Any) -> tuple[list[st
 
 
 def definitions_of(symbols: Iterable[str]) -> dict[str, str]:
-    """The definitions and declarations of these symbols and of all that they need, by symbol."""
+    """The definitions and declarations of these symbols and of all that they need, by symbol. Of functions with vector
+    forms and of these there are declarations only."""
     found: dict[str, str] = {}
     waiting = list(symbols)
     while waiting:
         symbol = waiting.pop()
         if symbol in found or symbol not in _texts:
             continue
-        found[symbol] = _texts[symbol]
-        waiting.extend(_REFERENCE.findall(found[symbol]))
+        if _is_late(symbol):
+            found[symbol] = _DEFINE.sub("declare", _texts[symbol].partition("\n{")[0])
+        else:
+            found[symbol] = _texts[symbol]
+            waiting.extend(_REFERENCE.findall(found[symbol]))
         waiting.extend(kept for kept in _kept if kept.startswith(f"{symbol}_x"))
     used = sorted(_kept & set(found))
     if used:
         table = ", ".join(f'ptr @"{name}"' for name in used)
         found[_USED] = f'@{_USED} = appending global [{len(used)} x ptr] [{table}], section "llvm.metadata"'
     return found
+
+
+def late_definitions(found: Iterable[str]) -> dict[str, str]:
+    """What `definitions_of` only declares, with all that it needs: to be inlined when loops have become loops of
+    vectors. Inlined before that, the branches of slow paths would keep them from it."""
+    late: dict[str, str] = {}
+    waiting = [symbol for symbol in found if _is_late(symbol)]
+    while waiting:
+        symbol = waiting.pop()
+        if symbol not in late and symbol in _texts:
+            text = _texts[symbol].replace(" noinline", " alwaysinline") if _is_late(symbol) else _texts[symbol]
+            late[symbol] = _LIKELIHOOD.sub("!prof !0", text)
+            waiting.extend(_REFERENCE.findall(text))
+    return late and {**late, "": f"!0 = {RARELY}"}
+
+
+def _is_late(symbol: str) -> bool:
+    return symbol in _kept or _VARIANTS in _texts.get(symbol, "").partition("\n{")[0]
 
 
 __all__ = ["FunctionText", "ScalarFunction", "definitions_of", "function_text", "paste", "resolve"]

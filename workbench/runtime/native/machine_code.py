@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...codegen.kernel import LATE
 from ...codegen.llvm_entry import (
     CONTENT,
     DATA,
@@ -165,6 +166,13 @@ def computes_wide() -> bool:
     return WIDE_ARITHMETIC in processor()[2].split(",")
 
 
+def divides_slowly() -> bool:
+    """Whether a multiplication and two fused multiply-adds take less than a division: on x86, whose processors divide
+    one number in two cycles, with any vectors."""
+    triple, _, features = processor()
+    return triple.startswith("x86_64") and "+fma" in features.split(",")
+
+
 def prefetches_no_frames() -> bool:
     """Whether what is addressed with the register of the frame (RBP) is taken for a part of the stack and not fetched
     ahead. Measured on Sapphire Rapids: an array is read from memory at 12 GB/s with it, and 18 with any other."""
@@ -198,6 +206,7 @@ def compile_assembly(text: str, *, optimise: bool = True) -> tuple[bytes, str]:
     """The object code of a module, and its LLVM assembly, optimised unless it is not worth the time. RuntimeError if
     LLVM does not take it."""
     binding = _binding()
+    text, _, late = text.partition(LATE)
     with _lock:
         module = _parse(text)
         module.verify()
@@ -207,6 +216,14 @@ def compile_assembly(text: str, *, optimise: bool = True) -> tuple[bytes, str]:
             options.slp_vectorization = False
             builder = binding.create_pass_builder(_machine(), options)
             builder.getModulePassManager().run(module, builder)
+            if late:
+                module.link_in(_parse(late))
+                passes = binding.create_new_module_pass_manager()
+                passes.add_always_inliner_pass()
+                passes.add_simplify_cfg_pass()
+                passes.add_instruction_combine_pass()
+                passes.add_global_dead_code_eliminate_pass()
+                passes.run(module, builder)
         return _machine().emit_object(module), str(module)
 
 

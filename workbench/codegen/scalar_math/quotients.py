@@ -1,0 +1,55 @@
+"""Division by what many numbers are divided by, to the last bit, without dividing: float64.
+
+With r the reciprocal of d, rounded once, q = x r is within two units in the last place of x / d, x - q d is exact in
+one fused multiply-add, and q + (x - q d) r is x / d rounded once (P. Markstein, IBM Journal of Research and Development
+34, 1990; N. Brisebarre, J.-M. Muller and S. K. Raina, IEEE Transactions on Computers 53, 2004), as long as nothing
+over- or underflows on the way. Where it may, the slow path divides. Processors take 16 cycles to divide eight numbers,
+and four for this.
+"""
+
+from __future__ import annotations
+
+from .registry import library
+
+library(
+    '''
+def inverse_T(d):
+    """1 / d for `quotient`; NaN where it should divide."""
+    magnitude = fabs_T(d)
+    return select_T((magnitude >= LEAST) & (magnitude <= MOST), T_type(1.0) / d, math.nan)
+
+
+def quotient_T(x, d, inverse):
+    """x / d, given inverse_T(d)."""
+    q = x * inverse
+    rest = fma_T(-q, d, x)
+    is_number = (bits_T(x) | bits_T(q)) & MAGNITUDE != 0
+    return quotient_or_slow_T(x, d, q, select_T(is_number, fma_T(rest, inverse, q), q))
+
+
+@intrinsic
+def quotient_or_slow_T(typingctx, x, d, q, fast):
+    """`fast`, or x / d where q is not between 2**-500 and 2**600. The zero that a zero gives is fast, too."""
+
+    def is_slow(builder, args, constant, magnitude):
+        kind = ir.VectorType(ir.IntType(WIDTH), args[0].type.count)
+        x, q = (builder.bitcast(args[k], kind) for k in (0, 2))
+        magnitude, zero, least, most = (
+            ir.Constant(kind, [bits] * kind.count)
+            for bits in (MAGNITUDE, 0, (BIAS - 500) << MANTISSA_BITS, 1100 << MANTISSA_BITS)
+        )
+        is_number = builder.icmp_unsigned("!=", builder.and_(builder.or_(x, q), magnitude), zero)
+        above_least = builder.sub(builder.and_(q, magnitude), least)
+        return builder.and_(is_number, builder.icmp_unsigned(">", above_least, most))
+
+    def divide(builder, args):
+        return builder.fdiv(args[0], args[1])
+
+    def codegen(context, builder, signature, args):
+        return emit_slow_path(builder, "quotient_or_slow_T", is_slow, divide, args)
+
+    return types.float64(types.float64, types.float64, types.float64, types.float64), codegen
+''',
+    dtypes=("f64",),
+    values={"f64": {"LEAST": repr(2.0**-400), "MOST": repr(2.0**400)}},
+)
