@@ -144,6 +144,30 @@ def test_tables_hold_what_rows_share_and_no_more():
     assert "table" not in few
 
 
+def by_what_no_loop_changes(x, d):
+    shift = x[0, 0] * 0.5 + x[1, 1]
+    return x[:, 1:] / (d[1:] + shift), np.sqrt(d[1:] * shift) * x[:, :-1], x[:, 1:] / (shift * 2)
+
+
+def by_divided_columns(x, d):
+    return np.abs(x / (d / (d + 1))), x / (d[0] / (d + 1)) / d
+
+
+def by_several(x, d):
+    y = x * x + 1
+    return x / y + 2 / y, np.where(x > 0, x / y, -x / y), x / (y * d) - d / (y * d)
+
+
+@pytest.mark.parametrize("program", [by_what_no_loop_changes, by_divided_columns, by_several])
+@pytest.mark.parametrize("shape", [(2, 2), (9, 3), (40, 17), (12, 64)])
+def test_bits_of_divisors_that_are_computed(program, shape):
+    rng = np.random.default_rng(1)
+    x, d = rng.uniform(0.1, 9, shape), rng.uniform(0.5, 2, shape[1])
+    assert_same_bits(wb.jit(program)(x, d), program(x, d))
+    if program is by_several:
+        assert text_of(program, x, d).count(" = inverse_f64(") == 2
+
+
 @pytest.mark.skipif(not machine_code.divides_slowly(), reason="divides")
 def test_the_slow_path_is_in_the_loop_of_vectors():
     x, d = np.ones((20, 64)), np.linspace(1, 2, 64)

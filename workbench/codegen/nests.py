@@ -17,7 +17,7 @@ from ..fusion.access import is_fold
 from ..fusion.cost import flops_per_element, is_expensive
 from ..fusion.plan import Cluster
 from ..ir import Equation, Var
-from ..primitives.index import Expr, const, loop_index
+from ..primitives.index import Expr, axes_of, const, loop_index
 from ..primitives.lowering import Pointwise
 from .blocks import Block
 from .counted import open_counted
@@ -198,6 +198,12 @@ class Nest:
         return RowTables(axes[-1], self.root, self.namer, self.bound)
 
     def _open_outer(self, block: Block, axes: list[int]) -> Block:
+        block = self._open_outer_loops(block, axes)
+        if self.values.tables is not None:
+            self.values.tables.follow_values()
+        return block
+
+    def _open_outer_loops(self, block: Block, axes: list[int]) -> Block:
         if self.n_counted > 1:
             counted, axes = axes[: self.n_counted], axes[self.n_counted :]
             block = open_counted(block, counted, [self.bound(axis) for axis in counted], self.namer)
@@ -552,7 +558,7 @@ class Nest:
         waits until somebody asks for it: not all of it needs a table."""
         for eqn in eqns:
             index = self.at(eqn.outvars[0])
-            if self.values.tables is None or not self.values.tables.shares(_axes(index), body):
+            if self.values.tables is None or not self.values.tables.shares(axes_of(index), body):
                 self.values.value(eqn.outvars[0], index, body)
 
     def _update(self, fold: Fold, body: Block, names: tuple[str, ...] | None = None) -> None:
@@ -643,10 +649,6 @@ class Nest:
     def _store_row_level(self, row: Block) -> None:
         self._store([out for out in self.outputs if self._is_row_level(out) and (self.inner or is_fold(
             self.values.producer[out]))], row)  # fmt: skip
-
-
-def _axes(index: IndexTuple) -> frozenset[int]:
-    return frozenset().union(*(expr.axes() for expr in index))
 
 
 def canonical_index(shape: tuple[int, ...]) -> IndexTuple:

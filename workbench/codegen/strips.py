@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from ..fusion.plan import Cluster
 from ..ir import Equation, Var
+from ..primitives.index import axes_of
 from .blocks import Block
 from .folds import Fold
 from .names import Namer
@@ -307,7 +308,7 @@ def columns_of(nest: Nest, layouts: Mapping[Var, str]) -> list[int] | None:
     for var, index in nest.values.loads:
         if index == nest.values.canonical and var.aval.shape == space and layouts.get(var, "C") == "C":
             continue
-        reads |= frozenset().union(*(e.axes() for e in index))
+        reads |= axes_of(index)
     if not reads or min(reads) == nest.outer[0]:
         return None
     columns = [axis for axis in nest.outer if axis >= min(reads)]

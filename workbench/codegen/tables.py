@@ -22,11 +22,16 @@ class RowTables:
 
     def __init__(self, axis: int, root: Block, namer: Namer, bound: Callable[[int], str]):
         self.axis = axis
+        self._root = root
         self._namer = namer
         self._bound = bound
         self._arrays, self._loop = root.section(), root.section()
         self._body: Block | None = None
         self._names: dict[Hashable, str] = {}
+
+    def follow_values(self) -> None:
+        """Have what no loop changes come before the tables from now on: their elements may need it."""
+        self._root.open_loop = self._root.items.index(self._arrays)
 
     def shares(self, axes: frozenset[int], block: Block) -> bool:
         """Whether what depends on `axes` is the same in all rows that `block` is computed for."""

@@ -18,7 +18,7 @@ from ..fusion.access import IndexMapContext, fold_free_index, is_fold, is_reduct
 from ..fusion.cost import flops_per_element
 from ..fusion.plan import Cluster
 from ..ir import Atom, Equation, Literal, Var
-from ..primitives.index import Expr, const, size, where, wrap
+from ..primitives.index import Expr, axes_of, const, size, where, wrap
 from ..primitives.lowering import Choose, Compute, Element, IndexMap, Pointwise, Read
 from .blocks import Block
 from .conditions import chosen, settled
@@ -58,6 +58,8 @@ REPETITION = -1
 MOST_PLACES = 12
 # Binary exponents of divisors whose inverses serve (`scalar_math.quotients`).
 MOST_INVERTED = 400
+# Numbers that are divided by the same one, from which on its inverse pays: it takes a division itself.
+LEAST_DIVIDED = 2
 
 
 class Values:
@@ -116,7 +118,7 @@ class Values:
         known = block.known(key)
         if known is not None:
             return known
-        axes = frozenset().union(*(e.axes() for e in index)) if index else frozenset()
+        axes = axes_of(index)
         if atom in self.changing:
             axes |= {REPETITION}
         strips = self.strips
@@ -216,8 +218,8 @@ class Values:
         return name
 
     def _inverse(self, eqn: Equation, index: IndexTuple, home: Block) -> str | None:
-        """The inverse of a divisor that the innermost loop does not change, or that all rows share; None where a
-        division costs no more, or less."""
+        """The inverse of a divisor that the innermost loop does not change, that all rows share, or that divides
+        several numbers; None where a division costs no more, or less."""
         divisor = eqn.invars[1]
         dtype = divisor.aval.dtype
         innermost = max((axis for axis, n in enumerate(self.cluster.space.shape) if n != 1), default=-1)
@@ -229,20 +231,20 @@ class Values:
         if found is None or found[0] in self.changing:
             return None
         var, at = found
-        axes = frozenset().union(*(e.axes() for e in at)) if at else frozenset()
+        axes = axes_of(at)
 
         def inverse(text: str) -> str:
             return call(self.called, "inverse", dtype, text)
 
         if self.strips is not None and axes and axes <= self.strips.axes:
-            return self.strips.value(var, at, inverse)
+            return None if home.axes <= self.strips.axes else self.strips.value(var, at, inverse)
         key = ("inverse", var, tuple(map(str, at)))
         if self.tables is not None and self.tables.shares(axes, home):
             if self._row_flops(var, at) is None:
                 return None
             return self.tables.element(key, "inverse", lambda body: inverse(self.value(var, at, body)))
         outer = self.home(var, at, axes, home)
-        if innermost in outer.axes:
+        if innermost in outer.axes and self._n_divided(divisor) < LEAST_DIVIDED:
             return None
         name = outer.known(key)
         if name is None:
@@ -250,6 +252,9 @@ class Values:
             name = outer.memo[key] = self.namer.fresh(f"inverse_{var.hint}" if var.hint else "inverse")
             outer.value_line(f"{name} = {inverse(text)}", (self.number[eqn],))
         return name
+
+    def _n_divided(self, divisor: Var) -> int:
+        return sum(eqn.primitive.name == "div" and eqn.invars[1] is divisor for eqn in self.cluster.eqns)
 
     def _is_dear(self, var: Var, index: IndexTuple) -> bool:
         """Whether a float64 along the innermost loop takes more to compute in each row than to read."""
@@ -420,7 +425,7 @@ class Values:
             return f"{array}[()]"
         self.loads.append((var, index))
         strips = self.strips
-        if strips is not None and not frozenset().union(*(e.axes() for e in index)) <= strips.axes:
+        if strips is not None and not axes_of(index) <= strips.axes:
             return strips.element(array, var, index)
         for d, expr in enumerate(index):
             if expr.is_axis and var.aval.shape[d] == self.cluster.space.shape[expr.axis or 0]:

@@ -231,3 +231,8 @@ def where(condition: Any, then: Any, otherwise: Any) -> Any:
     if isinstance(condition, Expr):
         return Expr("where", (condition, wrap(then), wrap(otherwise)))
     return then if condition else otherwise
+
+
+def axes_of(index: tuple[Expr, ...]) -> frozenset[int]:
+    """The loop indices that an index of an array depends on."""
+    return frozenset(axis for expr in index for axis in expr.axes())

@@ -121,8 +121,20 @@ def forget_kernels() -> None:
 def _environment_key() -> str:
     from . import machine_code
 
-    versions = (__version__, np.__version__, object.__basicsize__, tuple.__basicsize__)
+    versions = (__version__, *_compiler_stamp(), np.__version__, object.__basicsize__, tuple.__basicsize__)
     return "|".join(map(str, (*versions, machine_code.identity())))
+
+
+def _compiler_stamp() -> tuple[int, int]:
+    """When the files that make machine code of a kernel's text were last written, and how long they are: what another
+    state of them compiled is not to be found, though the version is the same. (numba looks at sources so, too.)"""
+    here = Path(__file__).parent
+    folders = (here, here.parents[1] / "codegen", here.parents[1] / "codegen" / "scalar_math")
+    try:
+        stats = [entry.stat() for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py")]
+    except OSError:  # a package in a zip file
+        return 0, 0
+    return max(stat.st_mtime_ns for stat in stats), sum(stat.st_size for stat in stats)
 
 
 def _key(kernel: Kernel) -> str:
