@@ -17,7 +17,7 @@ WIDE_VECTORS = '"prefer-vector-width"="512"'
 # to wait for memory. So many that take half the time in wide vectors outweigh a division, which does not.
 LEAST_STEPS = 12
 STEPS_PER_ELEMENT = 1.5
-STEPS_PER_DIVISION = 24
+STEPS_PER_DIVISION = 22
 
 _STEP = re.compile(
     r"= (?:fadd|fsub|fmul|fcmp)\b"
