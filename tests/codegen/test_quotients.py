@@ -133,13 +133,28 @@ def test_what_is_not_inverted():
     assert "quotient" not in text_of(lambda x, y: x.mean(axis=1) / 1, x, y)
 
 
+def diffused(x, d):
+    up, down = np.zeros_like(x), np.zeros_like(x)
+    up[:, :-1] = 0.5 / d[1:] * (x[:, :-1] + x[:, 1:])
+    down[:, 1:] = 2.0 / d[:-1] * x[:, :-1]
+    return up - down
+
+
+@pytest.mark.parametrize("shape", [(9, 1), (9, 2), (30, 3), (31, 5), (12, 10), (8, 100)])
+def test_tables_of_what_is_not_there_for_all_rows(shape):
+    rng = np.random.default_rng(shape[1])
+    x, d = rng.normal(size=shape), rng.uniform(1, 2, shape[1])
+    assert_same_bits([wb.jit(diffused)(x, d)], [diffused(x, d)])
+
+
 def test_tables_hold_what_rows_share_and_no_more():
     x, d = np.ones((20, 10)), np.linspace(1, 2, 10)
     text = text_of(lambda x, d: (x[:, 1:] + x[:, :-1]) * (0.5 / d[1:] * 0.5), x, d)
     assert text.count("np.empty") == 1 and text.count(" / ") == 1
-    # What is read under a condition may not be there for all rows: it stays where it is.
-    text = text_of(lambda x, d: x + np.pad(1.0 / d[1:], (0, 1)) * x, x, d)
-    assert "table[" not in text
+    # Of what is read under a condition, there are elements where it may hold.
+    text = text_of(diffused, x, d)
+    assert "for i1 in range(n1 - 1):\n        div = 0.5 / d[i1 + 1]\n        row_table[i1] = div" in text
+    assert "for i1 in range(1, n1):\n        div_2 = 2.0 / d[i1 - 1]" in text.replace("uintp(i1 - 1)", "i1 - 1")
     few = text_of(lambda x, d: (x[:, 1:] + x[:, :-1]) * (0.5 / d[1:]), np.ones((2, 10)), d)
     assert "table" not in few
 

@@ -196,10 +196,11 @@ class _Writer:
                 unsafe = base in self.cluster.invars
             else:
                 in_step = self.nest.shape_kind == "map"
-                lengths, sizes = self.cluster.space.shape, self.values.known_sizes()
+                sizes, writes = self.values.known_sizes(), self.nest.written[out]
+                lengths = [1 if d == self.nest.unrolled else n for d, n in enumerate(self.cluster.space.shape)]
                 unsafe = any(
-                    is_hazard(self.nest.writes[out], read, lengths, sizes, in_step=in_step) for read in reads
-                )  # fmt: skip
+                    is_hazard(write, read, lengths, sizes, in_step=in_step) for read in reads for write in writes
+                )
             if unsafe:
                 found.append(out)
         return found

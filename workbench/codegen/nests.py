@@ -78,6 +78,7 @@ class Nest:
         self.scratch: list[Scratch] = []
         self.folds: dict[Var, Fold] = {}
         self.bounds: dict[int, str] = {}
+        self.unrolled: int | None = None  # the axis whose loop is written out
         real = [axis for axis, length in enumerate(self.space.shape) if length != 1]
         self.inner = [axis for axis in real if axis in self.space.reduced]
         self.outer = [axis for axis in real if axis not in self.space.reduced]
@@ -252,22 +253,28 @@ class Nest:
         return block
 
     def _joins_few(self) -> bool:
-        """Whether the innermost loop takes its few elements from one array each: `np.stack` along the last axis."""
-        joined = any(eqn.primitive.name == "concatenate" for eqn in self.cluster.eqns)
-        in_place = not set(self.values.arrays.values()).isdisjoint(self.outputs.values())
-        if not joined or self.flat or in_place or self.cluster.stores or self.cluster.stacks or len(self.outer) < 2:
+        """Whether the innermost loop is short, and where its elements come from depends on which one it is: `np.stack`
+        along the last axis, assignments to some of a few levels."""
+        chooses = any(eqn.primitive.name in CHOOSING for eqn in self.cluster.eqns)
+        if not chooses or self.flat or self.cluster.stores or self.cluster.stacks or len(self.outer) < 2:
             return False
         return 1 < self._length(self.outer[-1:]) <= MOST_UNROLLED
 
     def _write_unrolled_map(self) -> None:
-        """The innermost loop written out, so that the one around it vectorises."""
-        axis = self.outer[-1]
+        """The innermost loop written out, so that the one around it vectorises. All elements are computed before any is
+        stored: they may depend on what the memory of results holds."""
+        *_, axis = self.outer
+        self.unrolled = axis
         block = self._open_outer(self.root, self.outer[:-1])
+        self.values.innermost = self.outer[-2]
         canonical = self.values.canonical
+        stores = []
         for k in range(self._length([axis])):
             self.values.canonical = (*canonical[:axis], const(k), *canonical[axis + 1 :])
             self._compute_in_step(self._demand(0, set()), block)
-            self._store(self.rounds[0][1], block)
+            stores += self._stores(self.rounds[0][1], block)
+        for line in stores:
+            block.line(*line)
         self.values.irregular = True
 
     def _segments(self) -> Segments | None:
@@ -588,19 +595,28 @@ class Nest:
     def _store(self, outs: list[Var], body: Block, changed: str = "") -> None:
         """Compute all results, then store them: a store must not make a later load look changed, nor change it.
         changed: the name that counts the results that are not what was there before."""
+        for line in self._stores(outs, body, changed, may_wait=len(outs) == 1):
+            body.line(*line)
+
+    def _stores(
+        self, outs: list[Var], body: Block, changed: str = "", *, may_wait: bool = False
+    ) -> list[tuple[str, tuple[int, ...]]]:
+        """Compute all results, and give the lines that store them. may_wait: whether what is only loaded may be loaded
+        by these lines."""
         texts = [(out, self.result(out, body)) for out in outs if out not in self.cluster.stacks]
         parts = [self._stacked(out, body) for out in outs if out in self.cluster.stacks]
         for k, (out, text) in enumerate(texts):
-            if len(outs) > 1 and "[" in text:
+            if not may_wait and "[" in text:
                 name = self.namer.for_var(out, "value")
                 body.value_line(f"{name} = {text}", self._numbers(self.values.producer[out]))
                 texts[k] = (out, name)
+        lines = []
         for out, text in texts if changed else ():
-            body.line(f"{changed} |= {self._differs(text, self.target(out, body), out.aval.dtype)}")
+            differs = self._differs(text, self.target(out, body), out.aval.dtype)
+            lines.append((f"{changed} |= {differs}", ()))
         for out, text in texts:
-            body.line(f"{self.target(out, body)} = {text}", self._numbers(self.values.producer[out]))
-        for line in (line for lines in parts for line in lines):
-            body.line(*line)
+            lines.append((f"{self.target(out, body)} = {text}", self._numbers(self.values.producer[out])))
+        return [*lines, *(line for stacked in parts for line in stacked)]
 
     def _stacked(self, out: Var, body: Block) -> list[tuple[str, tuple[int, ...]]]:
         """The lines that write the parts of a stack. Its memory is new: no load looks changed by them."""

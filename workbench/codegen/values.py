@@ -26,7 +26,7 @@ from .hazards import affine
 from .names import Namer
 from .scalars import PointwiseContext, call, literal, settle
 from .segments import Segments
-from .tables import DEAR_FLOPS, RowTables
+from .tables import DEAR_FLOPS, RowCost, RowTables
 
 IndexTuple = tuple[Expr, ...]
 
@@ -97,6 +97,7 @@ class Values:
         self.totals: dict[Var, str] = {}
         self.stored: dict[Var, tuple[str, IndexTuple]] = {}
         self.irregular = False
+        self.innermost = max((axis for axis, n in enumerate(cluster.space.shape) if n != 1), default=-1)
         self.strips: StripArrays | None = None
         self.tables: RowTables | None = None
         self.changing: frozenset[Var] = frozenset()
@@ -107,7 +108,7 @@ class Values:
         self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
         self.asked: dict[tuple, Expr] = {}
         self._contexts: dict[Equation, KernelIndexContext] = {}
-        self._flops_known: dict[tuple, float | None] = {}
+        self._row_costs: dict[tuple, RowCost | None] = {}
         self.has_fixed_places = sum(eqn.primitive.name == "slice" for eqn in cluster.eqns) > MOST_PLACES
 
     def value(self, atom: Atom, index: IndexTuple, block: Block) -> str:
@@ -125,8 +126,9 @@ class Values:
         if strips is not None and axes and axes <= strips.axes and not block.axes <= strips.axes:
             return strips.value(atom, index)
         tables = self.tables
-        if tables is not None and tables.shares(axes, block) and self._is_dear(atom, index):
-            return tables.element(key, atom.hint or "row", lambda body: self.value(atom, index, body))
+        cost = self._dear_row(atom, index) if tables is not None and tables.shares(axes, block) else None
+        if tables is not None and cost is not None:
+            return tables.element(key, atom.hint or "row", cost, lambda body: self.value(atom, index, body))
         home = self.home(atom, index, axes, block)
         text = self._compute(atom, index, home, block)
         home.memo[key] = text
@@ -222,7 +224,7 @@ class Values:
         several numbers; None where a division costs no more, or less."""
         divisor = eqn.invars[1]
         dtype = divisor.aval.dtype
-        innermost = max((axis for axis, n in enumerate(self.cluster.space.shape) if n != 1), default=-1)
+        innermost = self.innermost
         if not self.inverts or dtype != np.float64 or innermost not in home.axes:
             return None
         if isinstance(divisor, Literal):
@@ -240,9 +242,10 @@ class Values:
             return None if home.axes <= self.strips.axes else self.strips.value(var, at, inverse)
         key = ("inverse", var, tuple(map(str, at)))
         if self.tables is not None and self.tables.shares(axes, home):
-            if self._row_flops(var, at) is None:
+            cost = self._row_cost(var, at)
+            if cost is None:
                 return None
-            return self.tables.element(key, "inverse", lambda body: inverse(self.value(var, at, body)))
+            return self.tables.element(key, "inverse", cost, lambda body: inverse(self.value(var, at, body)))
         outer = self.home(var, at, axes, home)
         if innermost in outer.axes and self._n_divided(divisor) < LEAST_DIVIDED:
             return None
@@ -256,47 +259,53 @@ class Values:
     def _n_divided(self, divisor: Var) -> int:
         return sum(eqn.primitive.name == "div" and eqn.invars[1] is divisor for eqn in self.cluster.eqns)
 
-    def _is_dear(self, var: Var, index: IndexTuple) -> bool:
-        """Whether a float64 along the innermost loop takes more to compute in each row than to read."""
+    def _dear_row(self, var: Var, index: IndexTuple) -> RowCost | None:
+        """What a float64 along the innermost loop takes, if that is more than to read it in each row."""
         if var.aval.dtype != np.float64 or var not in self.producer:
-            return False
-        return (self._row_flops(var, index) or 0.0) >= DEAR_FLOPS
+            return None
+        cost = self._row_cost(var, index)
+        return cost if cost is not None and cost.flops >= DEAR_FLOPS else None
 
-    def _row_flops(self, atom: Atom, index: IndexTuple) -> float | None:
-        """What it takes to compute `atom` at `index` from arguments of the kernel; None where that cannot be done for
-        all iterations of a loop, whatever condition it is asked for under."""
+    def _row_cost(self, atom: Atom, index: IndexTuple) -> RowCost | None:
+        """What it takes to compute `atom` at `index` from arguments of the kernel, for a row; None where it depends on
+        more."""
         if isinstance(atom, Literal):
-            return 0.0
+            return RowCost()
         key = (atom, tuple(map(str, index)))
-        if key not in self._flops_known:
-            self._flops_known[key] = self._find_row_flops(atom, index)
-        return self._flops_known[key]
+        if key not in self._row_costs:
+            self._row_costs[key] = self._find_row_cost(atom, index)
+        return self._row_costs[key]
 
-    def _find_row_flops(self, var: Var, index: IndexTuple) -> float | None:
+    def _find_row_cost(self, var: Var, index: IndexTuple) -> RowCost | None:
         eqn = self.producer.get(var)
         if var in self.totals or var in self.stored or var in self.changing:
             return None
         if eqn is None:
-            return 0.0 if self._is_inside(var, index) else None
+            return self._row_of(var, index)
         if isinstance(eqn.primitive.lowering, Pointwise):
-            parts = [self._row_flops(atom, index if atom.aval.shape else ()) for atom in eqn.invars]
-            return None if None in parts else flops_per_element(eqn) + sum(part or 0.0 for part in parts)
-        if eqn.primitive.name not in MOVES:
-            return None
-        origin = self._origin(var, index)
-        return None if origin is None or origin[0] is var else self._row_flops(*origin)
+            cost = RowCost(flops_per_element(eqn))
+            for atom in eqn.invars:
+                operand = self._row_cost(atom, index if atom.aval.shape else ())
+                if operand is None:
+                    return None
+                cost = cost.with_operand(operand)
+            return cost
+        origin = self._origin(var, index) if eqn.primitive.name in MOVES else None
+        return None if origin is None or origin[0] is var else self._row_cost(*origin)
 
-    def _is_inside(self, var: Var, index: IndexTuple) -> bool:
-        """Whether all iterations of the loops read an element of `var` at `index`."""
+    def _row_of(self, var: Var, index: IndexTuple) -> RowCost | None:
+        """For which iterations of the innermost loop `var` has an element at `index`."""
+        n, low, high = self.cluster.space.shape[self.innermost], 0, self.cluster.space.shape[self.innermost]
         sizes = self.known_sizes()
         for expr, length in zip(index, var.aval.shape, strict=True):
             place = affine(expr, sizes)
-            if place is None or place.of_values():
-                return False
-            low, high = place.bounds(self.cluster.space.shape)
-            if low < 0 or high >= length:
-                return False
-        return True
+            if place is None or place.terms not in ({}, {self.innermost: 1}):
+                return None
+            if place.terms:
+                low, high = max(low, -place.constant), min(high, length - place.constant)
+            elif not 0 <= place.constant < length:
+                return None
+        return RowCost(0.0, low, n - high) if low < high else None
 
     def _fold_of_one(self, eqn: Equation, index: IndexTuple, home: Block) -> str:
         """The fold of a single element, which is the element, but that sums begin with 0.0: that of -0.0 is 0.0."""
@@ -386,11 +395,10 @@ class Values:
 
     def _chosen(self, condition: Expr, then: Expr, otherwise: Expr) -> Expr | None:
         """An index that is chosen; None where reads of neighbours would become single ones, which don't vectorise."""
-        innermost = max((axis for axis, n in enumerate(self.cluster.space.shape) if n != 1), default=-1)
-        if innermost not in condition.axes() or not self.in_vectors:
+        if self.innermost not in condition.axes() or not self.in_vectors:
             return where(condition, then, otherwise)
         flag = self.segments.name(condition) if self.segments is not None else None
-        return None if flag is None else chosen(flag, innermost, then, otherwise)
+        return None if flag is None else chosen(flag, self.innermost, then, otherwise)
 
     def _origin(self, atom: Atom, index: IndexTuple) -> tuple[Var, IndexTuple] | None:
         """What `atom` at `index` is an element of, seen through equations that only move elements."""
