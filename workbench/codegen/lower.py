@@ -22,6 +22,7 @@ from .hazards import affine, count_elements, is_hazard
 from .kernel import Kernel, KernelArg, Reach
 from .names import Namer
 from .nests import Nest, canonical_index
+from .repeated import RepeatedMap
 from .scalar_math import ScalarFunction, by_name, names_in
 from .strips import ColumnParts, StripMap, columns_of
 from .values import NotStrungError, Values
@@ -141,12 +142,14 @@ class _Writer:
         self.nest.write()
 
     def _nest(self, columns: list[int] | None) -> Nest:
-        times = self.namer.fresh("n_times") if self.repeats is not None else ""
+        common = (self.cluster, self.values, self.namer, self.outputs)
         if self.repeats is not None:
+            times = self.namer.fresh("n_times")
             self.values.sizes[times] = self.repeats
             self.values.changing = self._changing()
-        plain = Nest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.updates, times)
-        given = (self.cluster, self.values, self.namer, self.outputs, self.layouts)
+            return RepeatedMap(*common, self.flat, self.updates, times)
+        plain = Nest(*common, self.flat, self.updates)
+        given = (*common, self.layouts)
         if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
         return plain if columns is None else StripMap(*given, columns)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..fusion.access import is_fold
 from ..fusion.cost import flops_per_element, is_expensive
 from ..fusion.plan import Cluster
@@ -23,17 +21,12 @@ from .blocks import Block
 from .counted import open_counted
 from .folds import BLOCK, Fold
 from .names import Namer
-from .scalars import call, literal
 from .segments import Segments
 from .tables import LEAST_ROWS, RowTables
-from .values import REPETITION, IndexTuple, Values, index_text
+from .values import IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
 COLUMNS = 512
-# Elements that a repeated map computes again and again: few, so that they settle before others do.
-REPEATED = 128
-# Every so many repetitions one looks for changes.
-WATCHED = 8
 # Elements of one partial result.
 PART = 8192
 # Where the position of an extreme is asked for: elements of a block whose extreme is found before it is searched.
@@ -57,12 +50,11 @@ class Scratch:
 class Nest:
     """Writes the loops of `cluster`. After `write`, `root` holds the body, `extent` and `per_step` (elements for one
     step of the outer loop) describe it, `scratch` lists the partial results, if any, and `writes` says at which index
-    results are written. temporaries: updates that are not written into their array, but on their own; repeats: the name
-    of how often a map is computed over and over, a part of it after another."""
+    results are written. temporaries: updates that are not written into their array, but on their own."""
 
     def __init__(
         self, cluster: Cluster, values: Values, namer: Namer, outputs: dict[Var, str], flat: bool,
-        temporaries: frozenset[Var] = frozenset(), repeats: str = "",
+        temporaries: frozenset[Var] = frozenset(),
     ):  # fmt: skip
         self.cluster = cluster
         self.space = cluster.space
@@ -71,7 +63,6 @@ class Nest:
         self.outputs = outputs
         self.flat = flat
         self.temporaries = temporaries
-        self.repeats = repeats
         self.writes: dict[Var, IndexTuple] = {}
         self.written: dict[Var, set[IndexTuple]] = {}  # all such places, where the text has several
         self.root = Block()
@@ -88,14 +79,14 @@ class Nest:
     @property
     def may_be_short(self) -> bool:
         """Whether the innermost loop may have few iterations at some sizes: the loops of a map in its outer ones."""
-        return self.shape_kind == "map" and not self.flat and not self.repeats and len(self.outer) > 1
+        return self.shape_kind == "map" and not self.flat and len(self.outer) > 1
 
     @property
     def n_counted(self) -> int:
         """How many of the outer loops are counted as one, so that a range of it may begin anywhere: threads share the
         rows of few matrices evenly, and other kernels go along. All of them where the operands are in step."""
         n_most = {"map": len(self.outer) - 1, "rows": len(self.outer)}.get(self.shape_kind, 1)
-        is_plain = n_most > 1 and not self.flat and not self.repeats
+        is_plain = n_most > 1 and not self.flat
         return n_most if is_plain and all(is_fold(e) or _is_in_step(e) for e in self.cluster.eqns) else 1
 
     # ---- what is computed when ----
@@ -192,7 +183,7 @@ class Nest:
     def _tables(self) -> RowTables | None:
         """Where the innermost loop finds what all rows share."""
         axes = [*self.outer, *self.inner]
-        if self.flat or self.repeats or self.shape_kind not in ("map", "rows") or len(axes) < 2 or self._joins_few():
+        if self.flat or self.shape_kind not in ("map", "rows") or len(axes) < 2 or self._joins_few():
             return None
         if self._length(axes[:-1]) < LEAST_ROWS:
             return None
@@ -220,9 +211,7 @@ class Nest:
         return block
 
     def _write_map(self) -> None:
-        if self.repeats:
-            self._write_repeated_map()
-        elif self._joins_few():
+        if self._joins_few():
             self._write_unrolled_map()
         else:
             block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
@@ -283,38 +272,6 @@ class Nest:
         if not chooses or self.flat or not self.outer:
             return None
         return Segments(self.outer[-1], self.namer, self.space.shape)
-
-    def _write_repeated_map(self) -> None:
-        """All repetitions of one part of a map, which stays in the cache, then of the next part. Now and then a
-        repetition is watched: where it changes nothing, no later one will."""
-        axes = self.outer[:1] if self.flat else self.outer
-        if len(axes) > 1:
-            part = self.root.loop(f"for i{axes[0]} in range(start, stop):", axes[0])
-            part.line(f"assume_index(i{axes[0]})")
-        else:
-            part = self.root.loop(f"for first in range(start, stop, {REPEATED}):")
-            part.line(f"last = min(first + {REPEATED}, stop)")
-        done, changed = self.namer.fresh("done"), self.namer.fresh("changed")
-        part.line(f"{done} = 0")
-        repeated = part.loop(f"while {done} < {self.repeats}:")
-        most = f"min({WATCHED - 1}, {self.repeats} - {done} - 1)"
-        self._write_repetition(repeated.loop(f"for {self.namer.fresh('time')} in range({most}):"), axes, "")
-        repeated.line(f"{done} += {WATCHED}")
-        repeated.line(f"{changed} = 0")
-        self._write_repetition(repeated, axes, changed)
-        repeated.line(f"if {changed} == 0:")
-        repeated.line("    break")
-
-    def _write_repetition(self, block: Block, axes: list[int], changed: str) -> None:
-        for axis in axes[1:]:
-            block = block.loop(f"for i{axis} in range({self.bound(axis)}):", axis, REPETITION)
-        if len(axes) == 1:
-            name = "i" if self.flat else f"i{axes[0]}"
-            bound = self.outer if self.flat else axes
-            block = block.loop(f"for {name} in range(first, last):", *bound, REPETITION)
-            block.line(f"assume_index({name})")
-        self._compute_in_step(self._demand(0, set()), block)
-        self._store(self.rounds[0][1], block, changed)
 
     def _write_rows(self) -> None:
         reused = self._reused()
@@ -592,31 +549,28 @@ class Nest:
             text = name
         self.values.totals[out] = text
 
-    def _store(self, outs: list[Var], body: Block, changed: str = "") -> None:
-        """Compute all results, then store them: a store must not make a later load look changed, nor change it.
-        changed: the name that counts the results that are not what was there before."""
-        for line in self._stores(outs, body, changed, may_wait=len(outs) == 1):
+    def _store(self, outs: list[Var], body: Block) -> None:
+        """Compute all results, then store them: a store must not make a later load look changed, nor change it."""
+        for line in self._stores(outs, body, may_wait=len(outs) == 1):
             body.line(*line)
 
-    def _stores(
-        self, outs: list[Var], body: Block, changed: str = "", *, may_wait: bool = False
-    ) -> list[tuple[str, tuple[int, ...]]]:
+    def _stores(self, outs: list[Var], body: Block, *, may_wait: bool = False) -> list[tuple[str, tuple[int, ...]]]:
         """Compute all results, and give the lines that store them. may_wait: whether what is only loaded may be loaded
         by these lines."""
-        texts = [(out, self.result(out, body)) for out in outs if out not in self.cluster.stacks]
+        results = self._results([out for out in outs if out not in self.cluster.stacks], body, may_wait=may_wait)
         parts = [self._stacked(out, body) for out in outs if out in self.cluster.stacks]
+        lines = [(f"{target} = {text}", self._numbers(self.values.producer[out])) for out, target, text in results]
+        return [*lines, *(line for stacked in parts for line in stacked)]
+
+    def _results(self, outs: list[Var], body: Block, *, may_wait: bool = False) -> list[tuple[Var, str, str]]:
+        """Compute results: each with where it is written and what."""
+        texts = [(out, self.result(out, body)) for out in outs]
         for k, (out, text) in enumerate(texts):
             if not may_wait and "[" in text:
                 name = self.namer.for_var(out, "value")
                 body.value_line(f"{name} = {text}", self._numbers(self.values.producer[out]))
                 texts[k] = (out, name)
-        lines = []
-        for out, text in texts if changed else ():
-            differs = self._differs(text, self.target(out, body), out.aval.dtype)
-            lines.append((f"{changed} |= {differs}", ()))
-        for out, text in texts:
-            lines.append((f"{self.target(out, body)} = {text}", self._numbers(self.values.producer[out])))
-        return [*lines, *(line for stacked in parts for line in stacked)]
+        return [(out, self.target(out, body), text) for out, text in texts]
 
     def _stacked(self, out: Var, body: Block) -> list[tuple[str, tuple[int, ...]]]:
         """The lines that write the parts of a stack. Its memory is new: no load looks changed by them."""
@@ -631,16 +585,6 @@ class Nest:
             text = self.values.value(atom, index, body)
             lines.append((f"{self.outputs[out]}[{', '.join(map(index_text, place))}] = {text}", self._numbers(eqn)))
         return lines
-
-    def _differs(self, new: str, old: str, dtype: np.dtype) -> str:
-        """1 where `new` has not the bits of `old` (or is a NaN), else 0."""
-        if dtype.kind == "c":
-            part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
-            return " | ".join(self._differs(f"{new}.{name}", f"{old}.{name}", part) for name in ("real", "imag"))
-        if dtype.kind != "f":
-            return f"np.int64({new} != {old})"
-        signs = [call(self.values.called, "copysign", dtype, literal(1.0, dtype), value) for value in (new, old)]
-        return f"np.int64(({new} != {old}) | ({signs[0]} != {signs[1]}))"
 
     def result(self, out: Var, body: Block) -> str:
         """The value of a result in step with the loops: of an updated array, the element that replaces another."""
