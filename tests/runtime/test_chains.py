@@ -310,5 +310,5 @@ def test_copies_before_a_part_is_replaced_are_made_row_by_row():
     x = np.ones((400, 60))
     found, source = steps_of_chains(coefficients, x, x)
     assert len(found) == 1
-    assert source.count(" = hidden") == 2  # the sums lie where the zeros did
+    assert source.count(" = hidden") == 3  # the zeros, where the sums lie afterwards, and what is made of them
     assert "copy" not in source

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Control, IndexMap, LibraryCall, Pointwise, Reduction
 from .access import index_map_accesses, is_fold, is_index_map, is_rotation, is_stack, is_store
+from .cost import LEAST_PIECES
 from .scopes import compiles
 
 # NumPy answers these with a view of the operand.
@@ -88,16 +89,26 @@ def _composed(jaxpr: Jaxpr) -> set[Equation]:
     make of them: one loop computes all elements, and its readers may be in it, too."""
     chain_of: dict[Var, list[Equation]] = {}  # the assignments so far, of arrays that began with one value
     chains: list[list[Equation]] = []
+    shifted = {eqn.invars[0] for eqn in jaxpr.eqns if eqn.primitive.name == "slice"}
     for eqn in jaxpr.eqns:
         out = eqn.outvars[0] if eqn.outvars else None
         if eqn.primitive.name == "broadcast_in_dim" and out is not None and not eqn.invars[0].aval.shape:
             chain_of[out] = []
         elif eqn.primitive.name == "update_slice" and out is not None and eqn.invars[0] in chain_of:
+            if out in shifted and not _has_long_pieces(eqn):
+                continue
             base = chain_of[eqn.invars[0]]  # type: ignore[index]  # a variable
             chain_of[out] = [*base, eqn][-MOST_COMPOSED - 1 :]
             chains.append(chain_of[out])
     found = {eqn for chain in chains for eqn in chain}
     return found - {eqn for chain in chains if len(chain) > MOST_COMPOSED for eqn in chain}
+
+
+def _has_long_pieces(eqn: Equation) -> bool:
+    """Whether rows are replaced as a whole or not at all, or are so long that a loop can stop where that changes.
+    Otherwise each element asks where it is, and should not do so for all places from which it is read."""
+    shape, part = eqn.outvars[0].aval.shape, eqn.invars[1].aval.shape
+    return bool(shape) and (shape[-1] == part[-1] or shape[-1] >= LEAST_PIECES)
 
 
 def _is_numpys(eqn: Equation) -> bool:
