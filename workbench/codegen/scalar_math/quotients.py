@@ -46,7 +46,7 @@ def quotient_or_slow_T(typingctx, x, d, q, fast):
         return builder.fdiv(args[0], args[1])
 
     def codegen(context, builder, signature, args):
-        return emit_slow_path(builder, "quotient_or_slow_T", is_slow, divide, args)
+        return emit_slow_path(builder, "quotient_or_slow_T", is_slow, divide, args, one_is_slow=True)
 
     return types.float64(types.float64, types.float64, types.float64, types.float64), codegen
 ''',

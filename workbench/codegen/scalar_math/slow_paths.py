@@ -2,7 +2,7 @@
 
 A call of the C library makes a whole loop scalar. These calls come with vector forms of their own (LLVM's
 `vector-function-abi-variant`): a vector form tests whether any lane needs the library, returns the fast results if none
-does, and otherwise calls it for all lanes one by one. So `sin` of 1e300 is as accurate as the C library's while an
+does, and otherwise calls it for those lanes one by one. So `sin` of 1e300 is as accurate as the C library's while an
 array of ordinary numbers pays one comparison: kernels that go to LLVM directly have the test in their loops
 (`texts.late_definitions`), numba's call it.
 """
@@ -13,11 +13,11 @@ from .registry import library
 
 library(
     '''
-def emit_slow_path(builder, name, is_slow, slow, args):
+def emit_slow_path(builder, name, is_slow, slow, args, one_is_slow=False):
     """`slow` of `args` where `is_slow`, else the last of `args`. A loop that calls it stays vectorised.
 
-    is_slow(builder, args, constant, magnitude) builds the condition, slow(builder, args) the result, which a function
-    of its own holds: both of scalars and of vectors.
+    is_slow(builder, args, constant, magnitude) builds the condition, slow(builder, args) what is given then, of scalars
+    and of vectors. one_is_slow: whether the slow path is the shorter one for scalars.
     """
     module, scalar = builder.module, args[0].type
     suffix = "f64" if scalar == ir.DoubleType() else "f32"
@@ -27,41 +27,43 @@ def emit_slow_path(builder, name, is_slow, slow, args):
             return module.globals[symbol]
         return ir.Function(module, ir.FunctionType(result, operands), symbol)
 
-    def define(symbol, width, *attributes):
+    def define(symbol, width, inlining):
         kind = ir.VectorType(scalar, width) if width else scalar
         function = ir.Function(module, ir.FunctionType(kind, [kind] * len(args)), symbol)
         function.linkage = "linkonce_odr"  # several modules of one kernel may have it, and its name must stay
         # llvmlite knows none of the last three by name. What may be computed early leaves the branches of a loop: those
         # that hold several calls keep LLVM's vectoriser busy for minutes.
-        for attribute in (*attributes, "nounwind", "willreturn", "speculatable", "memory(none)"):
+        for attribute in (inlining, "nounwind", "willreturn", "speculatable", "memory(none)"):
             set.add(function.attributes, attribute)
-        return function, ir.IRBuilder(function.append_basic_block("entry"))
+        body = ir.IRBuilder(function.append_basic_block("entry"))
+        if not (one_is_slow and not width):
+            test(function, body, kind, width)
+        body.ret(slow(body, function.args))
+        return function
 
-    def with_slow_lanes(width):
-        many, body = define(f"{name}_x{width}", width, "alwaysinline")
-        kind = many.return_value.type
-        fabs = declare(f"llvm.fabs.v{width}{suffix}", kind, [kind])
-        flags = is_slow(
-            body, many.args, lambda value: ir.Constant(kind, [value] * width), lambda x: body.call(fabs, [x])
-        )
-        # Lanes beyond the end of a row may hold anything, of which no branch may depend: llvmlite has no `freeze`.
-        frozen = ir.instructions.Instruction(body.block, flags.type, "freeze", [flags])
-        body.block.instructions.append(frozen)
-        body.position_at_end(body.block)
-        reduce = declare(f"llvm.vector.reduce.or.v{width}i1", ir.IntType(1), [flags.type])
-        rare, usual = many.append_basic_block("slow"), many.append_basic_block("fast")
-        branch = body.cbranch(body.call(reduce, [frozen]), rare, usual)
-        branch.set_weights([1, 4000])
+    def test(function, body, kind, width):
+        fabs = declare(f"llvm.fabs.v{width}{suffix}" if width else f"llvm.fabs.{suffix}", kind, [kind])
+
+        def constant(value):
+            return ir.Constant(kind, [value] * width if width else value)
+
+        flags = is_slow(body, function.args, constant, lambda x: body.call(fabs, [x]))
+        if width:
+            # Lanes beyond the end of a row may hold anything, of which no branch may depend: llvmlite has no `freeze`.
+            frozen = ir.instructions.Instruction(body.block, flags.type, "freeze", [flags])
+            body.block.instructions.append(frozen)
+            body.position_at_end(body.block)
+            reduce = declare(f"llvm.vector.reduce.or.v{width}i1", ir.IntType(1), [flags.type])
+            flags = body.call(reduce, [frozen])
+        rare, usual = function.append_basic_block("slow"), function.append_basic_block("fast")
+        body.cbranch(flags, rare, usual).set_weights([1, 4000])
         body.position_at_end(usual)
-        body.ret(many.args[-1])
+        body.ret(function.args[-1])
         body.position_at_end(rare)
-        body.ret(slow(body, many.args))
-        return many
 
     if name not in module.globals:
-        one, body = define(name, 0, "noinline")
-        body.ret(slow(body, one.args))
-        variants = [with_slow_lanes(width) for width in (2, 4, 8, 16)]
+        one = define(name, 0, "noinline")
+        variants = [define(f"{name}_x{width}", width, "alwaysinline") for width in (2, 4, 8, 16)]
         mapping = ",".join(
             f"_ZGV_LLVM_N{many.return_value.type.count}{'v' * len(args)}_{name}({many.name})" for many in variants
         )
@@ -82,29 +84,24 @@ def emit_library_call(builder, name, symbol, n_passed, is_slow, args):
     module, scalar = builder.module, args[0].type
     index = ir.IntType(32)
 
-    def called(body, args):
-        if symbol not in module.globals:
-            ir.Function(module, ir.FunctionType(scalar, [scalar] * n_passed), symbol)
-        return body.call(module.globals[symbol], args)
-
     def slow(body, args):
         kind = args[0].type
         if kind == scalar:
-            return called(body, args[:n_passed])
-        lanes = f"{name}_lanes{kind.count}"
-        if lanes not in module.globals:
-            function = ir.Function(module, ir.FunctionType(kind, [kind] * n_passed), lanes)
-            function.linkage = "linkonce_odr"
-            for attribute in ("noinline", "cold", "nounwind"):
-                set.add(function.attributes, attribute)
-            inside = ir.IRBuilder(function.append_basic_block("entry"))
-            result = function.args[0]
-            for lane in range(kind.count):
-                at = ir.Constant(index, lane)
-                value = called(inside, [inside.extract_element(x, at) for x in function.args])
-                result = inside.insert_element(result, value, at)
-            inside.ret(result)
-        return body.call(module.globals[lanes], args[:n_passed])
+            if symbol not in module.globals:
+                ir.Function(module, ir.FunctionType(scalar, [scalar] * n_passed), symbol)
+            return body.call(module.globals[symbol], args[:n_passed])
+        lanes = ir.Function(module, ir.FunctionType(kind, [kind] * len(args)), f"{name}_lanes{kind.count}")
+        lanes.linkage = "linkonce_odr"
+        for attribute in ("noinline", "cold", "nounwind"):
+            set.add(lanes.attributes, attribute)
+        inside = ir.IRBuilder(lanes.append_basic_block("entry"))
+        result = lanes.args[-1]
+        for lane in range(kind.count):
+            at = ir.Constant(index, lane)
+            value = inside.call(module.globals[name], [inside.extract_element(x, at) for x in lanes.args])
+            result = inside.insert_element(result, value, at)
+        inside.ret(result)
+        return body.call(lanes, args)
 
     return emit_slow_path(builder, name, is_slow, slow, args)
 '''
