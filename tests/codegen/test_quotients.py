@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.sources import define
 from workbench.codegen.kernel import LATE
 from workbench.codegen.llvm_kernels import kernel_module
 from workbench.runtime.native import machine_code
@@ -201,3 +202,13 @@ def test_fast_kernels_divide_as_they_like():
     x, d = np.ones((20, 64)), np.linspace(1, 2, 64)
     (kernel,) = kernels_of(lambda x, d: (x[:, 1:] - x[:, :-1]) / d[1:], x, d)
     assert "quotient" not in kernel_module(kernel.as_fast(), "workbench_fast", inverts=True)
+
+
+def test_long_chains_of_what_rows_share():
+    x, d = np.linspace(1, 2, 400).reshape(20, 20), np.linspace(1, 2, 19)
+    lines = [f"    d = 1.0 / (d + {k}.5)" for k in range(240)]
+    text = "\n".join(["def chain(x, d):", *lines, "    return (x[:, 1:] - x[:, :-1]) / d"])
+    chain = define(text, "chain", "<long chain>")
+    compiled = wb.jit(chain)
+    assert_same_bits([compiled(x, d)], [chain(x, d)])
+    assert not compiled.fallbacks and len(compiled.compilations[0].kernels) == 1

@@ -22,7 +22,7 @@ from .counted import open_counted
 from .folds import BLOCK, Fold
 from .names import Namer
 from .segments import Segments
-from .tables import LEAST_ROWS, RowTables
+from .tables import LEAST_ROWS, MOST_SHARED, RowTables
 from .values import IndexTuple, Values, index_text
 
 # Columns that one pass over the rows accumulates: 4 KiB of f64, a fraction of the L1 cache.
@@ -519,11 +519,14 @@ class Nest:
 
     def _compute_in_step(self, eqns: list[Equation], body: Block) -> None:
         """Compute aligned equations in program order, so that a long chain does not recurse deeply. What all rows share
-        waits until somebody asks for it: not all of it needs a table."""
-        for eqn in eqns:
-            index = self.at(eqn.outvars[0])
-            if self.values.tables is None or not self.values.tables.shares(axes_of(index), body):
-                self.values.value(eqn.outvars[0], index, body)
+        waits until somebody asks for it, as not all of it needs a table, unless that is a long chain itself."""
+        tables, places = self.values.tables, {eqn: self.at(eqn.outvars[0]) for eqn in eqns}
+        waiting = {eqn for eqn, at in places.items() if tables is not None and tables.shares(axes_of(at), body)}
+        if len(waiting) > MOST_SHARED:
+            self.values.tables, waiting = None, set()
+        for eqn, at in places.items():
+            if eqn not in waiting:
+                self.values.value(eqn.outvars[0], at, body)
 
     def _update(self, fold: Fold, body: Block, names: tuple[str, ...] | None = None) -> None:
         operand = fold.eqn.invars[0]

@@ -1,7 +1,7 @@
 """Tables: values along the innermost loop that all rows share, computed once a kernel instead of once a row.
 
 What depends on the last axis alone (the thickness of layers, a window's weights) would be computed again in each row,
-by a loop that the compiler does not look beyond. Cheap values are: they take less than reading them from a table does.
+by a loop that the compiler does not look beyond. Cheap values still are: they take less than to be read from a table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from .names import Namer
 
 # Rows from which on a table is worth its memory.
 LEAST_ROWS = 8
+# Equations of what all rows share, each of which asks for its operands: more would go too deep for Python.
+MOST_SHARED = 60
 # Operations from which on an element of a table costs less than to compute it: those of a division.
 DEAR_FLOPS = 4.0
 

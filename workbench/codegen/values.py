@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -106,6 +107,7 @@ class Values:
         self.reads: dict[Var, set[IndexTuple]] = {}
         self.producer = {out: eqn for eqn in cluster.eqns for out in eqn.outvars}
         self.number = {eqn: i for i, eqn in enumerate(cluster.eqns)}
+        self.n_divided = Counter(eqn.invars[1] for eqn in cluster.eqns if eqn.primitive.name == "div")
         self.asked: dict[tuple, Expr] = {}
         self._contexts: dict[Equation, KernelIndexContext] = {}
         self._row_costs: dict[tuple, RowCost | None] = {}
@@ -247,7 +249,7 @@ class Values:
                 return None
             return self.tables.element(key, "inverse", cost, lambda body: inverse(self.value(var, at, body)))
         outer = self.home(var, at, axes, home)
-        if innermost in outer.axes and self._n_divided(divisor) < LEAST_DIVIDED:
+        if innermost in outer.axes and self.n_divided[divisor] < LEAST_DIVIDED:
             return None
         name = outer.known(key)
         if name is None:
@@ -255,9 +257,6 @@ class Values:
             name = outer.memo[key] = self.namer.fresh(f"inverse_{var.hint}" if var.hint else "inverse")
             outer.value_line(f"{name} = {inverse(text)}", (self.number[eqn],))
         return name
-
-    def _n_divided(self, divisor: Var) -> int:
-        return sum(eqn.primitive.name == "div" and eqn.invars[1] is divisor for eqn in self.cluster.eqns)
 
     def _dear_row(self, var: Var, index: IndexTuple) -> RowCost | None:
         """What a float64 along the innermost loop takes, if that is more than to read it in each row."""
