@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -99,6 +99,7 @@ def test_bits_of_numbers(n, exponents):
             assert_same_bits(compiled[1](x, divisor), by_constants(x, divisor))
 
 
+@settings(deadline=None)
 @given(st.lists(ANY, min_size=1, max_size=40), ANY, st.lists(ANY, min_size=3, max_size=3))
 def test_bits_of_any_numbers(values, divisor, weights):
     x, d, w = np.array(values), np.float64(divisor), np.array(weights)
