@@ -127,3 +127,17 @@ def test_one_bool_may_say_what_is_reduced(limit):
     x = np.linspace(0.5, 1.5, 4)
     np.testing.assert_allclose(compiled(x, limit), total(x, limit), rtol=1e-15)
     assert not compiled.fallbacks
+
+
+@pytest.mark.parametrize("axis", [0, -1, (0,), (-1,), (), 1])
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.max, np.any, np.squeeze, np.nansum, np.mean, np.var])
+def test_axes_of_rank_0(function, axis):
+    x = np.array([3.0])
+    found = wb.jit(lambda x: function(np.squeeze(x), axis=axis))
+    try:
+        expected = function(np.squeeze(x), axis=axis)
+    except np.exceptions.AxisError:
+        with pytest.raises(np.exceptions.AxisError):
+            found(x)
+    else:
+        assert found(x) == expected

@@ -218,11 +218,11 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 def as_axes(axis: Any, ndim: int, *, lenient: bool = False) -> tuple[int, ...]:
     """An `axis` argument of a reduction: None for all, an int or a tuple; normalised, in the order given.
 
-    lenient: axis 0 of rank 0 is no axis, as the ufuncs' `reduce` has it.
+    lenient: axis 0 of rank 0 is no axis, as the ufuncs' `reduce` has it, but not in a tuple.
     """
     if axis is None:
         return tuple(range(ndim))
-    if lenient and ndim == 0 and axis in (0, -1, (0,), (-1,)):
+    if lenient and ndim == 0 and axis in (0, -1):
         return ()
     return normalize_axis_tuple(axis, ndim)
 
