@@ -85,6 +85,7 @@ def test_bits_of_rows(program, shape, special):
         d = numbers(rng, shape[0] if program is by_rows else shape[1], exponents=exponents, special=special)
         with np.errstate(all="ignore"):
             assert_same_bits(compiled(x, d), program(x, d))
+    assert compiled.compilations and not compiled.fallbacks
 
 
 @pytest.mark.parametrize("n", [1, 7, 40, 5000])
@@ -97,6 +98,7 @@ def test_bits_of_numbers(n, exponents):
         with np.errstate(all="ignore"):
             assert_same_bits(compiled[0](x, divisor), by_a_number(x, divisor))
             assert_same_bits(compiled[1](x, divisor), by_constants(x, divisor))
+    assert not any(each.fallbacks for each in compiled)
 
 
 @settings(deadline=None)
@@ -107,6 +109,7 @@ def test_bits_of_any_numbers(values, divisor, weights):
     with np.errstate(all="ignore"):
         assert_same_bits([DIVIDED(x, d)], [x / d])
         assert_same_bits([DIVIDED_BY_LAYERS(rows, w)], [rows / w])
+    assert not DIVIDED.fallbacks and not DIVIDED_BY_LAYERS.fallbacks
 
 
 DIVIDED = wb.jit(lambda x, d: x / d)
@@ -146,7 +149,9 @@ def diffused(x, d):
 def test_tables_of_what_is_not_there_for_all_rows(shape):
     rng = np.random.default_rng(shape[1])
     x, d = rng.normal(size=shape), rng.uniform(1, 2, shape[1])
-    assert_same_bits([wb.jit(diffused)(x, d)], [diffused(x, d)])
+    compiled = wb.jit(diffused)
+    assert_same_bits([compiled(x, d)], [diffused(x, d)])
+    assert not compiled.fallbacks
 
 
 def test_tables_hold_what_rows_share_and_no_more():
@@ -180,12 +185,17 @@ def by_several(x, d):
 def test_bits_of_divisors_that_are_computed(program, shape):
     rng = np.random.default_rng(1)
     x, d = rng.uniform(0.1, 9, shape), rng.uniform(0.5, 2, shape[1])
-    assert_same_bits(wb.jit(program)(x, d), program(x, d))
+    compiled = wb.jit(program)
+    assert_same_bits(compiled(x, d), program(x, d))
+    assert not compiled.fallbacks
     if program is by_several:
         assert text_of(program, x, d).count(" = inverse_f64(") == 2
 
 
-@pytest.mark.skipif(not machine_code.divides_slowly(), reason="divides")
+@pytest.mark.skipif(
+    not machine_code.divides_slowly(),
+    reason="this processor has no fused multiply-add, or divides fast: quotients are divisions here",
+)
 def test_the_slow_path_is_in_the_loop_of_vectors():
     x, d = np.ones((20, 64)), np.linspace(1, 2, 64)
     (kernel,) = kernels_of(lambda x, d: (x[:, 1:] - x[:, :-1]) / d[1:], x, d)

@@ -166,3 +166,20 @@ def test_kernels_of_one_text_but_other_types_are_different_files(folder):
         np.testing.assert_array_equal(f(x), x + x)
     n_files = len(list(folder.iterdir()))
     assert n_files >= 6
+
+
+def test_kernels_of_another_state_of_the_compiler_are_not_found(tmp_path, monkeypatch):
+    native = tmp_path / "workbench" / "runtime" / "native"
+    for folder in (native, tmp_path / "workbench" / "codegen" / "scalar_math"):
+        folder.mkdir(parents=True)
+    file = tmp_path / "workbench" / "codegen" / "lower.py"
+    file.write_text("x = 1\n")
+    monkeypatch.setattr(kernels, "__file__", str(native / "kernels.py"))
+    keys = []
+    for text in ("x = 1\n", "x = 22\n"):
+        file.write_text(text)
+        kernels._environment_key.cache_clear()
+        keys.append(kernels._environment_key())
+    monkeypatch.undo()
+    kernels._environment_key.cache_clear()
+    assert keys[0] != keys[1] != kernels._environment_key()
