@@ -38,6 +38,7 @@ def outcomes(function, *args):
     again = native(*args)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native_loops, "NativeLoop", refuse)
+        patch.setattr(native_loops, "NativeProgram", refuse)
         driven = wb.jit(function)
         in_python = driven(*args)
         assert all(driven.compilations[0].executable.native.values())

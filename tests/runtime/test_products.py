@@ -98,7 +98,7 @@ def ways(choice, seconds, n):
 
 
 def test_the_faster_way_is_taken_and_the_other_tried_again():
-    choice = products._Choice()
+    choice = products.Choice()
     assert ways(choice, (1.0, 3.0), 2) == [0, 1]
     later = ways(choice, (1.0, 3.0), 4000)
     assert 0 < sum(later) < 20  # tried, less and less often
@@ -109,14 +109,14 @@ def test_the_faster_way_is_taken_and_the_other_tried_again():
 
 
 def test_one_slow_run_changes_little():
-    choice = products._Choice()
+    choice = products.Choice()
     ways(choice, (1.0, 2.0), 50)
     choice.record(0, 30.0)
     assert sum(ways(choice, (1.0, 2.0), 100)) < 30
 
 
 def test_a_way_that_is_slow_now_and_then_is_soon_taken_again():
-    choice = products._Choice()
+    choice = products.Choice()
     ways(choice, (1.0, 3.0), 2 * products.FIRST_RUNS)
     taken = []
     for k in range(400):
@@ -125,6 +125,38 @@ def test_a_way_that_is_slow_now_and_then_is_soon_taken_again():
 
 
 def test_a_way_that_becomes_slow_is_left_at_once():
-    choice = products._Choice()
+    choice = products.Choice()
     ways(choice, (1.0, 3.0), 2 * products.FIRST_RUNS + 5)
     assert ways(choice, (1000.0, 3.0), 100).count(0) < 10
+
+
+def test_who_leaves_last_sets_the_threads_back_in_whichever_thread():
+    """Threadpoolctl lets the first thread of Python alone set them, as long as it lives."""
+    if not products.can_hold_threads():
+        pytest.skip("the BLAS cannot be held")
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    before = [library.get_num_threads() for library in libraries]
+    for library in libraries:
+        library.set_num_threads(2)  # now this thread is the one
+    inside: list[list[int]] = []
+    try:
+        ours = products._one_thread._libraries
+        with products.one_thread():
+            entered, left = threading.Event(), threading.Event()
+
+            def work():
+                with products.one_thread():
+                    entered.set()
+                    left.wait()
+                    inside.append([get() for get, _ in ours])
+
+            other = threading.Thread(target=work)
+            other.start()
+            entered.wait()
+        left.set()
+        other.join()
+        assert inside == [[1] * len(ours)]
+        assert [get() for get, _ in ours] == [2] * len(ours)
+    finally:
+        for library, n_threads in zip(libraries, before, strict=True):
+            library.set_num_threads(n_threads)

@@ -13,7 +13,7 @@ from workbench.runtime.executable import build, plan_kernels
 from workbench.runtime.memory import buffers
 from workbench.runtime.native import blas
 from workbench.runtime.products import can_hold_threads
-from workbench.runtime.tapes import writer
+from workbench.runtime.tapes import products
 
 pytestmark = pytest.mark.skipif(
     blas.routine("dgemm") is None or not can_hold_threads(), reason="NumPy's BLAS cannot be called by address"
@@ -30,7 +30,7 @@ def _small_arrays(monkeypatch):
     monkeypatch.setattr(chains, "LEAST_BYTES", 1)
     monkeypatch.setattr(chains, "LEAST_BYTES_BESIDE", 1)
     monkeypatch.setattr(chains, "BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(writer, "SMALL", 0)  # loops with products are Python's then, as with large ones
+    monkeypatch.setattr(products, "MOST_WORK", 0)  # loops with products are Python's then, as with large ones
 
 
 def layer(x, w, b):

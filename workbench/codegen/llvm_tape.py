@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from .llvm_product import COMPLEX_FACTORS, FACTORS
+
 # What the first words mean. Status: see below; the place to go on from; the jumps backwards that are left; the clock's
 # function and its number, and when it was last read.
 STATUS, PLACE, JUMPS, CLOCK, CLOCK_ID, MARKED = range(6)
@@ -153,12 +155,7 @@ store i64 %.more, ptr %.at_count"""),
     "stop": (0, "br label %done\n.never:"),
 }  # fmt: skip
 
-# The factors of a product and of what was there before, by BLAS's letter: numbers, or where complex ones are.
-_FACTORS = {
-    "s": ("float", "float 1.0", "float 0.0"), "d": ("double", "double 1.0", "double 0.0"),
-    "c": ("ptr", "ptr @one_c", "ptr @zero_c"), "z": ("ptr", "ptr @one_z", "ptr @zero_z"),
-}  # fmt: skip
-for _letter, (_kind, _one, _zero) in _FACTORS.items():
+for _letter, (_kind, _one, _zero) in FACTORS.items():
     # function, values: order, transposition, rows, columns; matrix, its leading length as value, vector, value, result,
     # value
     _INSTRUCTIONS[f"{_letter}gemv"] = (11, f"""\
@@ -309,10 +306,7 @@ def machine() -> str:
     its other arguments."""
     head = [
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        "@one_c = internal constant [2 x float] [float 1.0, float 0.0]",
-        "@zero_c = internal constant [2 x float] zeroinitializer",
-        "@one_z = internal constant [2 x double] [double 1.0, double 0.0]",
-        "@zero_z = internal constant [2 x double] zeroinitializer",
+        COMPLEX_FACTORS,
         f'define i32 @"{SYMBOL}"(i64 %start, i64 %stop, ptr %table) nounwind {{',
         "entry:",
         "%place = alloca i64",

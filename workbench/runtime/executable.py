@@ -125,10 +125,25 @@ def build(plan: Plan, kernels: Placement, n_threads: int) -> Executable:
     chains = find_chains(plan, kernels, compiled)
     driver = _Driver(plan, kernels, Code(compiled, finishers, n_threads, timed=False), scope, chains=chains)
     run, source = driver.function()
+    run = _without_python(plan, kernels, driver.code, run) or run
     return Executable(
         plan, kernels, compiled, finishers, n_threads, source, run, driver.native, chains, driver.inner_chains,
         driver.together, scope,
     )  # fmt: skip
+
+
+def _without_python(plan: Plan, placement: Placement, code: Code, run: control.Run) -> control.Run | None:
+    """The program as one tape, where it is more than kernels (see `native.plans`) and needs no Python. run: the same in
+    Python."""
+    if len(plan.steps) < 2 or all(isinstance(step, Cluster | ViewStep) for step in plan.steps):
+        return None
+    from .tapes import native_loops
+
+    try:
+        return native_loops.NativeProgram(plan, placement, code, run)
+    except NotNativeError as error:
+        logger.debug("Python runs the steps of the program: %s", error)
+        return None
 
 
 class _Driver:

@@ -9,6 +9,8 @@ threadpoolctl knows), it is called as it is.
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -44,7 +46,7 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._libraries: list[Any] | None = None
+        self._libraries: list[tuple[Callable[[], int], Callable[[int], object]]] | None = None  # get and set
         self._before: list[int] = []
 
     @property
@@ -55,7 +57,7 @@ class _OneThread:
             every = list(ThreadpoolController().select(user_api="blas").lib_controllers)
             # NumPy's wheels bring one of their own, which no other package calls.
             own = [a for a in every if any(part in a.filepath for part in ("numpy.libs", "numpy/.dylibs"))]
-            self._libraries = own or every
+            self._libraries = list(map(_threads_of, own or every))
         return bool(self._libraries)
 
     @contextmanager
@@ -64,17 +66,31 @@ class _OneThread:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._before = [library.get_num_threads() for library in libraries]
-                for library in libraries:
-                    library.set_num_threads(1)
+                self._before = [get() for get, _ in libraries]
+                for _, set_threads in libraries:
+                    set_threads(1)
         try:
             yield
         finally:
             with self._lock:
                 self._inside -= 1
                 if not self._inside:
-                    for library, n_threads in zip(libraries, self._before, strict=True):
-                        library.set_num_threads(n_threads)
+                    for (_, set_threads), n_threads in zip(libraries, self._before, strict=True):
+                        set_threads(n_threads)
+
+
+def _threads_of(library: Any) -> tuple[Callable[[], int], Callable[[int], object]]:
+    """What gets and what sets the number of threads of a library that threadpoolctl has found. It lets one thread of
+    Python alone set those of an OpenBLAS, as long as that thread lives; here the last one to leave sets them back,
+    whichever it is, so that OpenBLAS is asked itself."""
+    if library.internal_api == "openblas" and library.threading_layer == "pthreads":
+        functions = ctypes.CDLL(library.filepath)
+        for prefix, suffix in itertools.product(("", "scipy_"), ("", "64_", "_64")):
+            names = (f"{prefix}openblas_{what}_num_threads{suffix}" for what in ("get", "set"))
+            get, set_threads = (getattr(functions, name, None) for name in names)
+            if get is not None and set_threads is not None:
+                return get, set_threads
+    return library.get_num_threads, library.set_num_threads
 
 
 _one_thread = _OneThread()
@@ -90,7 +106,7 @@ def one_thread() -> AbstractContextManager[None]:
     return _one_thread.held()
 
 
-class _Choice:
+class Choice:
     """Which of two ways computes products of one shape: the threads of BLAS (0) or ours (1)."""
 
     __slots__ = ("first_runs", "seconds", "trial_in", "trial_interval")
@@ -137,7 +153,7 @@ class _Product:
         self.shape, self.axis = _result_shape(left, right), _blocked_axis(left, right)
         self.work = left.shape[-1] * math.prod(self.shape)
         self.is_plain = self.work <= SMALL or left.dtype.kind not in "fc" or not _one_thread.is_possible
-        self.choice = _Choice()
+        self.choice = Choice()
 
 
 _products: dict[tuple, _Product] = {}

@@ -66,6 +66,8 @@ class Tape:
         self.fixed: list[tuple[int, int]] = []  # words that hold the address of memory of their own, and its size
         self.kept: list[np.ndarray] = []
         self.checks: list[Equation] = []  # by the numbers, from 1 on, of those instructions
+        self.blas_threads: int | None = None  # the word that says whether large products leave threads to BLAS
+        self.holds_blas = False  # whether there are products that do not, whatever it says
         self.steps: dict[str, int] = {}  # timed steps -> the word of their total
         self.emit("jump", 0)
 

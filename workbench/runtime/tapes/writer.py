@@ -17,19 +17,18 @@ from ...codegen.llvm_entry import is_strided
 from ...codegen.llvm_tape import copy_each
 from ...fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ...ir import Atom, Aval, Equation, Literal, Var
-from ...primitives.contractions import dot_general_p, matrix_form
+from ...primitives.contractions import dot_general_p
 from ...primitives.control_flow import check_p
 from ...primitives.indexing import check_indices_p, gather_checked_p, gather_nd_p
 from ...primitives.movement import concatenate_p
 from ...primitives.updates import scatter_p
 from ..memory.moves import pieces_of, regions_around
 from ..memory.placement import Placement
-from ..native import blas
 from ..native.kernels import Code, CompiledKernel, NotNativeError
 from ..native.threads import may_share, share
-from ..products import SMALL
 from ..views import stays_view, view_of
 from .lapack import ROUTINES, write_lapack
+from .products import write_product
 from .tape import Block, Place, Tape, outline
 
 
@@ -90,6 +89,11 @@ def write_loop(
     tape.emit("again", head)
     tape.land(end)
     return [*carry, *stacks]
+
+
+def write_plan(tape: Tape, code: Code, plan: Plan, placement: Placement, inputs: Sequence[Place]) -> list[Place]:
+    """The instructions of a whole plan, whose inputs stay as they are: where its results are."""
+    return _PlanWriter(tape, code, plan, placement, inputs).write()
 
 
 def _new_place(tape: Tape, aval: Aval) -> Place:
@@ -348,22 +352,7 @@ class _PlanWriter:
 
     def product(self, eqn: Equation) -> None:
         x, y = map(self.place, eqn.invars)
-        out = eqn.outvars[0]
-        form = matrix_form(x.array.shape, y.array.shape, eqn.params["dimension_numbers"])
-        left, right = x.array.transpose(form.left_axes), y.array.transpose(form.right_axes)
-        if left.shape != form.left_shape or right.shape != form.right_shape or out.aval.dtype != x.array.dtype:
-            raise NotNativeError("a product of joined axes")
-        if x.block.slot == y.block.slot and min(left.ndim, right.ndim) == 2:
-            raise NotNativeError("a product of a matrix with itself")  # NumPy has another routine for some of these
-        if form.left_shape[-1] * out.aval.size > SMALL:
-            raise NotNativeError("a product that is large enough for several threads")
-        call = blas.call_of(left, right)
-        address = blas.routine(call[0]) if call is not None else None
-        if call is None or address is None:
-            raise NotNativeError("a product for which NumPy calls no routine of BLAS that can be told")
-        addresses = {"left": self.tape.moved(x), "right": self.tape.moved(y), "out": self.new(out).block.slot}
-        numbers = [addresses[a] if isinstance(a, str) else a for a in call[1]]
-        self.tape.emit(call[0], self.tape.word(address), *numbers)
+        write_product(self.tape, eqn, (x, y), lambda: self.new(eqn.outvars[0]), self.code.n_threads)
 
     # ---- parts at indices ----
 
