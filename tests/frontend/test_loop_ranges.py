@@ -128,6 +128,7 @@ def _scope(n_turns: int = 0) -> dict[str, Any]:
 
     scope: dict[str, Any] = {"np": np, "turns": turns, "wrapped": wrapped, "larger": max, "smaller": min}
     scope |= {"least_of": lambda x: x.min(initial=9), "most_of": lambda x: x.max(initial=-9)}
+    scope["ends_of"] = lambda x: (x.min(initial=9), x.max(initial=-9))
     scope |= {"turned": lambda i, n: i + n if i < 0 else i}
     scope |= {"checked_add": lambda a, b: a + b, "checked_sub": lambda a, b: a - b}
     for axes in (1, 2):
@@ -481,3 +482,35 @@ def test_indices_that_arrays_hold() -> None:
     chained(expected, expected[1:4], pairs[:, ::-1])  # the indices change while they are read
     wb.jit(chained)(found, found[1:4], pairs[:, ::-1])
     np.testing.assert_array_equal(found, expected)
+
+
+# ---- masks ----
+
+
+def hashed(keys, slots):
+    for key in keys:
+        k = (key * np.uint32(2654435761)) & np.uint32(63)
+        slots[k] += 1
+    return slots
+
+
+def masked_by_ints(keys, slots):
+    total = 0
+    for i in range(keys.shape[0]):
+        total += slots[(keys[i] ^ i) & 63] + slots[63 & keys[i]]
+    return total
+
+
+@pytest.mark.parametrize("n_slots", [64, 100, 63, 7])
+@pytest.mark.parametrize(("function", "dtype"), [(hashed, "u4"), (masked_by_ints, "i8"), (masked_by_ints, "i2")])
+def test_masked_indices(function, dtype, n_slots):
+    """They lie inside, or the loop runs with checks and raises what NumPy raises."""
+    keys = np.random.default_rng(5).integers(0, 30_000, 300).astype(dtype)
+    if dtype != "u4":
+        keys[::2] *= -1
+    compiled = assert_same(function, keys, np.arange(n_slots))
+    if n_slots >= 64:
+        assert not compiled.fallbacks
+        texts = [eqn.params["program"].source for c in compiled.compilations for eqn in c.plan.jaxpr.eqns
+                 if eqn.primitive.name == "loop"]  # fmt: skip
+        assert texts and all("at_1(slots" in text for text in texts)

@@ -160,6 +160,14 @@ def test_a_captured_value_that_changes_is_seen():
         np.testing.assert_array_equal(f(X), X + 5)
 
 
+def found_above(x):
+    found = []
+    for v in x:
+        if v > 0.5:
+            found.append(v)
+    return found
+
+
 RESULTS = {
     "a number": lambda x: x.sum(),
     "a Python number": lambda x: x.sum().item() if isinstance(x, float) else len(x) * 2,
@@ -176,6 +184,9 @@ RESULTS = {
     "an argument": lambda x: (x, x + 1),
     "a view of an argument": lambda x: (x[1:], x.sum()),
     "a constant": lambda x: (np.arange(3), x * 1),
+    "a list of what is found": found_above,
+    "one of two arrays": lambda x: (x if x.sum() > 1 else x + 1, x.max()),
+    "a list twice": lambda x: (y := [x + 1], y),
 }
 
 
@@ -194,6 +205,19 @@ def test_results_of_all_kinds_are_those_of_the_first_call(f):
         found = compiled(X)
         assert facts(found) == facts(expected)
         np.testing.assert_equal(found, expected)
+    assert compiled._fast(X) is not MISS
+
+
+def test_lists_among_the_arguments_that_are_returned():
+    def f(items, x):
+        return items, x[1:], x + items[0]
+
+    compiled = wb.jit(f)
+    for _ in range(4):
+        items = [1, 2]
+        found = compiled(items, X)
+        assert found[0] is items and np.shares_memory(found[1], X)
+        np.testing.assert_array_equal(found[2], X + 1)
 
 
 def test_results_are_fresh_arrays():

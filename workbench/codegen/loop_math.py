@@ -167,6 +167,18 @@ def most_of(a):
     return most
 
 
+@linked(error_model="numpy")
+def ends_of(a):
+    """Both of them."""
+    flat = a.ravel()
+    least = most = at_1(flat, 0) if a.size else a.dtype.type(0)
+    for i in range(flat.size):
+        x = at_1(flat, i)
+        least = min(least, x)
+        most = max(most, x)
+    return least, most
+
+
 @linked(error_model="numpy", forceinline=True)
 def first_of(i, n):
     """The first index of a slice `i:`."""

@@ -426,8 +426,10 @@ class CountedForm:
             if self.items.tree is None:
                 return np.array(columns[0], self.dtype)
             if self.items.are_rows:
-                dtype = np.result_type(*columns) if self.dtype is None else self.dtype
-                return np.stack([column.astype(dtype) for column in columns], axis=1)
+                rows = np.empty((len(columns[0]), len(columns)), self.dtype or np.result_type(*columns))
+                for k, column in enumerate(columns):
+                    rows[:, k] = column
+                return rows
         parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
         items = [*before, *self.items.together(parts)]
         return np.array(items, self.dtype) if self.in_array else items

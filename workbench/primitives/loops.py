@@ -5,7 +5,7 @@ loop[program] operands -> the arrays that it writes into, as they are afterwards
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,19 +127,29 @@ class LoopProgram:
     ) -> tuple[np.ndarray, ...]:
         """The equation's results, each with memory of its own."""
         results = [owned[k] for k in self.written]
-        taken = list(owned)
+        taken = [owned[argument.operand] for argument in self.arguments if argument.is_array]
         avals = self.results[len(results) : len(self.results) - 2 * len(self.places)]
         places = [number for place in self.places for number in place.find(found, arguments)]
         for value, aval in zip(found, avals, strict=True):
-            array = np.asarray(value, aval.dtype)
-            if array.shape != aval.shape:
-                raise ValueError(f"the loop leaves an array of shape {array.shape}, not {aval.shape} as was expected")
-            if aval.shape and any(np.may_share_memory(array, other) for other in taken):
-                array = array.copy()
-            taken.append(array)
+            if aval.shape:
+                array = own_array(value, aval, taken)
+                taken.append(array)
+            else:
+                array = np.asarray(value, aval.dtype)
             results.append(array)
         dtypes = (aval.dtype for aval in self.results[len(results) :])
         return (*results, *map(np.asarray, places, dtypes))
+
+
+def own_array(value: Any, aval: Aval, taken: Iterable[np.ndarray]) -> np.ndarray:
+    """An array that a loop leaves, with memory of its own. taken: the arrays whose memory it must not be."""
+    array = np.asarray(value, aval.dtype)
+    if array.shape != aval.shape:
+        raise ValueError(f"the loop leaves an array of shape {array.shape}, not {aval.shape} as was expected")
+    for other in taken:
+        if np.may_share_memory(array, other):
+            return array.copy()
+    return array
 
 
 # ---- loop ----

@@ -85,29 +85,29 @@ class ResultText:
         return None if self.reads_inputs or self.in_call else eval(f"lambda r: {self.text}", dict(self.scope))
 
 
-def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[Atom]) -> ResultText | None:
-    """The expression for results that are numbers, static values, new arrays and inputs. None where one is a view, or
-    the memory of an argument, a constant or another result: these need care. foreign: variables whose memory others
-    know."""
+def result_text(
+    outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[Atom], n_inputs: int
+) -> ResultText | None:  # fmt: skip
+    """The expression for what a call returns. Where it is more than numbers, static values, new arrays and inputs (a
+    view, or the memory of an argument, a constant or another result) that is a call of `outputs.rebuild`; None where it
+    also writes arguments or objects, or returns arguments that are no inputs. foreign: variables whose memory others
+    know; n_inputs: of the program."""
     scope: dict[str, Any] = {}
-    n_held = len(outputs.held)
-    again = {i for i, leaf in enumerate(outputs.leaves) if leaf.same_as is not None and leaf.same_as < n_held}
-    leaves = [leaf for i, leaf in enumerate(outputs.leaves) if i not in again]
-    new = [leaf for leaf in leaves if leaf.kind == "array" and leaf.base_input is None]
-    held = [leaf.base_outvar if _turns(leaf) else leaf.outvar for leaf in new]
-    arrays = [*(k for k in held if k is not None), *(k for _, k in outputs.writes)]
-    if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
-        return None
-    if any(map(_needs_care, leaves)):
-        return None
-    texts = [f"v{leaf.same_as}" if i in again else _leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
     apart = []
     for k, read in enumerate(outputs.apart):
         scope[f"container{k}"] = read
         apart.append(f"id({_argument_text(read) if isinstance(read, ArgumentRead) else f'container{k}()'})")
+    test = f"len({{{', '.join(apart)}}}) == {len(apart)}" if apart else ""
+    if _takes_care(outputs, outvars, foreign):
+        if outputs.writes or outputs.held or any(map(_reads_argument, outputs.leaves)):
+            return None
+        scope["rebuild"] = outputs.rebuild
+        listed = "".join(f"x{i}, " for i in range(n_inputs))
+        return ResultText(f"rebuild(r, ({listed}))", scope, reads_inputs=True, apart=test)
+    again = _given_again(outputs)
+    texts = [f"v{leaf.same_as}" if i in again else _leaf_text(i, leaf, scope) for i, leaf in enumerate(outputs.leaves)]
     reads_inputs = any(leaf.base_input is not None for leaf in outputs.leaves)
     in_call = bool(outputs.held) or any(isinstance(leaf.value, ArgumentRead) for leaf in outputs.leaves)
-    test = f"len({{{', '.join(apart)}}}) == {len(apart)}" if apart else ""
     tree, held = outputs.tree, ()
     if outputs.held:
         values, tree = tree.children()
@@ -131,6 +131,28 @@ def result_text(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[A
         return ResultText(f"({listed})", scope, reads_inputs, held, in_call, test, form)
     scope |= {"unflatten": optree.tree_unflatten, "tree": tree}
     return ResultText(f"unflatten(tree, [{listed}])", scope, reads_inputs, held, in_call, test)
+
+
+def _given_again(outputs: Outputs) -> set[int]:
+    """The leaves that are values which objects are to hold, too."""
+    n_held = len(outputs.held)
+    return {i for i, leaf in enumerate(outputs.leaves) if leaf.same_as is not None and leaf.same_as < n_held}
+
+
+def _takes_care(outputs: Outputs, outvars: Sequence[Atom], foreign: Collection[Atom]) -> bool:
+    """Whether results may be memory that something else knows."""
+    again = _given_again(outputs)
+    leaves = [leaf for i, leaf in enumerate(outputs.leaves) if i not in again]
+    new = [leaf for leaf in leaves if leaf.kind == "array" and leaf.base_input is None]
+    held = [leaf.base_outvar if _turns(leaf) else leaf.outvar for leaf in new]
+    arrays = [*(k for k in held if k is not None), *(k for _, k in outputs.writes)]
+    if len({outvars[k] for k in arrays}) < len(arrays) or any(outvars[k] in foreign for k in arrays):
+        return True
+    return any(map(_needs_care, leaves))
+
+
+def _reads_argument(leaf: OutLeaf) -> bool:
+    return isinstance(leaf.value, ArgumentRead) or any(map(_reads_argument, leaf.options))
 
 
 def _held_text(i: int, place: HeldOutput, value: str, scope: dict[str, Any]) -> tuple[str, str, str]:

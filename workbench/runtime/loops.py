@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LoopAbortedError
-from ..primitives.loops import LoopProgram
+from ..primitives.loops import LoopProgram, own_array
 from .control import in_order
 from .log import logger
 
@@ -80,9 +80,9 @@ def _aborted(program: LoopProgram, error: BaseException) -> LoopAbortedError:
 
 def _direct(program: LoopProgram, given: Collection[int]) -> Loop | None:
     """What `take`, the loop and `give` do one after another, without deciding anything; None for loops with views among
-    their arguments, or with arrays among the variables that they leave."""
+    their arguments, or that leave some."""
     variables = program.results[len(program.written) :]
-    if program.places or any(a.views for a in program.arguments) or any(aval.shape for aval in variables):
+    if program.places or any(a.views for a in program.arguments):
         return None
     operands = [f"o{k}" for k in range(1 + max((a.operand for a in program.arguments), default=-1))]
     lines, arguments = [], []
@@ -97,12 +97,19 @@ def _direct(program: LoopProgram, given: Collection[int]) -> Loop | None:
     names = [f"v{k}" for k in range(len(variables))]
     targets = f"{', '.join(names)}, = " if names else ""
     results = [operands[k] for k in program.written]
-    results += [f"asarray({name}, dtypes[{k}])" for k, name in enumerate(names)]
     lines.append(f"    {targets}entry({', '.join(arguments)})")
+    taken = [operands[a.operand] for a in program.arguments if a.is_array]
+    for k, (name, aval) in enumerate(zip(names, variables, strict=True)):
+        if aval.shape:
+            lines.append(f"    {name} = own_array({name}, avals[{k}], ({''.join(f'{t}, ' for t in taken)}))")
+            taken.append(name)
+            results.append(name)
+        else:
+            results.append(f"asarray({name}, dtypes[{k}])")
     lines.append(f"    return ({''.join(f'{r}, ' for r in results)})")
     text = "\n".join([f"def run({', '.join(operands)}):", *lines])
     scope: dict[str, Any] = {"in_order": in_order, "asarray": np.asarray, "entry": compiled_entry(program)}
-    scope["dtypes"] = [aval.dtype for aval in variables]
+    scope |= {"own_array": own_array, "avals": variables, "dtypes": [aval.dtype for aval in variables]}
     exec(text, scope)
     return scope["run"]
 

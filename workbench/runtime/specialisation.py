@@ -46,7 +46,7 @@ class Specialisation:
         plan = self.compilation.plan
         owned = {*plan.jaxpr.invars, *plan.jaxpr.constvars}
         owned.update(var for step in plan.steps if isinstance(step, ViewStep) for var in step.eqn.outvars)
-        self.result = result_text(traced.outputs, plan.outvars, owned)
+        self.result = result_text(traced.outputs, plan.outvars, owned, len(plan.jaxpr.invars))
         dispatch_counts = self.result is None and bool(traced.outputs.held)
         if config.numpy_trials and self.compilation.device == "cpu" and (needs_trial(plan) or dispatch_counts):
             native: dict[str, str] = getattr(self.compilation.executable, "native", {})

@@ -48,6 +48,8 @@ TEMPORARY = re.compile(r"t\d+_")  # the names of the translator's own variables
 _before = itertools.count(1)
 _PLAIN = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult}
 _PASSING = frozenset(("nonzero", "nonnegative", "length", "within"))  # they give what they are given, or raise
+_MOST = {f"{sign}int{bits}": 2 ** (bits - (not sign)) - 1 for sign in ("", "u") for bits in (8, 16, 32)}
+_MASKS = frozenset(f"and_{sign}{bits}" for sign in "iu" for bits in (8, 16, 32)) | {"and_i64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +140,14 @@ class _Walker:
         texts = [_text(ways) for ways in simplified(self.guards)]
         texts += [f"-{SMALL} <= {s.text} <= {SMALL}" for s in self.unsure if s in self.assumed]
         checks = [f"if not ({text}):\n    raise LookupError()" for text in texts]
-        bounds = [
-            f"{symbol.text} = {function}({name})"
-            for name, pair in self.data.items()
-            for symbol, function in zip(pair, ("least_of", "most_of"), strict=True)
-            if symbol in self.assumed
-        ]
+        bounds = []
+        for name, (least, most) in self.data.items():
+            if least in self.assumed and most in self.assumed:
+                bounds.append(f"{least.text}, {most.text} = ends_of({name})")
+            elif least in self.assumed:
+                bounds.append(f"{least.text} = least_of({name})")
+            elif most in self.assumed:
+                bounds.append(f"{most.text} = most_of({name})")
         head = [stmt for line in (*bounds, *checks) for stmt in ast.parse(line).body]
         self.n_guards = len(head)
         made = ast.FunctionDef(self.function.name, self.function.args, [*head, *body], [], None, None)
@@ -378,6 +382,8 @@ class _Walker:
                 return self.result(name, [self.held(a) for a in args])
             case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr="int64"), args=[arg]):
                 return self.held(arg)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr=kind), args=[ast.Constant(value=value)]):
+                return constant(value) if type(value) is int and 0 <= value <= _MOST.get(kind, -1) else None
         return None
 
     def held_element(self, node: ast.Subscript) -> Held:
@@ -442,6 +448,9 @@ class _Walker:
             magnitude = None if not sizes or None in sizes else max(sizes)  # type: ignore[type-var]  # no None
             lower, upper = (known, []) if name == "larger" else ([], known)
             return of(Symbol(lower=lower, upper=upper, either=either, magnitude=magnitude))
+        if name in _MASKS and (masks := [a.number for a in known if a.number is not None and a.number >= 0]):
+            mask = min(masks)
+            return of(Symbol(lower=[constant(0)], upper=[constant(mask)], magnitude=mask))
         if len(known) != len(args) or not known:
             return None
         if name in _PASSING:
@@ -468,11 +477,23 @@ class _Walker:
                 return self.facts(operand, not truth)
             case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) == truth:
                 return [fact for value in values for fact in self.facts(value, truth)]
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if self.has_variables(test):
                 a, b = self.held(left), self.held(right)
                 if isinstance(a, Affine) and isinstance(b, Affine):
                     return _compared(type(op) if truth else _OPPOSITES.get(type(op)), a, b)
         return []
+
+    def has_variables(self, node: ast.AST) -> bool:
+        """Whether an expression holds more than constants and elements of arrays. What is known of an element is
+        forgotten where the expression ends, since it has no name."""
+        match node:
+            case ast.Subscript(value=ast.Name(id=name)) if name in self.arrays and not is_shape(node):
+                return False
+            case ast.Call(func=ast.Name(), args=parts):
+                return any(map(self.has_variables, parts))
+            case ast.Attribute(value=ast.Name(id="np")):
+                return False
+        return isinstance(node, ast.Name) or any(map(self.has_variables, ast.iter_child_nodes(node)))
 
     # ---- expressions without checks ----
 
