@@ -16,8 +16,8 @@ import numpy as np
 from ..proxies import unwrap
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
+from .draws import Draws, source_of
 from .letters import is_text
-from .lists import Lists
 from .numpy_functions import (
     BINARY,
     COMPARISONS,
@@ -45,6 +45,7 @@ from .types import (
     Growing,
     Items,
     Number,
+    RandomSource,
     Static,
     Type,
     UntranslatableError,
@@ -90,7 +91,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-class Calls(Lists):
+class Calls(Draws):
     """Expressions with calls."""
 
     def _call(self, node: ast.Call) -> Value:
@@ -117,6 +118,8 @@ class Calls(Lists):
             return user_function(self, function, node)  # type: ignore[arg-type]  # the translator of statements
         args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        if self.module.takes_random and (method := source_of(function)) is not None:
+            return self.draw(self.source_at(*method), method[1], args, keywords)
         return self.library(function, args, keywords)
 
     def gone_through(self, node: ast.expr) -> Value:
@@ -401,6 +404,8 @@ class Calls(Lists):
         args = [self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         kind = base.type
+        if isinstance(kind, RandomSource):
+            return self.draw(base, name, args, keywords)
         if isinstance(kind, Growing) and not keywords:
             return self.list_method(base, name, args)
         if isinstance(kind, Array):

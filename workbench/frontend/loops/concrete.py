@@ -21,6 +21,7 @@ from ..liveness import bound as bound_names
 from ..liveness import bound_once
 from ..liveness import read as read_names
 from ..syntax import copied
+from .draws import is_source
 from .expressions import is_set, local
 from .functions import function_outer
 from .generators import without_generators
@@ -38,6 +39,7 @@ from .types import (
     Growing,
     Items,
     Number,
+    RandomSource,
     Type,
     UntranslatableError,
     Value,
@@ -120,7 +122,7 @@ class ConcreteLoop:
                 lists += [id(value), *(id(each) for each in value if type(each) is list)]
             else:
                 try:
-                    if type_here(p.name, value) != p.kind:
+                    if _type_at_hand(p.name, value) != p.kind:
                         raise NotTheSameError
                 except UntranslatableError:
                     raise NotTheSameError from None
@@ -223,6 +225,7 @@ class _Concrete:
         self.module = Module(self._changes)
         self.module.note = self._note
         self.module.list_name = self._list_name
+        self.module.takes_random = True
         given: dict[str, Type] = {}
         for name in sorted(self.names | read_names(node)):
             try:
@@ -264,7 +267,9 @@ class _Concrete:
         value = _named(self.namespace, name)
         if type(value) is dict:
             raise UntranslatableError(f"`{name}`, a dictionary")
-        if not isinstance(value, bool | int | float | complex | np.ndarray | np.generic | tuple):
+        if not isinstance(value, bool | int | float | complex | np.ndarray | np.generic | tuple) and not is_source(
+            value
+        ):
             self.statics[name,] = value
         return value
 
@@ -280,7 +285,7 @@ class _Concrete:
         """A function of the user's reads `value`, which stays outside."""
         if type(value) in (dict, set):
             raise UntranslatableError(f"a {type(value).__name__} that a function reads")
-        if not isinstance(value, np.ndarray | list | deque):
+        if not isinstance(value, np.ndarray | list | deque) and not is_source(value):
             self.statics[path] = value
 
     def _changes(self, function: FunctionType, name: str) -> bool:
@@ -292,7 +297,7 @@ class _Concrete:
         known = self.parameters.get(name)
         if known is None:
             path = path or self.module.paths.get(name) or self._path_of(name)
-            kind = type_here(name, value)
+            kind = _type_at_hand(name, value)
             in_order = True
             if isinstance(kind, Array):
                 in_order = bool(value.flags.c_contiguous)
@@ -474,6 +479,10 @@ class _Concrete:
         functions = [function.text for function in self.module.functions.values()]
         text = "\n".join([f"def loop({', '.join(parameters)}):", *body])
         return "\n\n\n".join([*functions, text]) + "\n"
+
+
+def _type_at_hand(name: str, value: Any) -> Type:
+    return RandomSource(isinstance(value, np.random.RandomState)) if is_source(value) else type_here(name, value)
 
 
 def _check_result(name: str, kind: Type) -> None:

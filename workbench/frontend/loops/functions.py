@@ -15,11 +15,12 @@ from ..liveness import bound as bound_names
 from ..liveness import bound_once, walk_scope
 from ..syntax import syntax_of
 from ..tracer import Tracer
+from .draws import is_source
 from .expressions import local
 from .generators import without_generators
 from .list_names import growing_names, queue_names
 from .statements import Translator
-from .types import Growing, Number, Static, UntranslatableError, Value, literal
+from .types import Growing, Number, RandomSource, Static, UntranslatableError, Value, literal
 from .writing import Function, Module
 
 
@@ -143,7 +144,8 @@ def translate_function(
     arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]
     call = f"{found.name}({', '.join(arguments)})"
     if not found.handed_back:
-        return Value(call, found.result)
+        draws = any(isinstance(t, RandomSource) for t in given.values()) or any(map(is_source, found.extras.values()))
+        return Value(caller.early(call) if draws else call, found.result)
     made = caller.early(call)
     first = 0 if isinstance(found.result, Static) else 1
     for k, (name, kind) in enumerate(found.handed_back.items(), start=first):

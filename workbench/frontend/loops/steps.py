@@ -193,7 +193,7 @@ def is_better_whole(facts: Facts) -> bool:
     few = facts.largest <= FEW_ELEMENTS and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
     small = small or (facts.routines or facts.masked) and few
     by_elements = (facts.elements or scalar_only) and not facts.many and facts.product <= FEW_PRODUCTS
-    return facts.partial or small or by_elements
+    return facts.partial or facts.draws or small or by_elements
 
 
 def _changes(variables: Any, names: frozenset[str], function: FunctionType, name: str) -> bool:

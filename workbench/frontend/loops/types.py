@@ -106,6 +106,16 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
+class RandomSource:
+    """What random numbers are drawn from. is_old: a `RandomState`, not a `Generator`."""
+
+    is_old: bool
+
+    def __str__(self) -> str:
+        return "a source of random numbers"
+
+
+@dataclass(frozen=True, slots=True)
 class Growing:
     """A list that the loop changes. item: what its elements are, None while no element is known; is_queue: a deque, or
     a list whose first element is taken away; is_deque: the former."""
@@ -145,7 +155,7 @@ class Letter:
         return "a letter"
 
 
-Type = Number | Array | Items | Growing | Static | Letter
+Type = Number | Array | Items | Growing | Static | Letter | RandomSource
 
 
 @dataclass(frozen=True, slots=True)

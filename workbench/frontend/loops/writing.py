@@ -29,6 +29,7 @@ class Facts:
     routines: bool = False  # sorts, solves, picks by indices, which no native loop of a plan (`runtime`) takes
     masked: bool = False  # picks elements by masks, so that lengths are not known, but bounded by those that are
     product: float = 0  # multiplications of the largest matrix product
+    draws: bool = False  # draws random numbers
     matrix: float = 0  # elements of the largest matrix that a vector is multiplied with
 
     @property
@@ -72,6 +73,7 @@ class Module:
     paths: dict[str, tuple] = field(default_factory=dict)  # arrays that functions read -> where these find them
     note: Callable[[tuple, Any], None] = lambda path, value: None  # is told of what functions read outside
     list_name: Callable[[str, Any, tuple], str] | None = None  # the loop's variable of a list that a function reads
+    takes_random: bool = False  # whether random numbers may be drawn: from sources that are at hand
     lists: dict[str, Type] = field(default_factory=dict)  # the loop's variables, of which some are lists
     facts: Facts = field(default_factory=Facts)
     texts: dict[tuple, Any] = field(default_factory=dict)  # the letters of strings outside, by where these are found

@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...codegen.random_words import N_WORDS
 from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
 from ...frontend.loops.list_arrays import leaves_of
 from ...frontend.loops.list_names import takes_elements
-from ...frontend.loops.types import BOOL, I64, Array, Growing, Items, Number, Type, UntranslatableError
+from ...frontend.loops.types import BOOL, I64, Array, Growing, Items, Number, RandomSource, Type, UntranslatableError
 from ...ir import Aval, Equation, Jaxpr, Origin, Span, Var
 from ...primitives.loops import LoopArgument, LoopProgram, loop_p
 from ..cells import CellResult
 from ..compilation import Compilation, compile_traced
 from ..log import logger
 from ..loops import RAISED, compiled_entry
+from .random_sources import Drawing, can_draw, drawing
 
 if TYPE_CHECKING:
     from .statements import PartedRun
@@ -113,6 +115,8 @@ class _Version:
     @classmethod
     def of(cls, loop: ConcreteLoop, node: ast.For | ast.While, around: PartedRun, begin: float) -> _Version | None:
         """None if numba does not take it."""
+        if any(isinstance(p.kind, RandomSource) for p in loop.parameters) and not can_draw():
+            raise UntranslatableError("random numbers of a NumPy whose functions cannot be told")
         arguments, names = [], []
         for p in loop.parameters:
             for name, aval, weak in _operands(p.name, p.held if isinstance(p.kind, Growing) and p.held else p.kind):
@@ -155,15 +159,17 @@ class _Version:
         """Whether it ran to its end. NotTheSameError, before anything has happened, if lists hold something else."""
         loop = self.loop
         arguments: list[Any] = []
-        for p in loop.parameters:
-            value = values[p.name]
-            if isinstance(p.kind, Growing):
-                arguments += _arrays_of(value, p.kind, p.held)
-            else:
-                arguments.append(value)
-        begin = time.perf_counter()
-        before = {name: values[name].copy() for name in loop.written if not loop.quiet}
-        found = self._results(arguments, values, before)
+        sources = [values[p.name] for p in loop.parameters if isinstance(p.kind, RandomSource)]
+        with drawing(sources) as drawn:
+            for p in loop.parameters:
+                value = values[p.name]
+                if isinstance(p.kind, Growing):
+                    arguments += _arrays_of(value, p.kind, p.held)
+                else:
+                    arguments.append(drawn.words[id(value)] if isinstance(p.kind, RandomSource) else value)
+            begin = time.perf_counter()
+            before = {name: values[name].copy() for name in loop.written if not loop.quiet}
+            found = self._results(arguments, values, before, drawn)
         if found is None:
             return False
         results = iter(found)
@@ -181,6 +187,7 @@ class _Version:
             ]
         except NotTheSameError:
             _put_back(values, before)
+            drawn.put_back()
             return False
         known = [v for v in values.values() if type(v) is np.ndarray]
         for r, _, value in made:
@@ -202,11 +209,14 @@ class _Version:
         compilation.timeline = [(step, step, 0.0, elapsed_ms, "main")]
         return True
 
-    def _results(self, arguments: list[Any], values: dict[str, Any], before: dict[str, Any]) -> Sequence[Any] | None:
+    def _results(
+        self, arguments: list[Any], values: dict[str, Any], before: dict[str, Any], drawn: Drawing
+    ) -> Sequence[Any] | None:  # fmt: skip
         try:
             return self.entry(*arguments) or ()
         except RAISED as error:
             _put_back(values, before)
+            drawn.put_back()
             if type(error) is not LookupError or self.careful is None:
                 logger.info("a loop raises %s: it runs in Python", type(error).__name__)
                 return None
@@ -218,6 +228,7 @@ class _Version:
             found = entry(*arguments) or ()
         except RAISED as error:
             _put_back(values, before)
+            drawn.put_back()
             logger.info("a loop raises %s: it runs in Python", type(error).__name__)
             return None
         self.entry, self.careful = entry, None  # from now on
@@ -283,6 +294,8 @@ def _operands(name: str, kind: Type) -> Iterator[tuple[str, Aval, bool]]:
             yield name, Aval((), kind.dtype, kind.weak), kind.weak
         case Array(shape=shape):
             yield name, Aval(tuple(n or 0 for n in shape), kind.dtype), False
+        case RandomSource():
+            yield name, Aval((N_WORDS,), I64), False
         case Growing(item=Growing(item=inner)):
             yield f"{name}.offsets", Aval((0,), I64), False
             yield name, Aval((0,), leaves_of(inner or Number(I64, True))[0].dtype), False

@@ -1,0 +1,214 @@
+"""Random numbers that translated loops draw, from NumPy's own functions (see `random_words`).
+
+What NumPy refuses raises here, whatever the class: the caller puts the source back and runs the code again in Python.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from . import random_words
+from .linked import linked
+from .loop_math import at_1, put_1
+
+_BINOMIAL, _BOUNDED, _INTERVAL = (random_words.WORD[name] for name in random_words.OTHERS)
+_UNIFORM = random_words.WORD["standard_uniform"]
+_HAS_NORMAL, _NORMAL, _STATE = random_words.HAS_NORMAL, random_words.NORMAL, random_words.BINOMIAL
+
+
+def _call(result: types.Type, *kinds: types.Type) -> Any:
+    """`function(words, k, *arguments)`: NumPy's function whose address is in word k."""
+
+    def typed(typing_context: Any, words: Any, k: Any, *arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            data = make_array(signature.args[0])(context, builder, values[0]).data
+            int64 = ir.IntType(64)
+            at = builder.gep(data, [values[1]])
+            given = [context.get_value_type(kind) for kind in kinds]
+            function = ir.FunctionType(context.get_value_type(result), [int64, *given])
+            address = builder.inttoptr(builder.load(at), function.as_pointer())
+            return builder.call(address, [builder.load(data), *values[2:]])
+
+        return result(words, types.int64, *kinds), generate
+
+    names = [f"a{i}" for i in range(len(kinds))]
+    scope: dict[str, Any] = {"typed": typed}
+    text = f"def called(typing_context, {', '.join(['words', 'k', *names])}):\n"
+    exec(f"{text}    return typed({', '.join(['typing_context', 'words', 'k', *names])})\n", scope)
+    return intrinsic(scope["called"])
+
+
+_float_0, _float_1, _float_2, _float_3 = (_call(types.float64, *[types.float64] * n) for n in range(4))
+_integer_1 = _call(types.int64, types.float64)
+_bounded = _call(types.uint64, types.uint64, types.uint64, types.uint64, types.boolean)
+_interval = _call(types.uint64, types.uint64)
+_binomial = _call(types.int64, types.float64, types.int64, types.uint64)
+
+
+@linked(error_model="numpy", forceinline=True)
+def draw_0(words, k):
+    return _float_0(words, k)
+
+
+@linked(error_model="numpy", forceinline=True)
+def draw_1(words, k, a):
+    return _float_1(words, k, a)
+
+
+@linked(error_model="numpy", forceinline=True)
+def draw_2(words, k, a, b):
+    return _float_2(words, k, a, b)
+
+
+@linked(error_model="numpy", forceinline=True)
+def draw_3(words, k, a, b, c):
+    return _float_3(words, k, a, b, c)
+
+
+@linked(error_model="numpy", forceinline=True)
+def draw_integer_1(words, k, a):
+    return _integer_1(words, k, a)
+
+
+@linked(error_model="numpy")
+def draw_binomial(words, n, p):
+    if not 0.0 <= p <= 1.0 or math.copysign(1.0, p) < 0 or n < 0:
+        raise ValueError
+    return _binomial(words, _BINOMIAL, p, n, np.uint64(words.ctypes.data + 8 * _STATE))
+
+
+@linked(error_model="numpy", forceinline=True)
+def draw_bounded(words, low, high, masked):
+    """An integer from `low` to `high`, which is not among them. masked: as `RandomState` draws them."""
+    if low >= high or low < -(2**62) or high > 2**62:
+        raise ValueError
+    span = np.uint64(high - low - 1)
+    mask = span
+    if masked:
+        mask |= mask >> np.uint64(1)
+        mask |= mask >> np.uint64(2)
+        mask |= mask >> np.uint64(4)
+        mask |= mask >> np.uint64(8)
+        mask |= mask >> np.uint64(16)
+        mask |= mask >> np.uint64(32)
+    return np.int64(np.uint64(low) + _bounded(words, _BOUNDED, np.uint64(0), span, mask, masked))
+
+
+@linked(error_model="numpy", forceinline=True)
+def positive_zero_or_more(x):
+    if not x >= 0.0 or math.copysign(1.0, x) < 0:
+        raise ValueError
+    return x
+
+
+@linked(error_model="numpy", forceinline=True)
+def more_than_zero(x):
+    if not x > 0.0:
+        raise ValueError
+    return x
+
+
+@linked(error_model="numpy", forceinline=True)
+def probability(x):
+    if not 0.0 < x <= 1.0:
+        raise ValueError
+    return x
+
+
+@linked(error_model="numpy", forceinline=True)
+def below_poisson(x):
+    if not x <= 9.2e18:
+        raise ValueError
+    return positive_zero_or_more(x)
+
+
+@linked(error_model="numpy", forceinline=True)
+def finite(x):
+    if not math.isfinite(x):
+        raise OverflowError
+    return x
+
+
+@linked(error_model="numpy", forceinline=True)
+def in_order_3(a, b, c):
+    """The ends and the peak of a triangle."""
+    if not a <= b <= c or a == c:
+        raise ValueError
+
+
+# ---- those of `RandomState` that are not functions of the bits alone (`numpy/random/src/legacy`) ----
+
+
+@linked(error_model="numpy")
+def old_normal(words):
+    """G. Marsaglia's polar method, which gives two numbers."""
+    if words[_HAS_NORMAL]:
+        words[_HAS_NORMAL] = 0
+        return words[_NORMAL : _NORMAL + 1].view(np.float64)[0]
+    while True:
+        x = 2.0 * _float_0(words, _UNIFORM) - 1.0
+        y = 2.0 * _float_0(words, _UNIFORM) - 1.0
+        r = x * x + y * y
+        if r < 1.0 and r != 0.0:
+            break
+    f = math.sqrt(-2.0 * math.log(r) / r)
+    words[_NORMAL : _NORMAL + 1].view(np.float64)[0] = f * x
+    words[_HAS_NORMAL] = 1
+    return f * y
+
+
+@linked(error_model="numpy", forceinline=True)
+def old_exponential(words):
+    return -math.log(1.0 - _float_0(words, _UNIFORM))
+
+
+# ---- orders and choices ----
+
+
+@linked(error_model="numpy")
+def put_in_random_order(words, a, masked):
+    """`shuffle` of an array of one axis (R. Durstenfeld's algorithm)."""
+    for i in range(a.size - 1, 0, -1):
+        if masked:
+            j = np.int64(_interval(words, _INTERVAL, np.uint64(i)))
+        else:
+            j = np.int64(_bounded(words, _BOUNDED, np.uint64(0), np.uint64(i), np.uint64(0), False))
+        x, y = at_1(a, i), at_1(a, j)
+        put_1(a, i, y)
+        put_1(a, j, x)
+
+
+@linked(error_model="numpy")
+def draw_weighted(words, n, weights):
+    """`choice(n, p=weights)`: the sums of NumPy's, and its search among them."""
+    if weights.size != n or n == 0:
+        raise ValueError
+    total, exact, lost = 0.0, 0.0, 0.0
+    for i in range(n):
+        p = at_1(weights, i)
+        if not p >= 0.0:
+            raise ValueError
+        total += p
+        y = p - lost
+        t = exact + y
+        lost = (t - exact) - y
+        exact = t
+    if not abs(exact - 1.0) <= 1e-9:  # NumPy refuses from somewhat more on
+        raise ValueError
+    drawn = _float_0(words, _UNIFORM)
+    reached = 0.0
+    for i in range(n):
+        reached += at_1(weights, i)
+        if reached / total > drawn:
+            return i
+    raise ValueError
+
+
+FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(draw_0))}
