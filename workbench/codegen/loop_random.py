@@ -150,8 +150,9 @@ def in_order_3(a, b, c):
 def old_normal(words):
     """G. Marsaglia's polar method, which gives two numbers."""
     if words[_HAS_NORMAL]:
-        words[_HAS_NORMAL] = 0
-        return words[_NORMAL : _NORMAL + 1].view(np.float64)[0]
+        found = words[_NORMAL : _NORMAL + 1].view(np.float64)[0]
+        words[_HAS_NORMAL] = words[_NORMAL] = 0
+        return found
     while True:
         x = 2.0 * _float_0(words, _UNIFORM) - 1.0
         y = 2.0 * _float_0(words, _UNIFORM) - 1.0
@@ -173,13 +174,10 @@ def old_exponential(words):
 
 
 @linked(error_model="numpy")
-def put_in_random_order(words, a, masked):
+def put_in_random_order(words, a):
     """`shuffle` of an array of one axis (R. Durstenfeld's algorithm)."""
     for i in range(a.size - 1, 0, -1):
-        if masked:
-            j = np.int64(_interval(words, _INTERVAL, np.uint64(i)))
-        else:
-            j = np.int64(_bounded(words, _BOUNDED, np.uint64(0), np.uint64(i), np.uint64(0), False))
+        j = np.int64(_interval(words, _INTERVAL, np.uint64(i)))
         x, y = at_1(a, i), at_1(a, j)
         put_1(a, i, y)
         put_1(a, j, x)

@@ -321,9 +321,8 @@ class Draws(Lists):
         return Value("", Static(None))
 
     def _in_random_order(self, source: Value, made: Value) -> Value:
-        assert isinstance(source.type, RandomSource)
         self.made_early = True
-        self.line(f"put_in_random_order({source.text}, {made.text}, {source.type.is_old})")
+        self.line(f"put_in_random_order({source.text}, {made.text})")
         return made
 
 

@@ -1,5 +1,5 @@
-"""Calls that write into an array of a loop: `np.add(a, b, out)`, `np.add.at`, `np.copyto`, `np.fill_diagonal`, and the
-methods `a.sort()` and `a.fill()`."""
+"""Calls that write into an array of a loop: `np.add(a, b, out)`, `np.add.at`, `np.copyto`, `np.fill_diagonal`, the
+methods `a.sort()` and `a.fill()`, and `rng.shuffle(a)`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from .arrays import at, broadcast
 from .calls import OPERATORS, Calls
+from .draws import source_of
 from .operators import as_number, binary, index, stored
-from .types import Array, Growing, Number, Static, UntranslatableError, Value
+from .types import Array, Growing, Number, RandomSource, Static, UntranslatableError, Value
 
 
 class Writers(Calls):
@@ -25,6 +26,9 @@ class Writers(Calls):
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             name = node.func.attr
+            if isinstance(base.type, RandomSource):
+                self.value(node)
+                return True
             if isinstance(base.type, Growing):
                 return self.list_statement(base, name, node)
             if isinstance(base.type, Array):
@@ -44,6 +48,9 @@ class Writers(Calls):
                     return True
                 return False
         function = self.static(node.func) if isinstance(node.func, ast.Attribute | ast.Name) else None
+        if self.module.takes_random and source_of(function) is not None:
+            self.value(node)
+            return True
         if function is heapq.heappush and not node.keywords:
             self.line(self.library(function, [self.value(a) for a in node.args], {}).text)
             return True

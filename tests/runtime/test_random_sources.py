@@ -1,0 +1,349 @@
+"""Random numbers in loops: the numbers that NumPy draws, of the same types, and the sources as NumPy leaves them."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.runtime.parts import whole_loops
+from workbench.runtime.parts.functions import FunctionParts
+from workbench.runtime.parts.random_sources import can_draw
+
+pytestmark = pytest.mark.skipif(not can_draw(), reason="NumPy's functions of random numbers cannot be told here")
+
+
+@pytest.fixture
+def loops(monkeypatch):
+    """The loops that ran to their end without Python."""
+    ended: list[str] = []
+    run = whole_loops._Version.run
+
+    def noted(self, *args):
+        result = run(self, *args)
+        if result:
+            ended.append(self.loop.source)
+        return result
+
+    monkeypatch.setattr(whole_loops._Version, "run", noted)
+    # In parts from the first call on, however short it is.
+    monkeypatch.setattr(FunctionParts, "pays", True)
+    monkeypatch.setattr(FunctionParts, "wants_numpy", False)
+    return ended
+
+
+def state_of(source):
+    state = source.get_state(legacy=False) if isinstance(source, np.random.RandomState) else source.bit_generator.state
+    return copy.deepcopy(state)
+
+
+def assert_same(a, b):
+    assert type(a) is type(b), (type(a), type(b))
+    if isinstance(a, tuple | list):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y)
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same(a[key], b[key])
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    else:
+        assert a == b or a != a and b != b
+
+
+def check(function, make, *args, n=3, loops=None):
+    """The compiled function, call after call, against the plain one, with sources of their own."""
+    mine, theirs = make(), make()
+    with wb.config(numpy_trials=False):
+        compiled = wb.jit(function)
+        for _ in range(n):
+            assert_same(compiled(mine, *args), function(theirs, *args))
+            assert_same(state_of(mine), state_of(theirs))
+    assert loops is None or len(loops) >= n - 1
+    return compiled
+
+
+def loop_of(text):
+    """A function that draws in a loop, and adds what it draws to a list, or to arrays."""
+    scope = {"np": np, "WEIGHTS": np.array([0.1, 0.2, 0.3, 0.4]), "ITEMS": np.array([2.5, -1.0, 4.0, 8.0])}
+    source = f"""
+def f(rng, n):
+    weights, items = WEIGHTS, ITEMS
+    found = []
+    for i in range(n):
+        x = {text}
+        found.append(x)
+    return found, x
+"""
+    return scope, source
+
+
+def compiled_text(text, tmp_path):
+    scope, source = loop_of(text)
+    path = tmp_path / "drawn.py"
+    path.write_text(source)
+    exec(compile(source, str(path), "exec"), scope)
+    return scope["f"]
+
+
+NUMBERS = [
+    "rng.random()", "rng.standard_normal()", "rng.standard_exponential()", "rng.standard_cauchy()", "rng.normal()",
+    "rng.normal(2.0, 0.5)", "rng.normal(loc=i, scale=3)", "rng.normal(scale=0.0)", "rng.uniform()", "rng.uniform(2, 5)",
+    "rng.uniform(-1.0, high=1.0)", "rng.exponential()", "rng.exponential(i + 0.5)", "rng.standard_gamma(0.7)",
+    "rng.gamma(3.0, 2.0)", "rng.gamma(shape=0.0)", "rng.beta(0.5, 2.0)", "rng.chisquare(3)", "rng.f(3, 4.5)",
+    "rng.pareto(2.0)", "rng.weibull(1.5)", "rng.power(2.5)", "rng.laplace(1.0, 2.0)", "rng.gumbel()", "rng.logistic(0, 2)",
+    "rng.lognormal(0.1, 0.2)", "rng.rayleigh(2.0)", "rng.standard_t(4)", "rng.wald(1.0, 2.0)", "rng.vonmises(0.3, 4.0)",
+    "rng.triangular(0, 1, 3)", "rng.poisson(3.5)", "rng.poisson(50)", "rng.poisson()", "rng.geometric(0.3)",
+    "rng.binomial(10, 0.4)", "rng.binomial(n=500, p=0.7)", "rng.binomial(i, 0.0)", "rng.integers(7)",
+    "rng.integers(-3, 9)", "rng.integers(0, 2**40)", "rng.integers(0, 2**32)", "rng.integers(5, dtype=int)",
+    "rng.integers(1, 6, endpoint=True)", "rng.integers(i, i + 1)", "rng.integers(low=2, high=4, dtype=np.int64)",
+    "rng.choice(9)", "rng.choice(items)", "rng.choice(4, p=weights)", "rng.choice(items, p=weights)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_numbers_of_a_generator(text, tmp_path, loops):
+    check(compiled_text(text, tmp_path), lambda: np.random.default_rng(7), 60, loops=loops)
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+@pytest.mark.parametrize("text", ["rng.random() + rng.normal()", "rng.integers(10) + rng.integers(2**35)"])
+def test_every_kind_of_bits(bits, text, tmp_path, loops):
+    check(compiled_text(text, tmp_path), lambda: np.random.Generator(bits(5)), 70, loops=loops)
+
+
+OLD = [
+    "rng.random()", "rng.rand()", "rng.random_sample()", "rng.uniform(1, 3)", "rng.uniform(3, 1)", "rng.randn()",
+    "rng.standard_normal()", "rng.normal(1.0, 2.0)", "rng.exponential(2.0)", "rng.standard_exponential()",
+    "rng.randint(10)", "rng.randint(-5, 5)", "rng.randint(0, 2**33)", "rng.randint(3, dtype=np.int64)", "rng.choice(6)",
+    "rng.choice(items)", "rng.choice(4, p=weights)", "rng.normal() * rng.rand()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OLD)
+def test_numbers_of_a_random_state(text, tmp_path, loops):
+    """Those of an odd number of normal numbers leave one for the next call."""
+    check(compiled_text(text, tmp_path), lambda: np.random.RandomState(3), 61, loops=loops)
+
+
+ARRAYS = [
+    "rng.random(3)", "rng.random((2, 3))", "rng.random(size=None)", "rng.standard_normal(4)", "rng.normal(1, 2, 3)",
+    "rng.normal(size=(2, 2))", "rng.uniform(-1, 1, size=2)", "rng.exponential(2.0, 3)", "rng.poisson(2.0, size=3)",
+    "rng.integers(0, 5, 3)", "rng.integers(9, size=(2, 2))", "rng.integers(9, size=2, dtype=int)", "rng.choice(5, 3)",
+    "rng.choice(5, size=(2, 2))", "rng.permutation(7)", "rng.permutation(items)", "rng.binomial(5, 0.5, 2)",
+    "rng.gamma(2.0, size=i % 3)",
+]  # fmt: skip
+OLD_ARRAYS = ["rng.rand(3)", "rng.rand(2, 2)", "rng.randn(3)", "rng.randint(0, 4, 3)", "rng.normal(0, 1, (2, 2))",
+              "rng.permutation(6)", "rng.uniform(size=2)", "rng.choice(5, 3)"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("is_old", "text"), [*((False, t) for t in ARRAYS), *((True, t) for t in OLD_ARRAYS)])
+def test_arrays(is_old, text, tmp_path, loops):
+    scope, _ = loop_of(text)
+    source = f"""
+def f(rng, n):
+    weights, items = WEIGHTS, ITEMS
+    total = 0.0
+    last = 0.0
+    for i in range(n):
+        x = {text}
+        total += np.sum(x * 1.5)
+        last = float(np.max(x))
+    return total, last
+"""
+    if "% 3" in text:
+        source = source.replace("        last = float(np.max(x))\n", "")  # fmt: skip
+    path = tmp_path / "drawn.py"
+    path.write_text(source)
+    exec(compile(source, str(path), "exec"), scope)
+    make = (lambda: np.random.RandomState(4)) if is_old else lambda: np.random.default_rng(4)
+    mine, theirs = make(), make()
+    with wb.config(numpy_trials=False):
+        compiled = wb.jit(scope["f"])
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(mine, 20), scope["f"](theirs, 20), rtol=1e-12)
+            assert_same(state_of(mine), state_of(theirs))
+    assert loops or text == "rng.random(size=None)"
+
+
+# ---- where they are drawn ----
+
+
+def on_conditions(rng, n):
+    x, hits = 0.0, 0
+    for i in range(n):
+        if i % 3 and rng.random() < 0.5 or rng.random() < 0.1:
+            hits += 1
+        if i > 5:
+            x += rng.normal()
+        elif rng.integers(2):
+            x -= rng.exponential()
+    return x, hits
+
+
+def until_it_is_small(rng, n):
+    steps, total = 0, 0.0
+    while rng.random() > 1.0 / n:
+        steps += 1
+        total += steps * rng.random() - rng.random()
+        if steps > 500:
+            break
+    return steps, total
+
+
+def through_functions(rng, n):
+    def kick(scale):
+        return scale * rng.normal() + rng.random()
+
+    def accepts(source, p):
+        return source.random() < p
+
+    x, k = 0.0, 0
+    for _ in range(n):
+        y = x + kick(0.1) - kick(1.0) * rng.random()
+        if accepts(rng, 0.5):
+            x = y
+            k += 1
+    return x, k
+
+
+def shuffled(rng, n):
+    cards = np.arange(n)
+    other = np.linspace(0.0, 1.0, n)
+    total = 0.0
+    for i in range(n):
+        rng.shuffle(cards)
+        rng.shuffle(other)
+        total += cards[0] * other[i]
+    return total, cards, other
+
+
+def two_at_a_time(rng, n):
+    inside = 0
+    for _ in range(n):
+        x, y = rng.random(), rng.random()
+        inside += x * x + y * y < 1
+    return 4 * inside / n
+
+
+def in_a_comprehension(rng, n):
+    total = 0.0
+    for _ in range(n):
+        steps = [rng.normal() for _ in range(4)]
+        total += steps[0] * steps[3] - steps[1]
+    return total
+
+
+def spins(rng, n):
+    s = np.ones((n, n), dtype=np.int64)
+    for _ in range(20 * n):
+        i, j = rng.integers(0, n), rng.integers(0, n)
+        e = 2 * s[i, j] * (s[(i + 1) % n, j] + s[i - 1, j] + s[i, (j + 1) % n] + s[i, j - 1])
+        if e <= 0 or rng.random() < np.exp(-0.4 * e):
+            s[i, j] *= -1
+    return s
+
+
+PLACES = [on_conditions, until_it_is_small, through_functions, shuffled, two_at_a_time, in_a_comprehension, spins]
+
+
+@pytest.mark.parametrize("function", PLACES, ids=lambda f: f.__name__)
+def test_places(function, loops):
+    check(function, lambda: np.random.default_rng(12), 40, loops=loops)
+
+
+def drawn_from_the_module(n):
+    total, k = 0.0, 0
+    for _ in range(n):
+        total += np.random.rand() + np.random.randn() * np.random.uniform(1, 2)
+        k += np.random.randint(5)
+    return total, k
+
+
+def test_functions_of_the_module(loops):
+    compiled = wb.jit(drawn_from_the_module)
+    with wb.config(numpy_trials=False):
+        for seed in range(3):
+            found = []
+            for function in (compiled, drawn_from_the_module):
+                np.random.seed(seed)
+                found.append((function(31), np.random.randn(3), np.random.rand()))
+            assert_same(*found)
+    assert loops
+
+
+def sources_of_its_own(n, seed):
+    rng = np.random.default_rng(seed)
+    other = rng
+    x = 0.0
+    for _ in range(n):
+        x = 0.5 * x + rng.normal() * other.random()
+    return x, rng.random()
+
+
+def test_a_source_that_a_call_makes_anew_and_that_has_two_names(loops):
+    compiled = wb.jit(sources_of_its_own)
+    with wb.config(numpy_trials=False):
+        for seed in range(8):
+            assert_same(compiled(25, seed), sources_of_its_own(25, seed))
+    assert len(loops) >= 7  # one version for all sources
+
+
+# ---- what NumPy refuses, and what is Python's ----
+
+
+def refused(rng, n):
+    total = 0.0
+    for i in range(n):
+        total += rng.normal(0.0, 5.0 - i)
+    return total
+
+
+def low_is_high(rng, n):
+    total = 0
+    for i in range(n):
+        total += rng.integers(i, 5)
+    return total
+
+
+@pytest.mark.parametrize("function", [refused, low_is_high])
+def test_what_numpy_raises_leaves_the_source_as_numpy_does(function):
+    mine, theirs = np.random.default_rng(1), np.random.default_rng(1)
+    compiled = wb.jit(function)
+    assert_same(compiled(mine, 4), function(theirs, 4))
+    for n in (9, 9, 4):
+        outcomes = []
+        for call, source in ((compiled, mine), (function, theirs)):
+            try:
+                outcomes.append(call(source, n))
+            except ValueError as error:
+                outcomes.append(str(error))
+        assert_same(*outcomes)
+        assert_same(state_of(mine), state_of(theirs))
+
+
+def other_forms(rng, n):
+    total = 0.0
+    for _ in range(n):
+        total += (
+            rng.choice(n, 2, replace=False).sum() + rng.multivariate_normal([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]])[0]
+        )
+    return total
+
+
+def test_other_methods_are_pythons():
+    check(other_forms, lambda: np.random.default_rng(1), 5)
+
+
+class Derived(np.random.Generator):
+    def random(self):
+        return 0.5
+
+
+def test_a_subclass_is_pythons():
+    check(two_at_a_time, lambda: Derived(np.random.PCG64(1)), 20)
