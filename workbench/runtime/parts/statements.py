@@ -77,7 +77,7 @@ class Known:
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
     ones apart from others; later: the names that are read after them; loops: those that numba takes whole; written_out:
     those whose comprehensions it may; reads: the names that they read; made_arrays: the lists of which those after them
-    only make arrays, and by which name NumPy is called there."""
+    only make arrays, and by which name NumPy is called there; names: what NumPy's statements read and write."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
@@ -88,6 +88,7 @@ class Known:
     written_out: dict[int, WrittenOut | None] = field(default_factory=dict)
     reads: dict[int, frozenset[str]] = field(default_factory=dict)
     made_arrays: dict[int, dict[str, str]] = field(default_factory=dict)
+    names: dict[tuple[int, int], tuple[frozenset[str], tuple[str, ...]]] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -422,8 +423,13 @@ class PartedRun:
     ) -> NumpyPart:
         """shown: those whose lines run in NumPy."""
         text = self.whole.text.split("\n")[statements[0].first - self.whole.first_line].strip() if self.timed else ""
-        writes = {name: _aval_of(self.namespace.get(name)) for name in sorted(_names(statements, ast.Store))}
-        reads = _names(statements, ast.Load)
+        lines = statements[0].first, statements[-1].last
+        names = self.known.names.get(lines)
+        if names is None:
+            names = _names(statements, ast.Load), tuple(sorted(_names(statements, ast.Store)))
+            self.known.names[lines] = names
+        reads, written = names
+        writes = {name: _aval_of(self.namespace.get(name)) for name in written}
         return NumpyPart(tuple(shown), text, reason.with_traceback(None), time_ms, reads, writes)
 
     def _codes(self, begin: int, end: int) -> tuple[CodeType, CodeType | None]:
