@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import Any
@@ -17,6 +17,7 @@ from ..proxies import unwrap
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .draws import Draws, source_of
+from .expressions import MOST_ITEMS
 from .letters import is_text
 from .numpy_functions import (
     BINARY,
@@ -93,6 +94,8 @@ def name_of(function: Any) -> str:
 
 class Calls(Draws):
     """Expressions with calls."""
+
+    unpacked: Callable[[Value, int], list[Value]]  # of `statements`
 
     def _call(self, node: ast.Call) -> Value:
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
@@ -180,6 +183,8 @@ class Calls(Draws):
         if kind is complex and len(args) == 2:
             parts = [cast(a, F64) for a in args]
             return Value(f"complex({', '.join(parts)})", Number(C128, True))
+        if kind is tuple and len(args) == 1:
+            return self._as_tuple(args[0])
         if len(args) != 1 or not isinstance(args[0].type, Number):
             raise UntranslatableError(f"{kind.__name__}()")
         (value,) = args
@@ -198,6 +203,15 @@ class Calls(Draws):
             known = value.literal if type(value.literal) is int and dtype.kind in "iu" else None
             return Value(operand(value, dtype), Number(dtype), known)
         raise UntranslatableError(f"{kind.__name__}()")
+
+    def _as_tuple(self, value: Value) -> Value:
+        """`tuple(value)` of few items, the number of which is known."""
+        kind = value.type
+        if isinstance(kind, Items):
+            return self._tuple_of(self.parts_of(value), False)
+        if isinstance(kind, Array) and kind.ndim == 1 and kind.shape[0] is not None and kind.shape[0] <= MOST_ITEMS:
+            return self._tuple_of(self.unpacked(value, kind.shape[0]), False)
+        raise UntranslatableError(f"tuple() of {kind}")
 
     def whole(self, value: Value) -> Value:
         """`int(value)`."""

@@ -15,7 +15,7 @@ import numpy as np
 from .arrays import at, broadcast
 from .expressions import Scope, is_newaxis_or_dots
 from .operators import index, stored
-from .types import LAZY, Array, Items, Lazy, Number, Read, Static, UntranslatableError, Value
+from .types import LAZY, Array, Items, Lazy, Number, Read, Static, Type, UntranslatableError, Value
 
 Index = Callable[[Sequence[str]], list[str]]
 
@@ -32,10 +32,19 @@ class Pick:
     reads: tuple[Read, ...]
 
 
+class Known(ast.expr):
+    """An expression that is translated already."""
+
+    def __init__(self, value: Value):
+        super().__init__()
+        self.value = value
+
+
 class Picking(Scope):
     """Subscripts with arrays of indices."""
 
     def subscript(self, base: Value, node: ast.expr) -> Value:
+        node = self.spread(node)
         pick = self.pick(base, node)
         if pick is None:
             return super().subscript(base, node)
@@ -134,6 +143,23 @@ class Picking(Scope):
 
     # ---- what is picked ----
 
+    def spread(self, node: ast.expr) -> ast.expr:
+        """The index `node`, as a tuple that is written out where it is one that the loop has computed: `a[place]` of
+        one element, not of those at several places, as it would be for a list."""
+        if _is_slice(node) or isinstance(node, ast.Tuple | ast.List | ast.ListComp | ast.Constant | ast.UnaryOp):
+            return node
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add):
+            return node
+        if isinstance(node, ast.Name | ast.Attribute) and is_newaxis_or_dots(self, node):
+            return node
+        kind = self._type_of(node)
+        if not isinstance(kind, Items) or kind.is_list:
+            return node
+        return ast.Tuple([ast.copy_location(Known(part), node) for part in self.parts_of(self.value(node))], ast.Load())
+
+    def _known(self, node: Known) -> Value:
+        return node.value
+
     def pick(self, base: Value, node: ast.expr) -> Pick | None:
         """What `base[node]` picks, if arrays of indices or masks decide in ways that are looked up by element."""
         assert isinstance(base.type, Array)
@@ -149,12 +175,16 @@ class Picking(Scope):
         """Whether an index may be an array, as far as that is seen without translating it."""
         if _is_slice(node) or isinstance(node, ast.Constant) or is_newaxis_or_dots(self, node):
             return False
+        return isinstance(self._type_of(node), Array | Items)
+
+    def _type_of(self, node: ast.expr) -> Type:
+        """The type of an expression that is translated again, where it is used."""
         before, early, equal = len(self.lines), self.made_early, set(self.equal)
         n_temporaries, places = self.n_temporaries, dict(self.places)
         kind = self.value(node).type
-        del self.lines[before:]  # it is translated again, where it is used
+        del self.lines[before:]
         self.made_early, self.equal, self.n_temporaries, self.places = early, equal, n_temporaries, places
-        return isinstance(kind, Array | Items)
+        return kind
 
 
 class _Picker:

@@ -245,11 +245,12 @@ class Translator(Writers):
                     return
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
-                pick = self.pick(base, target.slice)
+                place = self.spread(target.slice)
+                pick = self.pick(base, place)
                 if pick is not None:
                     self.store_picked(pick, value)
                     return
-                text, shape, parts = self.index(base, target.slice)
+                text, shape, parts = self.index(base, place)
                 self.store(base, text, shape, value, parts)
             case _:
                 raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
@@ -332,13 +333,14 @@ class Translator(Writers):
                 return
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
-        pick = self.pick(base, target.slice)
+        target_slice = self.spread(target.slice)
+        pick = self.pick(base, target_slice)
         if pick is not None:
             self._update_picked(pick, stmt.op, self.value(stmt.value))
             return
-        text, shape, parts = self.index(base, target.slice)
+        text, shape, parts = self.index(base, target_slice)
         if shape is None:
-            nodes = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+            nodes = target_slice.elts if isinstance(target_slice, ast.Tuple) else [target_slice]
             if not all(_is_simple(n) for n in nodes):  # computed once
                 name = self.temporary()
                 self.line(f"{name} = ({text},)")
