@@ -8,6 +8,9 @@ import pytest
 import workbench as wb
 
 from ..runtime.test_whole_loops import assert_like_python
+from ..sources import define
+from .place_loop_programs import arguments, place_loop_program
+from .test_loops import assert_same
 
 STATEMENTS = {
     "a variable": "p = (i, i + 1)\nv[p] += 1\ns += v[p]",
@@ -77,3 +80,9 @@ def test_places_in_functions():
         assert compiled.compilations and not compiled.fallbacks
     with pytest.raises(IndexError):
         wb.jit(out_of_range)(v, 5)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_loops_over_places(seed):
+    f = define(place_loop_program(seed), "f", f"<places {seed}>")
+    assert_same(f, *arguments(seed))
