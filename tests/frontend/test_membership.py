@@ -120,3 +120,66 @@ def test_python_stops_where_it_knows_the_answer(program: Callable[..., Any], x: 
         assert str(caught.value) == str(error)
         return
     assert repr(wb.jit(program)(x)) == expected
+
+
+# ---- tuples and lists that are compared ----
+
+
+def of_pairs(x, k):
+    p, q = (x[k], k), (x[0], 0)
+    if p == q:
+        return 1.0
+    if p != (x[1], 1):
+        return 2.0
+    return 3.0
+
+
+def of_what_is_the_same(x, k):
+    """A NaN is equal to itself in a tuple, and to no other one."""
+    y, p = x[k], (x[k], x[k])
+    q = p
+    found = (1 if p == q else 0) + (2 if p == (y, y) else 0) + (4 if (y, None) == (y, None) else 0)
+    return (
+        found
+        + (8 if [y, "a"] == [y, "b"] else 0)
+        + (16 if (y, 1) != (y, 1, 2) else 0)
+        + (32 if (y, "a") == (y, 1) else 0)
+    )
+
+
+def of_nested_ones(x, k):
+    p = ((x[k], 1), [x[0], (2, x[1])])
+    if p == ((x[0], 1), [x[0], (2, x[1])]) and not ((x[k],) == [x[k]]):
+        return x * 2
+    return x
+
+
+def a_walk_down(z, _):
+    at, n = (3, 3), 0
+    for _ in range(20):
+        best, where = z[at], at
+        for dy, dx in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            y, x = at[0] + dy, at[1] + dx
+            if 0 <= y < z.shape[0] and 0 <= x < z.shape[1] and z[y, x] < best:
+                best, where = z[y, x], (y, x)
+        if where == at:
+            break
+        at = where
+        n += 1
+    return at, n
+
+
+@pytest.mark.parametrize("function", [of_pairs, of_what_is_the_same, of_nested_ones])
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_tuples_that_are_compared(function, k):
+    x = np.array([1.0, 2.0, np.nan, 1.0])
+    compiled = wb.jit(function)
+    np.testing.assert_array_equal(compiled(x, np.int64(k)), function(x, k))
+    assert compiled.compilations and not compiled.fallbacks
+
+
+def test_a_walk_that_ends_where_it_stays():
+    z = np.random.default_rng(0).random((8, 8))
+    compiled = wb.jit(a_walk_down)
+    assert compiled(z, 0) == a_walk_down(z, 0)
+    assert compiled.compilations and not compiled.fallbacks

@@ -33,7 +33,7 @@ from .jumps import LoopSource
 from .loops.step_lists import NO_LISTS, Lists, appended_to, lists_of_step
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
-from .membership import contained
+from .membership import contained, equal
 from .merging import (
     UNDEFINED,
     Outcome,
@@ -335,9 +335,16 @@ def subject(value: Any) -> Any:
     return value
 
 
+def unequal(a: Any, b: Any) -> Any:
+    """`a != b`."""
+    if type(a) is type(b) and type(a) in (tuple, list):
+        return not_(equal(a, b))
+    return a != b
+
+
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
-    "NotEq": operator.ne, "Is": same, "IsNot": lambda a, b: not_(same(a, b)), "In": contained,
+    "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": equal,
+    "NotEq": unequal, "Is": same, "IsNot": lambda a, b: not_(same(a, b)), "In": contained,
     "NotIn": lambda a, b: not_(contained(a, b)),
 }  # fmt: skip
 
@@ -635,7 +642,7 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 
 __all__ = [
-    "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "extreme", "folded",
+    "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "equal", "extreme", "folded",
     "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "or_", "ordered", "raised", "range_",
-    "reduced", "rows_of", "same", "subject", "while_",
+    "reduced", "rows_of", "same", "subject", "unequal", "while_",
 ]  # fmt: skip

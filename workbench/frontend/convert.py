@@ -584,6 +584,9 @@ class _Expressions(ast.NodeTransformer):
         if _asks_for_membership(node):
             found = self._made("contained", [self.visit(node.left), self.visit(node.comparators[0])], node)
             return found if isinstance(node.ops[0], ast.In) else self._made("not_", [found], node)
+        if _may_compare_tuples(node):
+            name = "equal" if isinstance(node.ops[0], ast.Eq) else "unequal"
+            return self._made(name, [self.visit(node.left), self.visit(node.comparators[0])], node)
         if len(node.ops) == 1 or not _movable(node.comparators):
             self.generic_visit(node)
             return node
@@ -597,6 +600,15 @@ class _Expressions(ast.NodeTransformer):
 
 def _asks_for_membership(node: ast.Compare) -> bool:
     return len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn)
+
+
+def _may_compare_tuples(node: ast.Compare) -> bool:
+    """Whether it is `a == b` or `a != b` of what may be tuples or lists, as far as the text tells."""
+    operands = (node.left, *node.comparators)
+    kinds = ast.Name | ast.Tuple | ast.List | ast.Subscript | ast.Call | ast.Attribute | ast.IfExp
+    return len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq) and all(
+        isinstance(operand, kinds) for operand in operands
+    )  # fmt: skip
 
 
 def _asks_for_identity(node: ast.Compare) -> bool:

@@ -1,4 +1,5 @@
-"""`item in items` of traced numbers: in tuples, lists, sets and keys of dicts, in ranges, and in arrays."""
+"""`item in items` of traced numbers: in tuples, lists, sets and keys of dicts, in ranges, and in arrays. `a == b` of
+tuples and lists that hold some."""
 
 from __future__ import annotations
 
@@ -29,6 +30,47 @@ def contained(item: Any, items: Any) -> Any:
     elif type(items) in _CONTAINERS and len(items) <= MOST_ITEMS and _is_single(item):
         found = _among(item, tuple(items))
     return item in items if found is None else found
+
+
+def equal(a: Any, b: Any) -> Any:
+    """`a == b`."""
+    if type(a) is type(b) and type(a) in (tuple, list):
+        found = _all_alike(a, b)
+        return a == b if found is None else found
+    return a == b
+
+
+def _all_alike(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """Whether tuples or lists are equal, item by item; None where Python tells, or raises."""
+    if len(a) != len(b) or len(a) > MOST_ITEMS:
+        return None
+    traced: list[Tracer] = []
+    for x, y in zip(a, b, strict=True):
+        if x is y:  # a NaN is equal to itself here
+            continue
+        if type(x) is type(y) and type(x) in (tuple, list):
+            test = _all_alike(x, y)
+            test = x == y if test is None else test
+        elif _is_single(x) and _is_single(y):
+            test = x == y
+        elif _is_plain(x) and _is_plain(y):
+            test = not (_is_single(x) or _is_single(y)) and x == y  # a number is no text
+        else:
+            return None
+        if _is_unknown(test):
+            traced.append(lift(test))
+        elif not test:
+            return False
+    if not traced:
+        return True
+    found = traced[0]
+    for test in traced[1:]:
+        found = emit(REGISTRY["and"], found, test)
+    return weaken(found)
+
+
+def _is_plain(x: Any) -> bool:
+    return x is None or isinstance(x, str | bytes) or _is_single(x)
 
 
 def _is_unknown(x: Any) -> bool:
@@ -73,4 +115,4 @@ def _in_range(item: Tracer, items: range) -> Any:
     return weaken(np.logical_and(found, (x - items.start) % items.step == 0))  # type: ignore[arg-type]  # a tracer
 
 
-__all__ = ["contained"]
+__all__ = ["contained", "equal"]
