@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import random
 
 import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.runtime import cells
 from workbench.runtime.parts import whole_loops
 from workbench.runtime.parts.functions import FunctionParts
 from workbench.runtime.parts.random_sources import can_draw
@@ -347,3 +349,123 @@ class Derived(np.random.Generator):
 
 def test_a_subclass_is_pythons():
     check(two_at_a_time, lambda: Derived(np.random.PCG64(1)), 20)
+
+
+# ---- Python's own ----
+
+PYTHONS = [
+    "rng.random()", "rng.uniform(2, 5)", "rng.uniform(-1.5, 1.5)", "rng.gauss(0.0, 2.0)", "rng.gauss(1, 2)", "rng.gauss()",
+    "rng.normalvariate(1.0, 0.5)", "rng.normalvariate()", "rng.expovariate(2.0)", "rng.randint(1, 6)", "rng.randint(i, i)",
+    "rng.randint(-10, 2**40)", "rng.randrange(7)", "rng.randrange(2, i + 3)", "rng.randrange(2**32)", "rng.choice(items)",
+    "rng.random() * rng.gauss(0, 1) + rng.randint(0, 1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PYTHONS)
+def test_numbers_of_pythons_random(text, tmp_path, loops):
+    """More of them than the twister has in a row; an odd number of Gauss's, of which one is left."""
+    function = compiled_text(text, tmp_path)
+    mine, theirs = random.Random(3), random.Random(3)
+    with wb.config(numpy_trials=False):
+        compiled = wb.jit(function)
+        for n in (701, 3, 1):
+            assert_same(compiled(mine, n), function(theirs, n))
+            assert mine.getstate() == theirs.getstate()
+    assert len(loops) >= 2
+
+
+def monte_carlo_pi(n):
+    inside = 0
+    for _ in range(n):
+        x = random.random()
+        y = random.random()
+        if x**2 + y**2 < 1.0:
+            inside += 1
+    return 4.0 * inside / n
+
+
+def from_a_list(rng, n):
+    steps = [1, -1, 2]
+    x = 0
+    for _ in range(n):
+        steps.append(rng.choice(steps))
+        x += steps[-1] * rng.randint(1, 3)
+    return x, steps
+
+
+def of_numpys_numbers(rng, n):
+    x = np.float64(0.0)
+    for _ in range(n):
+        x = x + rng.uniform(x, 2.0)
+    return x
+
+
+def test_functions_of_pythons_module(loops):
+    with wb.config(numpy_trials=False):
+        compiled = wb.jit(monte_carlo_pi)
+        found = []
+        for function in (compiled, monte_carlo_pi):
+            random.seed(5)
+            found.append(([function(1000) for _ in range(3)], random.random(), random.gauss(0, 1)))
+    assert_same(*found)
+    assert loops
+
+
+@pytest.mark.parametrize("function", [from_a_list, of_numpys_numbers])
+def test_other_uses_of_pythons_random(function, loops):
+    mine, theirs = random.Random(9), random.Random(9)
+    compiled = wb.jit(function)
+    for _ in range(3):
+        assert_same(compiled(mine, 30), function(theirs, 30))
+        assert mine.getstate() == theirs.getstate()
+
+
+def wrong_range(rng, n):
+    total = 0
+    for i in range(n):
+        total += rng.randrange(5 - i)
+    return total
+
+
+def test_what_python_refuses_leaves_its_source_as_python_does(loops):
+    mine, theirs = random.Random(2), random.Random(2)
+    compiled = wb.jit(wrong_range)
+    for n in (4, 9, 4):
+        outcomes = []
+        for call, source in ((compiled, mine), (wrong_range, theirs)):
+            try:
+                outcomes.append(call(source, n))
+            except ValueError as error:
+                outcomes.append(str(error))
+        assert_same(*outcomes)
+        assert mine.getstate() == theirs.getstate()
+
+
+# ---- what follows a loop ----
+
+
+def a_share(rng, n):
+    inside, last = 0, 0
+    for _ in range(n):
+        inside += rng.random() < 0.5
+        last = int(rng.integers(100))
+    return 4.0 * inside / n + last
+
+
+def as_many_as_found(rng, n):
+    found = 0
+    for _ in range(n):
+        if rng.random() < 0.5:
+            found += 1
+    return np.zeros(found) + n, found
+
+
+@pytest.mark.parametrize("function", [a_share, as_many_as_found])
+def test_statements_after_a_loop_are_not_compiled_for_every_count(function, loops, monkeypatch):
+    """Its integers become inputs of them, unless they are lengths."""
+    traces: list[str] = []
+    trace = cells._trace
+    monkeypatch.setattr(cells, "_trace", lambda key, *args, **how: traces.append(key[1]) or trace(key, *args, **how))
+    check(function, lambda: np.random.default_rng(3), 50, n=12, loops=loops)
+    if function is a_share:
+        assert len(traces) < 8

@@ -20,6 +20,8 @@ from .loop_math import at_1, put_1
 
 _BINOMIAL, _BOUNDED, _INTERVAL = (random_words.WORD[name] for name in random_words.OTHERS)
 _UNIFORM = random_words.WORD["standard_uniform"]
+_NEXT, _BITS_OF, _N_BITS = random_words.NEXT_BITS, random_words.PYTHONS_BITS, random_words.N_PYTHONS_BITS
+_NORMAL_FACTOR = 4 * math.exp(-0.5) / math.sqrt(2.0)
 _HAS_NORMAL, _NORMAL, _STATE = random_words.HAS_NORMAL, random_words.NORMAL, random_words.BINOMIAL
 
 
@@ -168,6 +170,86 @@ def old_normal(words):
 @linked(error_model="numpy", forceinline=True)
 def old_exponential(words):
     return -math.log(1.0 - _float_0(words, _UNIFORM))
+
+
+# ---- those of Python's `random` (`Modules/_randommodule.c`, `Lib/random.py`) ----
+
+
+@linked(error_model="numpy")
+def _twist(words):
+    """The next 624 words of the Mersenne twister (Matsumoto, Nishimura, ACM TOMACS 8, 1998)."""
+    for k in range(_N_BITS):
+        after = k + 1 if k + 1 < _N_BITS else 0
+        other = k + 397 if k + 397 < _N_BITS else k + 397 - _N_BITS
+        y = (at_1(words, _BITS_OF + k) & 0x80000000) | (at_1(words, _BITS_OF + after) & 0x7FFFFFFF)
+        put_1(words, _BITS_OF + k, at_1(words, _BITS_OF + other) ^ (y >> 1) ^ (-(y & 1) & 0x9908B0DF))
+
+
+@linked(error_model="numpy", forceinline=True)
+def _next_32(words):
+    k = at_1(words, _NEXT)
+    if k >= _N_BITS:
+        _twist(words)
+        k = 0
+    put_1(words, _NEXT, k + 1)
+    y = np.uint32(at_1(words, _BITS_OF + k))
+    y ^= y >> np.uint32(11)
+    y ^= (y << np.uint32(7)) & np.uint32(0x9D2C5680)
+    y ^= (y << np.uint32(15)) & np.uint32(0xEFC60000)
+    return np.int64(y ^ (y >> np.uint32(18)))
+
+
+@linked(error_model="numpy", forceinline=True)
+def pythons_random(words):
+    a, b = _next_32(words) >> 5, _next_32(words) >> 6
+    return (a * 67108864.0 + b) * (1.0 / 9007199254740992.0)
+
+
+@linked(error_model="numpy")
+def pythons_below(words, n):
+    """An integer from 0 to n, which is not among them."""
+    if n <= 0 or n > 2**62:
+        raise ValueError
+    k = 0
+    while n >> k:
+        k += 1
+    while True:
+        if k <= 32:
+            r = _next_32(words) >> (32 - k)
+        else:
+            low = _next_32(words)
+            r = low | (_next_32(words) >> (64 - k)) << 32
+        if r < n:
+            return r
+
+
+@linked(error_model="numpy")
+def pythons_gauss(words):
+    if words[_HAS_NORMAL]:
+        found = words[_NORMAL : _NORMAL + 1].view(np.float64)[0]
+        words[_HAS_NORMAL] = words[_NORMAL] = 0
+        return found
+    turn = pythons_random(words) * (2.0 * math.pi)
+    radius = math.sqrt(-2.0 * math.log(1.0 - pythons_random(words)))
+    words[_NORMAL : _NORMAL + 1].view(np.float64)[0] = math.sin(turn) * radius
+    words[_HAS_NORMAL] = 1
+    return math.cos(turn) * radius
+
+
+@linked(error_model="numpy")
+def pythons_normal(words):
+    """Kinderman and Monahan's method."""
+    while True:
+        u1 = pythons_random(words)
+        u2 = 1.0 - pythons_random(words)
+        z = _NORMAL_FACTOR * (u1 - 0.5) / u2
+        if z * z / 4.0 <= -math.log(u2):
+            return z
+
+
+@linked(error_model="numpy")
+def pythons_exponential(words):
+    return -math.log(1.0 - pythons_random(words))
 
 
 # ---- orders and choices ----

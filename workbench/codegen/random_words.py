@@ -3,6 +3,7 @@
 The first one is the address of NumPy's `bitgen_t` (`numpy/random/bitgen.h`), the next ones are those of NumPy's own
 functions of it (`numpy/random/distributions.h`), so that a loop draws the numbers that Python would draw. Those of the
 old `np.random.RandomState` keep every other normal number for the next call, outside of the `bitgen_t`: here in words.
+Python's own sources are all in words.
 """
 
 from __future__ import annotations
@@ -24,3 +25,8 @@ HAS_NORMAL = len(FUNCTIONS) + 1
 NORMAL = HAS_NORMAL + 1
 BINOMIAL = NORMAL + 1
 N_WORDS = BINOMIAL + 32
+# Of Python's own `random.Random`, whose numbers a loop makes itself: the next of the words that follow, each of which
+# holds 32 bits of its state.
+NEXT_BITS = N_WORDS
+PYTHONS_BITS = NEXT_BITS + 1
+N_PYTHONS_BITS = 624

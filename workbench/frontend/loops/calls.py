@@ -115,14 +115,14 @@ class Calls(Draws):
                 named = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
                 return self._reduced_by(base.type.value, [self.value(a) for a in node.args], named)
         function = self.static(node.func)
+        if self.module.takes_random and (method := source_of(function)) is not None:
+            return self._method(self.source_at(*method), method[1], node)
         if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
             from .functions import user_function
 
             return user_function(self, function, node)  # type: ignore[arg-type]  # the translator of statements
         args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
-        if self.module.takes_random and (method := source_of(function)) is not None:
-            return self.draw(self.source_at(*method), method[1], args, keywords)
         return self.library(function, args, keywords)
 
     def gone_through(self, node: ast.expr) -> Value:
@@ -138,7 +138,7 @@ class Calls(Draws):
         except TypeError:
             raise refusal from None
         if function not in (min, max):
-            numpys = isinstance(function, np.ufunc) or getattr(function, "__module__", "").startswith("numpy")
+            numpys = isinstance(function, np.ufunc) or (getattr(function, "__module__", "") or "").startswith("numpy")
             args = [as_number(a, numpys=numpys) for a in args]
             keywords = {name: as_number(a, numpys=numpys) for name, a in keywords.items()}
         if function in CREATIONS or function in LIKES or function in (np.array, np.asarray, np.copy):

@@ -482,7 +482,7 @@ class _Concrete:
 
 
 def _type_at_hand(name: str, value: Any) -> Type:
-    return RandomSource(isinstance(value, np.random.RandomState)) if is_source(value) else type_here(name, value)
+    return RandomSource(type(value)) if is_source(value) else type_here(name, value)
 
 
 def _check_result(name: str, kind: Type) -> None:

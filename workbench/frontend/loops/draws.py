@@ -1,11 +1,12 @@
 """Random numbers in loops over values that are at hand: methods of `np.random.Generator`, of the old `RandomState` and
-the functions of `np.random`, with the numbers that NumPy would draw.
+of `random.Random`, and the functions of `np.random` and `random`, with the numbers that these would draw.
 
 A number is drawn in front of the statement that uses it, in the order of the calls.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from .types import (
     LEAST,
     MOST,
     Array,
+    Growing,
     Items,
     Number,
     RandomSource,
@@ -95,7 +97,7 @@ class Draws(Lists):
         return self._source(key, found) if self.parameter is None else self.parameter(key, found)
 
     def _source(self, key: str, found: Any) -> Value:
-        kind = RandomSource(isinstance(found, np.random.RandomState))
+        kind = RandomSource(type(found))
         self.extras[key] = (found, kind)  # type: ignore[assignment]  # as arrays are handed on
         return Value(local(key), kind)
 
@@ -104,6 +106,8 @@ class Draws(Lists):
         kind = source.type
         assert isinstance(kind, RandomSource)
         self.facts.draws = True
+        if kind.is_pythons:
+            return self._draw_pythons(source, name, args, keywords)
         refusal = UntranslatableError(f"{'np.random.' if kind.is_old else '.'}{name}() with these arguments")
         if kind.is_old:
             name = _OTHER_NAMES.get(name, name)
@@ -152,6 +156,41 @@ class Draws(Lists):
             text = f"{scale} * {text}"
             text = f"({first[0]} + {text})" if first else f"({text})"
         return text, Number(F64, True)
+
+    def _draw_pythons(self, source: Value, name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
+        """Of Python's `random`, whose formulas are computed with the numbers as they are given."""
+        refusal = UntranslatableError(f"random.{name}() with these arguments")
+        words = source.text
+        if keywords or any(isinstance(a.type, Number) and not a.type.weak for a in args):
+            raise refusal
+        match name, args:
+            case "random", []:
+                return Value(self.early(f"pythons_random({words})"), Number(F64, True))
+            case "uniform", [low, high]:
+                first, last = (self._checked(a, _ANY, refusal) for a in (low, high))
+                text = f"{first} + ({last} - {first}) * pythons_random({words})"
+                return Value(self.early(text), Number(F64, True))
+            case "gauss" | "normalvariate", [] | [_, _]:
+                mu, sigma = (self._checked(a, _ANY, refusal) for a in args or (literal(0.0), literal(1.0)))
+                drawn = "pythons_gauss" if name == "gauss" else "pythons_normal"
+                return Value(self.early(f"{mu} + {drawn}({words}) * {sigma}"), Number(F64, True))
+            case "expovariate", [rate]:
+                text = self._checked(rate, "nonzero", refusal)
+                return Value(self.early(f"pythons_exponential({words}) / {text}"), Number(F64, True))
+            case "randint" | "randrange", [_] | [_, _] if name == "randrange" or len(args) == 2:
+                low, high = args if len(args) == 2 else (literal(0), *args)
+                first, behind = self._whole(low, refusal), self._whole(high, refusal)
+                n = self.early(f"checked_sub({behind}, {first})")
+                n = self.early(f"checked_add({n}, 1)") if name == "randint" else n
+                return Value(self.early(f"{first} + pythons_below({words}, {n})"), _between(low, high))
+            case "choice", [Value(type=Array(ndim=1)) as items]:
+                held = self.kept_array(items)
+                text = f"at_1({held.text}, pythons_below({words}, {held.text}.shape[0]))"
+                return Value(self.early(text), Number(items.type.dtype))  # type: ignore[union-attr]  # an array's
+            case "choice", [Value(type=Growing(item=Number())) as items]:
+                place = self.early(f"pythons_below({words}, len({items.text}))")
+                return self.element_of(items, place)
+        raise refusal
 
     # ---- what is drawn ----
 
@@ -351,12 +390,15 @@ def _bound(
 
 def is_source(found: Any) -> bool:
     """Whether random numbers can be drawn from it. NumPy's sources are not imported before somebody uses them."""
+    if type(found) is random.Random:
+        return True
     if "numpy.random" not in sys.modules:
         return False
     return type(found) in (np.random.Generator, np.random.RandomState)
 
 
 def source_of(found: Any) -> tuple[Any, str] | None:
-    """The source of random numbers whose method this is, as `np.random.rand` is one, and the method's name."""
+    """The source of random numbers whose method this is, as `np.random.rand` and `random.random` are some, and the
+    method's name."""
     owner = getattr(found, "__self__", None)
     return (owner, found.__name__) if is_source(owner) else None

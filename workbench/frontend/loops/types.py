@@ -107,9 +107,17 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class RandomSource:
-    """What random numbers are drawn from. is_old: a `RandomState`, not a `Generator`."""
+    """What random numbers are drawn from. of: the class."""
 
-    is_old: bool
+    of: type
+
+    @property
+    def is_old(self) -> bool:
+        return self.of.__name__ == "RandomState"
+
+    @property
+    def is_pythons(self) -> bool:
+        return self.of.__module__ == "random"
 
     def __str__(self) -> str:
         return "a source of random numbers"

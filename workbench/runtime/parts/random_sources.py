@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -10,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.random_words import BITS, FUNCTIONS, HAS_NORMAL, N_WORDS, NORMAL, WORD
+from ...codegen.random_words import (
+    BITS,
+    FUNCTIONS,
+    HAS_NORMAL,
+    N_PYTHONS_BITS,
+    N_WORDS,
+    NEXT_BITS,
+    NORMAL,
+    PYTHONS_BITS,
+    WORD,
+)
 
 
 @cache
@@ -36,63 +47,121 @@ def can_draw() -> bool:
         return False
 
 
-class Drawing:
-    """Some sources, and the words for each. Sources are as they were after `put_back`, and as the words say after
-    `settle`."""
+class _Generator:
+    """A `np.random.Generator`, as a loop draws from it: its words, and how it is put back."""
 
-    def __init__(self, sources: Sequence[Any]):
-        self.sources = {id(source): source for source in sources}  # of several names
-        self.states = {key: _state(source) for key, source in self.sources.items()}
-        self.words = {key: _words(source, self.states[key]) for key, source in self.sources.items()}
-        self.before = {key: words.copy() for key, words in self.words.items()}
+    def __init__(self, source: Any):
+        functions = _functions()
+        assert functions is not None
+        self.source = source
+        self.bits = self._bits()
+        self.state = self._state()
+        self.words = functions.copy()
+        self.words[BITS] = self.bits.ctypes.bit_generator.value
+
+    def _bits(self) -> Any:
+        return self.source.bit_generator
+
+    def _state(self) -> Any:
+        return self.bits.state
 
     def put_back(self) -> None:
-        """Let the sources give again what they have given since."""
-        for key, source in self.sources.items():
-            if isinstance(source, np.random.RandomState):
-                source.set_state(self.states[key])
-            else:
-                source.bit_generator.state = self.states[key]
-            self.words[key][:] = self.before[key]
+        self.bits.state = self.state
 
     def settle(self) -> None:
-        """Let old sources know the normal number that is kept for the next call."""
-        kept = slice(HAS_NORMAL, NORMAL + 1)
-        for key, source in self.sources.items():
-            words = self.words[key]
-            if isinstance(source, np.random.RandomState) and (words[kept] != self.before[key][kept]).any():
-                state: Any = source.get_state(legacy=False)
-                state["has_gauss"] = int(words[HAS_NORMAL])
-                state["gauss"] = float(words[NORMAL : NORMAL + 1].view("f8")[0])
-                source.set_state(state)
+        """Let the source know what only the words say."""
 
 
-def _state(source: Any) -> Any:
-    is_old = isinstance(source, np.random.RandomState)
-    return source.get_state(legacy=False) if is_old else source.bit_generator.state
+class _RandomState(_Generator):
+    """The old source, which keeps a normal number for the next call."""
+
+    def __init__(self, source: Any):
+        super().__init__(source)
+        _keep_normal(self.words, self.state["gauss"] if self.state["has_gauss"] else None)
+        self.kept = self.words[HAS_NORMAL : NORMAL + 1].copy()
+
+    def _bits(self) -> Any:
+        return self.source._bit_generator
+
+    def _state(self) -> Any:
+        return self.source.get_state(legacy=False)
+
+    def put_back(self) -> None:
+        self.source.set_state(self.state)
+        self.words[HAS_NORMAL : NORMAL + 1] = self.kept
+
+    def settle(self) -> None:
+        if (self.words[HAS_NORMAL : NORMAL + 1] != self.kept).any():
+            state, normal = self._state(), _kept_normal(self.words)
+            state["has_gauss"], state["gauss"] = int(normal is not None), normal or 0.0
+            self.source.set_state(state)
 
 
-def _bits(source: Any) -> Any:
-    return source._bit_generator if isinstance(source, np.random.RandomState) else source.bit_generator
+class _PythonsRandom:
+    """A `random.Random`, all of whose state is in the words meanwhile."""
+
+    def __init__(self, source: random.Random):
+        self.source = source
+        self.words = np.zeros(PYTHONS_BITS + N_PYTHONS_BITS, np.int64)
+        self.version, bits, normal = source.getstate()
+        self.words[PYTHONS_BITS:] = bits[:-1]
+        self.words[NEXT_BITS] = bits[-1]
+        _keep_normal(self.words, normal)
+        self.before = self.words.copy()
+
+    def put_back(self) -> None:
+        self.words[:] = self.before
+
+    def settle(self) -> None:
+        if (self.words != self.before).any():
+            bits = (*self.words[PYTHONS_BITS:].tolist(), int(self.words[NEXT_BITS]))
+            self.source.setstate((self.version, bits, _kept_normal(self.words)))
 
 
-def _words(source: Any, state: Any) -> np.ndarray:
-    functions = _functions()
-    assert functions is not None
-    words = functions.copy()
-    words[BITS] = _bits(source).ctypes.bit_generator.value
-    if isinstance(source, np.random.RandomState):
-        words[HAS_NORMAL] = state["has_gauss"]
-        words[NORMAL : NORMAL + 1].view("f8")[0] = state["gauss"]
-    return words
+def _keep_normal(words: np.ndarray, normal: float | None) -> None:
+    words[HAS_NORMAL] = normal is not None
+    words[NORMAL : NORMAL + 1].view("f8")[0] = normal or 0.0
+
+
+def _kept_normal(words: np.ndarray) -> float | None:
+    return float(words[NORMAL : NORMAL + 1].view("f8")[0]) if words[HAS_NORMAL] else None
+
+
+def _held(source: Any) -> _Generator | _PythonsRandom:
+    if type(source) is random.Random:
+        return _PythonsRandom(source)
+    return _RandomState(source) if isinstance(source, np.random.RandomState) else _Generator(source)
+
+
+class Drawing:
+    """Some sources, and the words for each by its id. After `put_back` they are as they were, after `settle` as the
+    words say."""
+
+    def __init__(self, sources: Sequence[Any]):
+        self.held = {id(source): _held(source) for source in sources}  # one of several names once
+        self.words = {key: held.words for key, held in self.held.items()}
+
+    def put_back(self) -> None:
+        for held in self.held.values():
+            held.put_back()
+
+    def settle(self) -> None:
+        for held in self.held.values():
+            held.settle()
+
+
+def _lock(source: Any) -> Any:
+    if type(source) is random.Random:  # the interpreter's lock is all that it has
+        return None
+    return (source._bit_generator if isinstance(source, np.random.RandomState) else source.bit_generator).lock
 
 
 @contextmanager
 def drawing(sources: Sequence[Any]) -> Iterator[Drawing]:
     """Nobody else draws from the sources meanwhile."""
     with ExitStack() as held:
-        for bits in {id(_bits(source)): _bits(source) for source in sources}.values():
-            held.enter_context(bits.lock)
+        for lock in {id(lock): lock for lock in map(_lock, sources) if lock is not None}.values():
+            held.enter_context(lock)
         found = Drawing(sources)
         yield found
         found.settle()

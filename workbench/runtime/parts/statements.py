@@ -33,7 +33,7 @@ from ..cells import (
     require_silent_errors,
     run_cell,
 )
-from ..compilation import Source
+from ..compilation import Compilation, Source
 from ..executable import has_written
 from .comprehensions import WrittenOut, made_arrays
 from .driven_functions import collecting, driven, once_each
@@ -43,6 +43,7 @@ from .whole_loops import WholeLoop
 
 MANY_NUMBERS = 128  # of a list that a part reads
 NUMBERS = (int, float, complex, np.number, np.bool, tuple)
+MOST_VERSIONS = 3  # of a statement, before the integers that loops have set become inputs of it
 STILL_COMPILING = "WB501  Kernels for this are being compiled; the next run uses them."
 
 
@@ -77,7 +78,9 @@ class Known:
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
     ones apart from others; later: the names that are read after them; loops: those that numba takes whole; written_out:
     those whose comprehensions it may; reads: the names that they read; made_arrays: the lists of which those after them
-    only make arrays, and by which name NumPy is called there; names: what NumPy's statements read and write."""
+    only make arrays, and by which name NumPy is called there; names: what NumPy's statements read and write; versions:
+    of compiled statements, the first ones; counts: the names whose integers are then inputs of these, since loops give
+    others in every run."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
@@ -89,6 +92,8 @@ class Known:
     reads: dict[int, frozenset[str]] = field(default_factory=dict)
     made_arrays: dict[int, dict[str, str]] = field(default_factory=dict)
     names: dict[tuple[int, int], tuple[frozenset[str], tuple[str, ...]]] = field(default_factory=dict)
+    versions: dict[tuple[int, int], list[Compilation]] = field(default_factory=dict)
+    counts: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -148,6 +153,7 @@ class PartedRun:
         self.at_once = at_once
         self.is_method = is_method
         self.later = later
+        self.counted: set[str] = set()  # names of integers that loops have just set
         self.parts: list[Part] = []
         self.last_value: Any = None
 
@@ -229,16 +235,38 @@ class PartedRun:
     def _run_compiled(self, begin: int, end: int) -> CellResult | CompilingCell:
         whole = self.whole
         text = self.known.texts.get((begin, end))
+        counts = self.known.counts.get((begin, end), frozenset())
         if text is None:  # one object, whose hash is computed once
-            text = f"{self.place}{begin}-{end} of {whole.filename}:{whole.first_line}\n{whole.text}"
+            of_counts = f", of {sorted(counts)}" if counts else ""
+            text = f"{self.place}{begin}-{end} of {whole.filename}:{whole.first_line}{of_counts}\n{whole.text}"
             self.known.texts[begin, end] = text
-        part = CellPart(lambda: self._tree(begin, end), whole, self.timed, self.traced_numbers, self._later(end))
+        numbers = self.traced_numbers | counts
+        part = CellPart(lambda: self._tree(begin, end), whole, self.timed, numbers, self._later(end))
         how = {"label": whole.label, "filename": whole.filename, "options": self.options, "flags": self.flags}
-        if self.options.has_tiers:
-            compiling = begin_cell(text, self.namespace, part=part, **how)
-            if compiling is not None:
-                return compiling
-        return run_cell(text, self.namespace, part=part, **how)
+        try:
+            if self.options.has_tiers:
+                compiling = begin_cell(text, self.namespace, part=part, **how)
+                if compiling is not None:
+                    return compiling
+            result = run_cell(text, self.namespace, part=part, **how)
+        except TracingError:
+            if not counts:
+                raise
+            self._count(begin, end, frozenset())  # not those: a shape, perhaps
+            return self._run_compiled(begin, end)
+        if (begin, end) not in self.known.counts:
+            versions = self.known.versions.setdefault((begin, end), [])
+            if not any(result.compilation is each for each in versions):
+                versions.append(result.compilation)
+            if len(versions) > MOST_VERSIONS:
+                self._count(begin, end, frozenset(self.counted))
+        return result
+
+    def _count(self, begin: int, end: int, names: frozenset[str]) -> None:
+        """Let the integers of these names be inputs of compiled statements."""
+        self.known.counts[begin, end] = names
+        self.known.versions.pop((begin, end), None)
+        self.known.texts.pop((begin, end), None)
 
     def _later(self, end: int) -> frozenset[str] | None:
         """The names that are read after the statements before `end`, if not any may be."""
@@ -321,6 +349,8 @@ class PartedRun:
         result = loop.run(self, self._later(end), self._made_arrays(end)) if loop is not None else None
         if result is None:
             return False
+        assert loop is not None
+        self.counted.update(name for name in loop.names if type(self.namespace.get(name)) is int)
         self.parts.append(result)
         self.last_value = None
         return True

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...codegen.random_words import N_WORDS
+from ...frontend.liveness import bound
 from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
 from ...frontend.loops.list_arrays import leaves_of
 from ...frontend.loops.list_names import takes_elements
@@ -56,9 +57,11 @@ class WholeLoop:
     refused: bool = False
     n_failures: int = 0
     takes: bool = field(init=False)  # whether it takes elements out of lists
+    names: frozenset[str] = field(init=False)  # that it binds
 
     def __post_init__(self) -> None:
         self.takes = takes_elements(self.node)
+        self.names = frozenset(bound([self.node]))
 
     def run(
         self, around: PartedRun, later: frozenset[str] | None, arrays: frozenset[str] = frozenset()
@@ -115,7 +118,8 @@ class _Version:
     @classmethod
     def of(cls, loop: ConcreteLoop, node: ast.For | ast.While, around: PartedRun, begin: float) -> _Version | None:
         """None if numba does not take it."""
-        if any(isinstance(p.kind, RandomSource) for p in loop.parameters) and not can_draw():
+        sources = [p.kind for p in loop.parameters if isinstance(p.kind, RandomSource)]
+        if not all(kind.is_pythons for kind in sources) and not can_draw():
             raise UntranslatableError("random numbers of a NumPy whose functions cannot be told")
         arguments, names = [], []
         for p in loop.parameters:
