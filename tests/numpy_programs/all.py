@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import (
+    chance,
     climate,
     dense,
     dynamic,
@@ -25,7 +26,7 @@ from .registry import PROGRAMS
 
 FIELDS = (
     stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, objects, signals, particles, dynamic,
-    sequences, habits, worklists, mixed,
+    sequences, habits, worklists, chance, mixed,
 )  # fmt: skip
 
 __all__ = ["FIELDS", "PROGRAMS"]

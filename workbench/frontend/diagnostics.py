@@ -471,11 +471,18 @@ def data_dependent_shape(
     return error
 
 
+RANDOM = "random numbers must be drawn at every run"
+DRAWN = (
+    "draw them before the compiled code, or one by one in a loop, which compiles whole",
+    "let the program make them:   wb.random.normal(key, shape)",
+)
+
+
 def side_effect(what: str, why: str, fixes: Sequence[str] = ()) -> TracingError:
     """WB160: something besides arrays that must happen at every run. "{line} {what}; {why}"."""
     return build(
         SideEffectError, f"{{line}} {what}; {why}.", "a side effect",
-        fixes=fixes or ("leave it outside the compiled code",),
+        fixes=fixes or (DRAWN if why == RANDOM else ("leave it outside the compiled code",)),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from .captures import Lifter, _Lifted
 from .checks import end_unless_finite
 from .choices import Choice, as_numpys, settled
 from .constants import CONSTANT_TYPES, is_constant
-from .diagnostics import side_effect, unsupported
+from .diagnostics import RANDOM, side_effect, unsupported
 from .functions import NOT_CALLABLE
 from .operators import weaken
 from .recording import Trace, current_trace
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from .captures import Read
 
 IMPURE_MODULES: dict[str, str] = {
-    "numpy.random": "random numbers must be drawn at every run",
-    "random": "random numbers must be drawn at every run",
-    "secrets": "random numbers must be drawn at every run",
+    "numpy.random": RANDOM,
+    "random": RANDOM,
+    "secrets": RANDOM,
     "uuid": "a new id must be made at every run",
     "time": "the clock must be read at every run",
     "datetime": "the clock must be read at every run",
