@@ -394,7 +394,10 @@ def is_source(found: Any) -> bool:
         return True
     if "numpy.random" not in sys.modules:
         return False
-    return type(found) in (np.random.Generator, np.random.RandomState)
+    if type(found) not in (np.random.Generator, np.random.RandomState):
+        return False
+    bits = found._bit_generator if isinstance(found, np.random.RandomState) else found.bit_generator
+    return type(bits).__module__.startswith("numpy.random.")  # others may be written in Python
 
 
 def source_of(found: Any) -> tuple[Any, str] | None:
