@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 import workbench as wb
 from workbench.errors import TracingError
 from workbench.frontend.trace import trace
+from workbench.runtime.parts import ways as ways_module
 from workbench.runtime.parts.functions import TRIED_CALLS, WARM_UP_CALLS, FunctionParts
 from workbench.runtime.parts.statements import NumpyPart
+from workbench.runtime.parts.ways import COMPILED_RUNS, NUMPY_RUNS, Ways, are_straight
 
 OFFSET = 3.0
 
@@ -255,3 +258,62 @@ def test_names_that_nothing_reads_later_are_not_kept():
     np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-12)
     np.testing.assert_allclose(mine[1], theirs[1], rtol=1e-12)
     assert [isinstance(part, NumpyPart) for part in ran] == [False, True, False][-len(ran) :]
+
+
+# ---- statements that are too brief ----
+
+
+def brief_and_long(x, n):
+    scale = 2.0 * n
+    low = np.minimum(x[:5], scale)
+    found = np.unique(x)
+    high = np.exp(np.sin(x)) + len(found)
+    return low + scale, high.sum()
+
+
+def test_brief_statements_are_numpys_when_that_is_known(monkeypatch):
+    monkeypatch.setattr(ways_module, "BRIEF_S", 10.0)
+    x = np.random.default_rng(1).normal(size=300)
+    parts = parts_of(brief_and_long, x, 3)
+    for n in range(COMPILED_RUNS + NUMPY_RUNS + 3):
+        found, expected = parts.run((x + n, 3), {}, timed=False)[0], brief_and_long(x + n, 3)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    tried = [ways for ways in parts.known.ways.values() if ways.compiled_s]
+    assert len(tried) == 2 and all(len(ways.numpy_s) == NUMPY_RUNS for ways in tried)
+    _, ran = parts.run((x, 3), {}, timed=True)  # a report shows what is compiled
+    assert sum(not isinstance(part, NumpyPart) for part in ran) == 2
+
+
+def fill(x):
+    for k in range(len(x)):
+        x[k] = k
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("y = np.exp(x) + x.sum()", True), ("n = len(x) * 2", True), ("y = x[1:]; k = int(n) // 2", True),
+        ("for k in range(3):\n    n += k", False), ("y = [v for v in x]", False), ("fill(x)", False),
+        ("y = sorted(x)", False), ("y = held.append(3)", False), ("while n:\n    n -= 1", False),
+        ("y = sum(x)", False), ("y = np.linalg.norm(x)", True), ("y = (lambda: 3)()", False),
+    ],
+)  # fmt: skip
+def test_what_is_brief(text, expected):
+    namespace = {"np": np, "x": np.arange(3.0), "n": 3, "fill": fill, "held": []}
+    assert are_straight(ast.parse(text).body, namespace) is expected
+
+
+def test_ways_are_compared_by_their_best():
+    ways = Ways(True)
+    for elapsed_s in (1.0, 1e-4, 2e-4, 3e-4):
+        assert not ways.in_numpy
+        ways.record_compiled(elapsed_s)
+    for elapsed_s in (5e-4, 2e-5):
+        assert ways.in_numpy
+        ways.record_numpy(elapsed_s)
+    assert ways.in_numpy
+    ways.numpy_s[:] = [5e-4, 2e-4]
+    assert not ways.in_numpy
+    assert not Ways(True, [1.0, 4e-4, 4e-4, 4e-4]).in_numpy  # long enough to stay
+    assert not Ways(False, [1e-5] * COMPILED_RUNS).in_numpy

@@ -39,6 +39,7 @@ from .comprehensions import WrittenOut, made_arrays
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
 from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, Operations, is_holder, with_operations
+from .ways import Ways, are_straight
 from .whole_loops import WholeLoop
 
 MANY_NUMBERS = 128  # of a list that a part reads
@@ -80,7 +81,7 @@ class Known:
     those whose comprehensions it may; reads: the names that they read; made_arrays: the lists of which those after them
     only make arrays, and by which name NumPy is called there; names: what NumPy's statements read and write; versions:
     of compiled statements, the first ones; counts: the names whose integers are then inputs of these, since loops give
-    others in every run."""
+    others in every run; ways: how long compiled statements of a function take, and would in NumPy."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
@@ -94,6 +95,7 @@ class Known:
     names: dict[tuple[int, int], tuple[frozenset[str], tuple[str, ...]]] = field(default_factory=dict)
     versions: dict[tuple[int, int], list[Compilation]] = field(default_factory=dict)
     counts: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
+    ways: dict[tuple[int, int], Ways] = field(default_factory=dict)
 
 
 def statements_of(body: Sequence[ast.stmt]) -> list[Statement]:
@@ -194,6 +196,12 @@ class PartedRun:
         if refusal is not None:
             end = self._refused(refusal, begin, end)
         while begin < end:
+            ways = self._ways(begin, end)
+            begun = time.perf_counter()
+            if ways is not None and ways.in_numpy:
+                self._in_python(begin, end)
+                ways.record_numpy(time.perf_counter() - begun)
+                return end, reason
             failure: Exception | None = None
             try:
                 require_silent_errors()
@@ -229,8 +237,20 @@ class PartedRun:
             result.values.clear()  # whether a loop may keep a list for itself is told by how many refer to it
             self.parts.append(result)
             self.last_value = result.last_value if end == len(self.statements) else None
+            if ways is not None:
+                ways.record_compiled(time.perf_counter() - begun)
             return end, reason
         return begin, reason
+
+    def _ways(self, begin: int, end: int) -> Ways | None:
+        """How long statements of a function took so far; None where they are to be compiled in any case."""
+        if self.timed or self.place or self.named is None:
+            return None
+        ways = self.known.ways.get((begin, end))
+        if ways is None:
+            nodes = [node for each in self.statements[begin:end] for node in each.nodes]
+            ways = self.known.ways[begin, end] = Ways(are_straight(nodes, self.namespace))
+        return ways
 
     def _run_compiled(self, begin: int, end: int) -> CellResult | CompilingCell:
         whole = self.whole
