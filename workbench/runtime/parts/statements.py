@@ -239,6 +239,9 @@ class PartedRun:
             self.last_value = result.last_value if end == len(self.statements) else None
             if ways is not None:
                 ways.record_compiled(time.perf_counter() - begun)
+                if not ways.may_try:  # now the names hold what the statements have set
+                    nodes = [node for each in self.statements[begin:end] for node in each.nodes]
+                    ways.may_try = are_straight(nodes, self.namespace)
             return end, reason
         return begin, reason
 
@@ -246,11 +249,7 @@ class PartedRun:
         """How long statements of a function took so far; None where they are to be compiled in any case."""
         if self.timed or self.place or self.named is None:
             return None
-        ways = self.known.ways.get((begin, end))
-        if ways is None:
-            nodes = [node for each in self.statements[begin:end] for node in each.nodes]
-            ways = self.known.ways[begin, end] = Ways(are_straight(nodes, self.namespace))
-        return ways
+        return self.known.ways.setdefault((begin, end), Ways())
 
     def _run_compiled(self, begin: int, end: int) -> CellResult | CompilingCell:
         whole = self.whole

@@ -25,7 +25,7 @@ _BRIEF_BUILTINS = (abs, bool, complex, divmod, float, int, len, max, min, round)
 class Ways:
     """How long some statements took, compiled and in NumPy. may_try: whether NumPy cannot take very much longer."""
 
-    may_try: bool
+    may_try: bool = False
     compiled_s: list[float] = field(default_factory=list)
     numpy_s: list[float] = field(default_factory=list)
 
