@@ -239,7 +239,7 @@ class PartedRun:
             self.last_value = result.last_value if end == len(self.statements) else None
             if ways is not None:
                 ways.record_compiled(time.perf_counter() - begun)
-                if not ways.may_try:  # now the names hold what the statements have set
+                if len(ways.compiled_s) == 1:
                     nodes = [node for each in self.statements[begin:end] for node in each.nodes]
                     ways.may_try = are_straight(nodes, self.namespace)
             return end, reason

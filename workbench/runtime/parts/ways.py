@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -58,10 +58,12 @@ def are_straight(nodes: Sequence[ast.stmt], namespace: Mapping[str, Any]) -> boo
     Python's."""
     every = [n for top in nodes for n in ast.walk(top)]
     calls = (n.func for n in every if isinstance(n, ast.Call))
-    return not any(isinstance(n, _LONG) for n in every) and all(_is_brief(called, namespace) for called in calls)
+    own = {n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return not any(isinstance(n, _LONG) for n in every) and all(_is_brief(called, namespace, own) for called in calls)
 
 
-def _is_brief(called: ast.expr, namespace: Mapping[str, Any]) -> bool:
+def _is_brief(called: ast.expr, namespace: Mapping[str, Any], own: Collection[str]) -> bool:
+    """own: the names that the statements set themselves, to what NumPy gives, as no other calls are in them."""
     if isinstance(called, ast.Name):
         value = namespace.get(called.id, getattr(builtins, called.id, None))
         return any(value is each for each in _BRIEF_BUILTINS)
@@ -70,6 +72,8 @@ def _is_brief(called: ast.expr, namespace: Mapping[str, Any]) -> bool:
     if not isinstance(called, ast.Name):
         return False
     value = namespace.get(called.id)
+    if value is None and called.id in own:
+        return True
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0] in ("numpy", "math")
     return type(value) is np.ndarray or isinstance(value, _NUMBERS)
