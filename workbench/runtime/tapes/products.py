@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -99,6 +100,73 @@ def _is_transposed(x: Place, y: Place, left: np.ndarray, right: np.ndarray) -> b
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """A product as a kernel over blocks of its result, or over the pairs of a batch. names: of the operands in the
+    order of the kernel's table; numbers: its words; extent, grain: of the kernel."""
+
+    names: tuple[str, str]
+    numbers: dict[str, int]
+    extent: int
+    grain: int
+
+
+def _gemv_blocks(left: np.ndarray, right: np.ndarray, arguments: tuple[int | str, ...]) -> _Blocks:
+    """A matrix, which comes first, whichever operand it is, times a vector."""
+    order, _, _, total, matrix, leading, vector, increment, *_ = arguments
+    assert isinstance(total, int) and isinstance(matrix, str) and isinstance(vector, str)
+    step = left.strides[-2] if matrix == "left" else right.strides[-1]
+    k, size = left.shape[-1], left.itemsize
+    numbers = {
+        "total": total, "block": BLOCK_ROWS, "left_step": BLOCK_ROWS * step, "right_step": 0,
+        "out_step": BLOCK_ROWS * size, "order": _number(order), "k": k, "leading": _number(leading),
+        "increment": _number(increment),
+    }  # fmt: skip
+    # A byte takes about as long as an operation does.
+    grain = math.ceil(BLOCK_FLOPS / (BLOCK_ROWS * k * max(size, _flops(left))))
+    return _Blocks((matrix, vector), numbers, -(-total // BLOCK_ROWS), grain)
+
+
+def _gemm_blocks(left: np.ndarray, right: np.ndarray, arguments: tuple[int | str, ...], n_threads: int) -> _Blocks:
+    """Two matrices: rows of the result, or columns, whichever are more."""
+    _, how_left, how_right, rows, columns, k, _, leading_left, _, leading_right, _, leading_out = map(
+        _number, arguments
+    )
+    by_rows, size = rows >= columns, left.itemsize
+    total, other = (rows, columns) if by_rows else (columns, rows)
+    block = max(BLOCK_ROWS, -(-total // (BLOCKS_PER_THREAD * n_threads) // BLOCK_ROWS) * BLOCK_ROWS)
+    numbers = {
+        "total": total, "block": block, "left_step": block * left.strides[-2] * by_rows,
+        "right_step": 0 if by_rows else block * right.strides[-1],
+        "out_step": block * size * (columns if by_rows else 1), "by_rows": int(by_rows), "other": other, "k": k, "how_left": how_left, "how_right": how_right,
+        "leading_left": leading_left, "leading_right": leading_right, "leading_out": leading_out,
+    }  # fmt: skip
+    grain = math.ceil(BLOCK_FLOPS / (block * k * max(other * _flops(left), size)))
+    return _Blocks(("left", "right"), numbers, -(-total // block), grain)
+
+
+def _of_batch(blocks: _Blocks, left: np.ndarray, right: np.ndarray) -> _Blocks:
+    """The same, but each pair of a batch at once."""
+    n, rows, columns = left.shape[0], left.shape[1], right.shape[2]
+    steps = {"left": left.strides[0], "right": right.strides[0]}
+    first, second = blocks.names
+    numbers = {
+        **blocks.numbers, "block": blocks.numbers["total"], "left_step": steps[first], "right_step": steps[second],
+        "out_step": rows * columns * left.itemsize,
+    }  # fmt: skip
+    grain = math.ceil(BLOCK_FLOPS / (rows * columns * left.shape[2] * _flops(left)))
+    return _Blocks(blocks.names, numbers, n, grain)
+
+
+def _number(argument: int | str) -> int:
+    return argument if isinstance(argument, int) else 0  # an array's place
+
+
+def _flops(array: np.ndarray) -> int:
+    """Of a multiplication and an addition."""
+    return 8 if array.dtype.kind == "c" else 2
+
+
 def _write_blocks(
     tape: Tape, operands: tuple[Place, Place], matrices: tuple[np.ndarray, np.ndarray], out: Place,
     call: tuple[str, int, tuple[int | str, ...]], n_threads: int,
@@ -106,55 +174,27 @@ def _write_blocks(
     """A call of a kernel over blocks of the result, or over the pairs of a batch."""
     (name, address, arguments), (left, right) = call, matrices
     letter, routine = name[0], cast("llvm_product.Routine", name[1:])
-    size, k = left.itemsize, left.shape[-1]
-    n_batch = left.shape[0] if left.ndim > 2 else 0
-    rows = left.shape[-2] if left.ndim > 1 else 1
-    columns = right.shape[-1] if right.ndim > 1 else 1
-    places: dict[str, Place] = {"left": operands[0], "right": operands[1]}
-    by = {"left": left.strides[0] if n_batch else 0, "right": right.strides[0] if n_batch else 0}
+    is_batch = left.ndim > 2
     if routine == "gemv":
-        order, _, _, total, matrix, leading, vector, increment, *_ = arguments
-        given = {"order": order, "k": k, "leading": leading, "increment": increment}
-        step = left.strides[-2] if matrix == "left" else right.strides[-1]
+        blocks = _gemv_blocks(left, right, arguments)
     else:
-        _, how_left, how_right, _, _, _, _, leading_left, _, leading_right, _, leading_out = arguments
-        by_rows = rows >= columns
-        matrix, vector = ("left", "right") if by_rows else ("right", "left")
-        total, step = (rows, left.strides[-2]) if by_rows else (columns, right.strides[-1])
-        given = {
-            "by_rows": int(by_rows), "other": columns if by_rows else rows, "k": k,
-            "how_left": how_left, "how_right": how_right,
-            "leading_left": leading_left, "leading_right": leading_right, "leading_out": leading_out,
-        }  # fmt: skip
-    assert isinstance(total, int) and isinstance(matrix, str) and isinstance(vector, str)
-    out_step = columns * size if routine == "gemm" and matrix == "left" else size
-    if n_batch:
-        extent, block, steps = n_batch, total, {**by, "out": rows * columns * size}
-    else:
-        block = BLOCK_ROWS
-        if routine == "gemm":
-            block = max(block, -(-total // (BLOCKS_PER_THREAD * n_threads) // block) * block)
-        extent, steps = -(-total // block), {matrix: block * step, vector: 0, "out": block * out_step}
-    flops = 2 * k * (rows * columns if n_batch else block * rows * columns // total) * (4 if letter in "cz" else 1)
-    moved = k * (rows * columns if routine == "gemv" else rows + columns) * size  # bytes: about one takes as long
-    grain = math.ceil(BLOCK_FLOPS / max(flops, moved if n_batch else moved * block // total, 1))
+        blocks = _gemm_blocks(left, right, arguments, n_threads)
+    if is_batch:
+        blocks = _of_batch(blocks, left, right)
     function = machine_address(llvm_product.blocks(routine, letter), llvm_product.blocks_symbol(routine, letter))
-    # The matrix of a `gemv` comes first, whichever operand it is.
-    first, second = (matrix, vector) if routine == "gemv" else ("left", "right")
     table = len(tape.words)
-    if may_share(extent, grain, n_threads):
-        function, program = share(function, extent, grain, n_threads)
+    if may_share(blocks.extent, blocks.grain, n_threads):
+        function, program = share(function, blocks.extent, blocks.grain, n_threads)
         tape.kept.append(program)
         tape.word(program.__array_interface__["data"][0])
         tape.word(len(program))
-    numbers = {
-        "routine": address, "together": int(not n_batch), "block": block, "total": total,
-        "left_step": steps[first], "right_step": steps[second], "out_step": steps["out"], **given,
-    }  # fmt: skip
+    numbers = {"routine": address, "together": int(not is_batch), **blocks.numbers}
     words = {
-        name: tape.word(cast(int, numbers.get(name, 0)))
+        name: tape.word(numbers.get(name, 0))
         for name in (*llvm_product.BLOCK_WORDS, *llvm_product.block_arguments(routine))
     }
+    places = {"left": operands[0], "right": operands[1]}
+    first, second = blocks.names
     for target, place in (("left", places[first]), ("right", places[second]), ("out", out)):
         tape.emit("move", words[target], place.block.slot, place.offset)
-    tape.emit("call", tape.word(function), table, extent)
+    tape.emit("call", tape.word(function), table, blocks.extent)
