@@ -138,7 +138,8 @@ def _gemm_blocks(left: np.ndarray, right: np.ndarray, arguments: tuple[int | str
     numbers = {
         "total": total, "block": block, "left_step": block * left.strides[-2] * by_rows,
         "right_step": 0 if by_rows else block * right.strides[-1],
-        "out_step": block * size * (columns if by_rows else 1), "by_rows": int(by_rows), "other": other, "k": k, "how_left": how_left, "how_right": how_right,
+        "out_step": block * size * (columns if by_rows else 1),
+        "by_rows": int(by_rows), "other": other, "k": k, "how_left": how_left, "how_right": how_right,
         "leading_left": leading_left, "leading_right": leading_right, "leading_out": leading_out,
     }  # fmt: skip
     grain = math.ceil(BLOCK_FLOPS / (block * k * max(other * _flops(left), size)))
