@@ -116,7 +116,7 @@ class Calls(Draws):
                 return self._reduced_by(base.type.value, [self.value(a) for a in node.args], named)
         function = self.static(node.func)
         if self.module.takes_random and (method := source_of(function)) is not None:
-            return self._method(self.source_at(*method), method[1], node)
+            return self._method(self.source_at(method[0]), method[1], node)
         if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
             from .functions import user_function
 

@@ -87,7 +87,7 @@ class Draws(Lists):
             return super().hand_on(key, found)
         return self._source(key, found)
 
-    def source_at(self, found: Any, method: str) -> Value:
+    def source_at(self, found: Any) -> Value:
         """The source of which a method is called that lies in a module, as `np.random.rand` does."""
         return self._handed_source("np_random", found, (found,))
 
@@ -216,7 +216,7 @@ class Draws(Lists):
 
     def _new(self, size: Value, dtype: np.dtype, refusal: UntranslatableError) -> Value:
         """A new array that is to be filled."""
-        if not isinstance(size.type, Number | Items):
+        if not isinstance(size.type, Number | Items) or isinstance(size.type, Items) and not size.type.items:
             raise refusal
         made = self.library(np.empty, [size], {"dtype": Value("", Static(dtype))})
         text = self.early(made.text)
