@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.random_words import FLOATS, WORD
 from .lists import Lists
 from .names import local
 from .operators import cast, index
@@ -63,6 +62,7 @@ _FORMS: dict[str, tuple[str, tuple[tuple[str, float | None, str], ...]]] = {
     "poisson": ("poisson", (("lam", 1.0, "below_poisson"),)),
     "geometric": ("geometric", (("p", None, "probability"),)),
 }
+_INTEGERS = frozenset(("poisson", "geometric"))
 # Methods of `RandomState` whose numbers are those of a `Generator` with the same bits, or that are written out here.
 _OLD = frozenset(("random", "normal", "standard_normal", "exponential", "standard_exponential"))
 _OTHER_NAMES = {"random_sample": "random", "ranf": "random", "sample": "random"}
@@ -139,16 +139,16 @@ class Draws(Lists):
             texts.append(self._checked(value, check, refusal))
         if kind.is_old:
             return self._drawn(self._old_text(source, function, texts), given.get("size"), refusal)
-        is_float = function in FLOATS
+        is_float = function not in _INTEGERS
         form = f"draw_{len(texts)}" if is_float else f"draw_integer_{len(texts)}"
-        text = f"{form}({', '.join([source.text, str(WORD[function]), *texts])})"
+        text = f"{form}({', '.join([source.text, f'word_{function}', *texts])})"
         number = Number(F64, True) if is_float else weak_int(0, MOST)
         return self._drawn((text, number), given.get("size"), refusal)
 
     @staticmethod
     def _old_text(source: Value, function: str, texts: list[str]) -> _Drawn:
         if function == "standard_uniform":
-            return f"draw_0({source.text}, {WORD[function]})", Number(F64, True)
+            return f"draw_0({source.text}, word_{function})", Number(F64, True)
         of = "old_normal" if function.endswith("normal") else "old_exponential"
         text = f"{of}({source.text})"
         if texts:
@@ -240,7 +240,7 @@ class Draws(Lists):
         assert isinstance(source.type, RandomSource)
         check = _FINITE if source.type.is_old else f"positive_zero_or_more({_FINITE}"
         text = self.early(f"{check}({span}){')' * check.count('(')}")
-        drawn = f"draw_2({source.text}, {WORD['uniform']}, {first}, {text})"
+        drawn = f"draw_2({source.text}, word_uniform, {first}, {text})"
         return self._drawn((drawn, Number(F64, True)), given.get("size"), refusal)
 
     def _triangular(
@@ -252,7 +252,7 @@ class Draws(Lists):
             raise refusal
         texts = [self._checked(given[name], _ANY, refusal) for name in names]
         self.line(f"in_order_3({', '.join(texts)})")
-        drawn = f"draw_3({', '.join([source.text, str(WORD['triangular']), *texts])})"
+        drawn = f"draw_3({', '.join([source.text, 'word_triangular', *texts])})"
         return self._drawn((drawn, Number(F64, True)), given.get("size"), refusal)
 
     def _binomial_number(

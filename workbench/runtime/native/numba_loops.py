@@ -60,7 +60,7 @@ def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> Compile
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
     # numba writes the module's name into what it caches, and imports it when reading back.
     scope: dict[str, Any] = {"np": np, "__name__": __name__, **loop_math.FUNCTIONS, **loop_routines.FUNCTIONS}
-    scope |= loop_lists.FUNCTIONS | loop_random.FUNCTIONS
+    scope |= loop_lists.FUNCTIONS | loop_random.FUNCTIONS | loop_random.WORDS
     scope |= namespace(names_in(program.source))
     exec(compile(program.source, filename, "exec"), scope)
     for name, value in list(scope.items()):
