@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.runtime import trial
-from workbench.runtime.trial import COMPILED_CALLS, NUMPY_CALLS, Trial
+from workbench.runtime.trial import CHOOSING_CALLS, COMPILED_CALLS, NUMPY_CALLS, Trial
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +133,13 @@ def test_long_calls_are_compared_where_python_runs_a_loop():
 def test_what_calls_take_besides_does_not_count_against_what_is_compiled():
     calls = (("c", 1.0), ("c", 0.013), ("c", 0.014), ("n", 0.01), ("n", 0.01), ("c", 0.015), ("n", 0.01), ("c", 0.014))
     assert decided((*calls, ("n", 0.01))) is True
+
+
+def test_programs_that_try_two_ways_have_more_calls():
+    trial = Trial(chooses=True)
+    for k in range(COMPILED_CALLS + CHOOSING_CALLS):
+        assert not trial.wants_numpy
+        trial.record_compiled(1e-3 / (k + 1))
+    assert trial.wants_numpy and trial.compiled_wins is None
+    trial.record_numpy(1.0)
+    assert trial.compiled_wins

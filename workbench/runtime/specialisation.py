@@ -51,7 +51,8 @@ class Specialisation:
         if config.numpy_trials and self.compilation.device == "cpu" and (needs_trial(plan) or dispatch_counts):
             native: dict[str, str] = getattr(self.compilation.executable, "native", {})
             is_slow = any(why not in ("", LARGE) for why in native.values())
-            self.trial = Trial(MOST_S_IN_PYTHON if is_slow else MOST_S)
+            chooses = getattr(getattr(self.compilation.executable, "run", None), "choice", None) is not None
+            self.trial = Trial(MOST_S_IN_PYTHON if is_slow else MOST_S, chooses=chooses)
         if self.result is not None and not (traced.captures or traced.writes):
             self.finish = self.result.function()
 

@@ -14,6 +14,7 @@ from ..primitives.contractions import dot_general_p
 
 MANY_STEPS = 24  # from here on what it takes to call each may count
 COMPILED_CALLS = 3  # the first one faults pages in
+CHOOSING_CALLS = 4  # more of programs that find out by themselves which threads do better
 NUMPY_CALLS = 4  # at most
 LEAST_S = 1e-5
 MOST_S = 0.3
@@ -34,12 +35,13 @@ def needs_trial(plan: Plan) -> bool:
 
 class Trial:
     """The times of one program's first calls. compiled_wins: None until it is known; most_s: compiled calls that take
-    longer are not compared."""
+    longer are not compared; chooses: whether the program tries two ways in its first calls."""
 
-    __slots__ = ("compiled_s", "compiled_wins", "most_s", "numpy_s")
+    __slots__ = ("compiled_s", "compiled_wins", "most_s", "n_compiled", "numpy_s")
 
-    def __init__(self, most_s: float = MOST_S) -> None:
+    def __init__(self, most_s: float = MOST_S, *, chooses: bool = False) -> None:
         self.most_s = most_s
+        self.n_compiled = COMPILED_CALLS + CHOOSING_CALLS * chooses
         self.compiled_s: list[float] = []
         self.numpy_s: list[float] = []
         self.compiled_wins: bool | None = None
@@ -47,7 +49,7 @@ class Trial:
     @property
     def wants_numpy(self) -> bool:
         """Whether the next call should run in NumPy."""
-        return self.compiled_wins is None and len(self.compiled_s) >= COMPILED_CALLS + max(len(self.numpy_s) - 1, 0)
+        return self.compiled_wins is None and len(self.compiled_s) >= self.n_compiled + max(len(self.numpy_s) - 1, 0)
 
     @property
     def best_compiled_s(self) -> float:
@@ -55,7 +57,7 @@ class Trial:
 
     def record_compiled(self, seconds: float) -> None:
         self.compiled_s.append(seconds)
-        if len(self.compiled_s) == COMPILED_CALLS and not LEAST_S <= self.best_compiled_s <= self.most_s:
+        if len(self.compiled_s) == self.n_compiled and not LEAST_S <= self.best_compiled_s <= self.most_s:
             self.compiled_wins = True
 
     def record_numpy(self, seconds: float) -> None:
