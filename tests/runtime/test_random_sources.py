@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+import threading
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from workbench.runtime import cells
 from workbench.runtime.parts import whole_loops
 from workbench.runtime.parts.functions import FunctionParts
 from workbench.runtime.parts.random_sources import can_draw
+
+from .test_whole_loops import as_it_is
 
 pytestmark = pytest.mark.skipif(not can_draw(), reason="NumPy's functions of random numbers cannot be told here")
 
@@ -469,3 +472,118 @@ def test_statements_after_a_loop_are_not_compiled_for_every_count(function, loop
     check(function, lambda: np.random.default_rng(3), 50, n=12, loops=loops)
     if function is a_share:
         assert len(traces) < 8
+
+
+# ---- functions that draw and write ----
+
+
+def writes(rng, a):
+    a[0] = 5 * rng.random() - 1
+    return a[0] + rng.random()
+
+
+def appends(rng, found):
+    found.append(rng.random())
+    return rng.random()
+
+
+def only_writes(a):
+    a[0] += 1.0
+    return a[0]
+
+
+STATEMENTS = [
+    "v = abs(a[0] - writes(rng, a))", "v = np.exp(a[0] + writes(rng, a))", "v = min(a[0], writes(rng, a))",
+    "a[0] += writes(rng, a)", "v = abs(len(found) + appends(rng, found))", "v = abs(found[-1] - appends(rng, found))",
+    "v = writes(rng, a)", "a[1] = writes(rng, a)", "v = a[0] + writes(rng, a)", "v = only_writes(a) + rng.random()",
+    "v = abs(only_writes(a) - writes(rng, a))", "v = max(rng.random(), only_writes(a))", "writes(rng, a)",
+    "v = rng.normal(a[0]) + only_writes(a)", "v = abs(rng.normal(only_writes(a)))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_functions_that_draw_write_when_python_does(text):
+    outcomes = []
+    for how in (exec, as_it_is):
+        names = {"np": np, "rng": np.random.default_rng(7), "a": np.array([1.0, 2.0]), "v": 0.0, "found": [0.5],
+                 "writes": writes, "appends": appends, "only_writes": only_writes}  # fmt: skip
+        loop = f"for _ in range(3):\n    {text}\n    v = v + a[0]"
+        if how(loop, names) is None and how is as_it_is:
+            exec(loop, names)
+        outcomes.append((names["a"].tolist(), float(names["v"]), names["found"], state_of(names["rng"])))
+    assert_same(*outcomes)
+
+
+# ---- loops that give up, and threads ----
+
+
+def of_two_types(rng, n):
+    found = []
+    for _ in range(n):
+        x = rng.random()
+        found.append(x if x < 0.5 else np.sqrt(x))
+    return found
+
+
+@pytest.mark.parametrize("make", [random.Random, np.random.RandomState, np.random.default_rng])
+def test_a_loop_that_gives_up_at_its_end_has_drawn_nothing(make):
+    text = "for _ in range(n):\n    x = rng.random()\n    v = x\n    a[0] += x\n    found.append(x if x < 0.5 else np.sqrt(x))"
+    outcomes = []
+    for how in (exec, as_it_is):
+        names = {"np": np, "rng": make(5), "n": 9, "found": [], "a": np.zeros(2)}
+        if how(text, names) is None and how is as_it_is:
+            exec(text, names)
+        state = names["rng"].getstate() if make is random.Random else state_of(names["rng"])
+        outcomes.append((names["found"], names["a"].tolist(), state))
+    assert_same(*outcomes)
+
+
+def test_two_loops_draw_from_pythons_module_one_after_the_other():
+    def total(n):
+        t = 0.0
+        for _ in range(n):
+            t += random.random()
+        return t
+
+    text = "for _ in range(n):\n    t += random.random()"
+
+    def run(totals):
+        names = {"random": random, "n": 300_000, "t": 0.0}
+        assert as_it_is(text, names) is not None
+        totals.append(names["t"])
+
+    random.seed(3)
+    expected = [total(300_000) for _ in range(4)]
+    last = random.random()
+    random.seed(3)
+    totals: list[float] = []
+    threads = [threading.Thread(target=run, args=(totals,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(totals) == sorted(expected) and random.random() == last
+
+
+def test_an_interrupt_leaves_the_source_as_the_loop_left_it(monkeypatch):
+    source = np.random.RandomState(1)
+    source.normal()
+    twin = np.random.RandomState(1)
+    twin.normal()
+    entry_of = whole_loops.compiled_entry
+
+    def interrupted(program):
+        entry = entry_of(program)
+
+        def run(*arguments):
+            entry(*arguments)
+            raise KeyboardInterrupt
+
+        return run
+
+    monkeypatch.setattr(whole_loops, "compiled_entry", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        as_it_is("for _ in range(n):\n    t += rng.normal()", {"rng": source, "n": 4, "t": 0.0})
+    for _ in range(4):
+        twin.normal()
+    assert_same(state_of(source), state_of(twin))

@@ -291,6 +291,7 @@ def draw_weighted(words, n, weights):
     raise ValueError
 
 
+PYTHONS = tuple(name for name in list(globals()) if name.startswith("pythons_"))
 # By these names loops call NumPy's functions.
 WORDS = {f"word_{name}": k for name, k in random_words.WORD.items()}
 FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(draw_0))}

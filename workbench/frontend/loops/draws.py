@@ -105,7 +105,7 @@ class Draws(Lists):
         """A call of the method `name`."""
         kind = source.type
         assert isinstance(kind, RandomSource)
-        self.facts.draws = True
+        self.facts.draws = self.draws_early = True
         if kind.is_pythons:
             return self._draw_pythons(source, name, args, keywords)
         refusal = UntranslatableError(f"{'np.random.' if kind.is_old else '.'}{name}() with these arguments")

@@ -57,6 +57,7 @@ def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
     writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
     if writes or any(_may_write(n, set_here) for n in ast.walk(syntax)):
         caller.calls_writer = True
+        caller.writer_calls.append(node)
     is_outside = isinstance(node.func, ast.Name) and node.func.id not in caller.statics
     path = (*caller.path, node.func.id) if is_outside else (function,)  # type: ignore[attr-defined]  # a name
     return translate_function(caller, function, syntax, values, path, set_here)
@@ -145,7 +146,10 @@ def translate_function(
     call = f"{found.name}({', '.join(arguments)})"
     if not found.handed_back:
         draws = any(isinstance(t, RandomSource) for t in given.values()) or any(map(is_source, found.extras.values()))
-        return Value(caller.early(call) if draws else call, found.result)
+        if draws:
+            caller.draws_early = True
+            return Value(caller.early(call), found.result)
+        return Value(call, found.result)
     made = caller.early(call)
     first = 0 if isinstance(found.result, Static) else 1
     for k, (name, kind) in enumerate(found.handed_back.items(), start=first):

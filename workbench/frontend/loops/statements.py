@@ -105,15 +105,15 @@ class Translator(Writers):
             self.skipped, self.indent = True, indent  # the next round will know more
 
     def _statement(self, method: Callable[[Any], None], stmt: ast.stmt) -> None:
-        outside = self.made_early, self.calls_writer, self.set_by_call
+        outside = self.made_early, self.calls_writer, self.set_by_call, self.writer_calls, self.draws_early
         self.made_early, self.calls_writer, self.equal, self.places = False, False, set(), {}
-        self.set_by_call = set()
+        self.set_by_call, self.writer_calls, self.draws_early = set(), [], False
         method(stmt)
-        if self.made_early and self.calls_writer and not isinstance(getattr(stmt, "value", None), ast.Call):
+        if self.made_early and self.calls_writer and not self._calls_writer_alone(stmt):
             raise UntranslatableError("a function that writes into arrays, among other operations")
         if self.set_by_call & looked_at(stmt):
             raise UntranslatableError("a function that sets what the same statement reads")
-        self.made_early, self.calls_writer, self.set_by_call = outside
+        self.made_early, self.calls_writer, self.set_by_call, self.writer_calls, self.draws_early = outside
         self.equal, self.places = set(), {}
 
     # ---- assignments ----

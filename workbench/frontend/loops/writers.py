@@ -64,6 +64,14 @@ class Writers(Calls):
             return True
         return False
 
+    def _calls_writer_alone(self, stmt: ast.stmt) -> bool:
+        """Whether nothing else of a statement may see what the function that it calls writes. What draws is computed in
+        front of the statement, other functions are called where they stand."""
+        value = getattr(stmt, "value", None)
+        if not self.draws_early:
+            return isinstance(value, ast.Call)
+        return not isinstance(stmt, ast.AugAssign) and all(call is value for call in self.writer_calls)
+
     def _into(self, function: np.ufunc, node: ast.Call) -> bool:
         """A ufunc with `out`."""
         outs = [k.value for k in node.keywords if k.arg == "out"] + node.args[function.nin :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -114,6 +115,8 @@ class Writer:
         self.fresh: set[str] = set()  # temporaries whose memory nothing else shares
         self.made_early: bool = False  # this statement computed a part of an expression in front of it
         self.calls_writer: bool = False  # this statement calls a function that writes into arrays
+        self.writer_calls: list[ast.Call] = []  # these calls
+        self.draws_early: bool = False  # this statement draws random numbers, in front of itself
         self.set_by_call: set[str] = set()  # variables that functions which this statement calls set
 
     @property

@@ -70,7 +70,9 @@ def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> Compile
             value.__qualname__ = f"{name}_{digest}"
             if name != program.name:
                 scope[name] = linked(**OPTIONS)(value)
-    dispatcher: Any = numba.njit([signature], **OPTIONS)(scope[program.name])
+    # Python's sources of random numbers are guarded by the interpreter's lock alone.
+    options = {**OPTIONS, "nogil": not any(f"{name}(" in program.source for name in loop_random.PYTHONS)}
+    dispatcher: Any = numba.njit([signature], **options)(scope[program.name])
     return dispatcher.overloads[signature]
 
 

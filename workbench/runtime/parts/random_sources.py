@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -150,9 +151,12 @@ class Drawing:
             held.settle()
 
 
+_pythons = threading.RLock()
+
+
 def _lock(source: Any) -> Any:
-    if type(source) is random.Random:  # the interpreter's lock is all that it has
-        return None
+    if type(source) is random.Random:  # its methods have the interpreter's lock, and so have loops that draw from it
+        return _pythons
     return (source._bit_generator if isinstance(source, np.random.RandomState) else source.bit_generator).lock
 
 
@@ -160,8 +164,10 @@ def _lock(source: Any) -> Any:
 def drawing(sources: Sequence[Any]) -> Iterator[Drawing]:
     """Nobody else draws from the sources meanwhile."""
     with ExitStack() as held:
-        for lock in {id(lock): lock for lock in map(_lock, sources) if lock is not None}.values():
+        for _, lock in sorted({id(lock): lock for lock in map(_lock, sources)}.items()):  # one order for all threads
             held.enter_context(lock)
         found = Drawing(sources)
-        yield found
-        found.settle()
+        try:
+            yield found
+        finally:
+            found.settle()

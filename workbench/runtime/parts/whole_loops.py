@@ -164,6 +164,7 @@ class _Version:
         loop = self.loop
         arguments: list[Any] = []
         sources = [values[p.name] for p in loop.parameters if isinstance(p.kind, RandomSource)]
+        gives_up = not loop.quiet or any(isinstance(r.kind, Growing) for r in loop.results)
         with drawing(sources) as drawn:
             for p in loop.parameters:
                 value = values[p.name]
@@ -172,27 +173,13 @@ class _Version:
                 else:
                     arguments.append(drawn.words[id(value)] if isinstance(p.kind, RandomSource) else value)
             begin = time.perf_counter()
-            before = {name: values[name].copy() for name in loop.written if not loop.quiet}
+            before = {name: values[name].copy() for name in loop.written if gives_up}
             found = self._results(arguments, values, before, drawn)
-        if found is None:
-            return False
-        results = iter(found)
-        shared = {name for r in loop.results for name in r.others}
-        alone = frozenset(
-            r.name for r in loop.results
-            if r.in_place and f"{r.name}__given" not in shared and sys.getrefcount(values[r.name]) <= _ALONE
-        )  # fmt: skip
-        unread = frozenset() if later is None else alone - later
-        try:
-            made = [
-                (r, *_result(r, results, as_array=r.name in arrays and (not r.in_place or r.name in alone)))
-                for r in loop.results
-                if r.name not in unread or _skip(r, results)
-            ]
-        except NotTheSameError:
-            _put_back(values, before)
-            drawn.put_back()
-            return False
+            made = None if found is None else self._made(found, values, arrays, later)
+            if made is None:
+                _put_back(values, before)
+                drawn.put_back()
+                return False
         known = [v for v in values.values() if type(v) is np.ndarray]
         for r, _, value in made:
             if r.in_place and type(value) is np.ndarray:
@@ -212,6 +199,26 @@ class _Version:
         step = compilation.plan.steps[0].id
         compilation.timeline = [(step, step, 0.0, elapsed_ms, "main")]
         return True
+
+    def _made(
+        self, found: Sequence[Any], values: dict[str, Any], arrays: frozenset[str], later: frozenset[str] | None
+    ) -> list[tuple[Result, int, Any]] | None:  # fmt: skip
+        """What the loop leaves: which other list it is, if one, and the value. None where its type is not known."""
+        loop, results = self.loop, iter(found)
+        shared = {name for r in loop.results for name in r.others}
+        alone = frozenset(
+            r.name for r in loop.results
+            if r.in_place and f"{r.name}__given" not in shared and sys.getrefcount(values[r.name]) <= _ALONE
+        )  # fmt: skip
+        unread = frozenset() if later is None else alone - later
+        try:
+            return [
+                (r, *_result(r, results, as_array=r.name in arrays and (not r.in_place or r.name in alone)))
+                for r in loop.results
+                if r.name not in unread or _skip(r, results)
+            ]
+        except NotTheSameError:
+            return None
 
     def _results(
         self, arguments: list[Any], values: dict[str, Any], before: dict[str, Any], drawn: Drawing
