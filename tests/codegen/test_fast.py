@@ -129,4 +129,5 @@ def test_exported_kernels_say_so():
     assert "fastmath={'reassoc', 'nsz', 'arcp', 'contract'}" in text
     scope: dict = {}
     exec(text, scope)
-    np.testing.assert_allclose(scope["run"](x), expected, rtol=1e-15)
+    # Fused multiply-adds may stand elsewhere, which shows where terms cancel.
+    np.testing.assert_allclose(scope["run"](x), expected, rtol=1e-13, atol=1e-14)
