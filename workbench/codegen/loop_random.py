@@ -149,12 +149,24 @@ def in_order_3(a, b, c):
 
 
 @linked(error_model="numpy")
+def _kept_normal(words):
+    """The normal number that was kept, which is not kept any more."""
+    found = words[_NORMAL : _NORMAL + 1].view(np.float64)[0]
+    words[_HAS_NORMAL] = words[_NORMAL] = 0
+    return found
+
+
+@linked(error_model="numpy")
+def _keep_normal(words, x):
+    words[_NORMAL : _NORMAL + 1].view(np.float64)[0] = x
+    words[_HAS_NORMAL] = 1
+
+
+@linked(error_model="numpy")
 def old_normal(words):
     """G. Marsaglia's polar method, which gives two numbers."""
     if words[_HAS_NORMAL]:
-        found = words[_NORMAL : _NORMAL + 1].view(np.float64)[0]
-        words[_HAS_NORMAL] = words[_NORMAL] = 0
-        return found
+        return _kept_normal(words)
     while True:
         x = 2.0 * _float_0(words, _UNIFORM) - 1.0
         y = 2.0 * _float_0(words, _UNIFORM) - 1.0
@@ -162,8 +174,7 @@ def old_normal(words):
         if r < 1.0 and r != 0.0:
             break
     f = math.sqrt(-2.0 * math.log(r) / r)
-    words[_NORMAL : _NORMAL + 1].view(np.float64)[0] = f * x
-    words[_HAS_NORMAL] = 1
+    _keep_normal(words, f * x)
     return f * y
 
 
@@ -226,13 +237,10 @@ def pythons_below(words, n):
 @linked(error_model="numpy")
 def pythons_gauss(words):
     if words[_HAS_NORMAL]:
-        found = words[_NORMAL : _NORMAL + 1].view(np.float64)[0]
-        words[_HAS_NORMAL] = words[_NORMAL] = 0
-        return found
+        return _kept_normal(words)
     turn = pythons_random(words) * (2.0 * math.pi)
     radius = math.sqrt(-2.0 * math.log(1.0 - pythons_random(words)))
-    words[_NORMAL : _NORMAL + 1].view(np.float64)[0] = math.sin(turn) * radius
-    words[_HAS_NORMAL] = 1
+    _keep_normal(words, math.sin(turn) * radius)
     return math.cos(turn) * radius
 
 

@@ -3,6 +3,7 @@ tuples and lists that hold some."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,12 +62,7 @@ def _all_alike(a: Sequence[Any], b: Sequence[Any]) -> Any:
             traced.append(lift(test))
         elif not test:
             return False
-    if not traced:
-        return True
-    found = traced[0]
-    for test in traced[1:]:
-        found = emit(REGISTRY["and"], found, test)
-    return weaken(found)
+    return _joined("and", traced) if traced else True
 
 
 def _is_plain(x: Any) -> bool:
@@ -97,12 +93,12 @@ def _among(item: Any, items: Sequence[Any]) -> Any:
     traced = [lift(test) for test in tests if _is_unknown(test)]
     if any(not _is_unknown(test) and bool(test) for test in tests):
         return True
-    if not traced:
-        return False
-    found = traced[0]
-    for test in traced[1:]:
-        found = emit(REGISTRY["or"], found, test)
-    return weaken(found)
+    return _joined("or", traced) if traced else False
+
+
+def _joined(operation: str, tests: Sequence[Tracer]) -> Any:
+    """Traced bools as one of Python's."""
+    return weaken(functools.reduce(lambda a, b: emit(REGISTRY[operation], a, b), tests))
 
 
 def _in_range(item: Tracer, items: range) -> Any:
