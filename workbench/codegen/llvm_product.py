@@ -146,14 +146,10 @@ done:
 BLOCK_WORDS = ("routine", "together", "block", "total", "left_step", "right_step", "out_step", "left", "right", "out")
 # The arguments of the routines that follow: numbers as CBLAS takes them, but for what is counted. by_rows: whether that
 # are rows of the result; columns: of it, or rows where those are not counted.
-_BLOCK_ARGUMENTS: dict[Routine, tuple[str, ...]] = {
+BLOCK_ARGUMENTS: dict[Routine, tuple[str, ...]] = {
     "gemv": ("order", "k", "leading", "increment"),
     "gemm": ("by_rows", "how_left", "how_right", "other", "k", "leading_left", "leading_right", "leading_out"),
 }
-
-
-def block_arguments(routine: Routine) -> tuple[str, ...]:
-    return _BLOCK_ARGUMENTS[routine]
 
 
 def blocks_symbol(routine: Routine, letter: str) -> str:
@@ -163,7 +159,7 @@ def blocks_symbol(routine: Routine, letter: str) -> str:
 def blocks(routine: Routine, letter: str) -> str:
     """The function of this symbol, as LLVM assembly: products whose operands lie in any way that BLAS takes. letter:
     BLAS's of the dtype."""
-    names = (*BLOCK_WORDS, *_BLOCK_ARGUMENTS[routine])
+    names = (*BLOCK_WORDS, *BLOCK_ARGUMENTS[routine])
     addresses = ("routine", "left", "right", "out")
     loads = "\n".join(
         f"  %at_{name} = getelementptr i64, ptr %table, i64 {k}\n"

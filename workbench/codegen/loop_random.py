@@ -18,7 +18,7 @@ from . import random_words
 from .linked import linked
 from .loop_math import at_1, put_1
 
-_BINOMIAL, _BOUNDED, _INTERVAL = (random_words.WORD[name] for name in random_words.OTHERS)
+_BINOMIAL, _BOUNDED, _INTERVAL = (random_words.WORD[name] for name in ("binomial", "bounded_uint64", "interval"))
 _UNIFORM = random_words.WORD["standard_uniform"]
 _NEXT, _BITS_OF, _N_BITS = random_words.NEXT_BITS, random_words.PYTHONS_BITS, random_words.N_PYTHONS_BITS
 _NORMAL_FACTOR = 4 * math.exp(-0.5) / math.sqrt(2.0)

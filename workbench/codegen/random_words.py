@@ -9,16 +9,14 @@ Python's own sources are all in words.
 from __future__ import annotations
 
 BITS = 0
-# NumPy's functions of a bitgen_t and of so many floats that give a float, and those that give an integer.
-FLOATS: dict[str, int] = {
-    "standard_uniform": 0, "standard_normal": 0, "standard_exponential": 0, "standard_cauchy": 0, "uniform": 2,
-    "normal": 2, "exponential": 1, "standard_gamma": 1, "gamma": 2, "beta": 2, "chisquare": 1, "f": 2, "pareto": 1,
-    "weibull": 1, "power": 1, "laplace": 2, "gumbel": 2, "logistic": 2, "lognormal": 2, "rayleigh": 1,
-    "standard_t": 1, "wald": 2, "vonmises": 2, "triangular": 3,
-}  # fmt: skip
-INTEGERS: dict[str, int] = {"poisson": 1, "geometric": 1}
-OTHERS = ("binomial", "bounded_uint64", "interval")
-FUNCTIONS = (*FLOATS, *INTEGERS, *OTHERS)
+# NumPy's functions of a bitgen_t: of floats, which give a float; which give an integer; others.
+FUNCTIONS = (
+    "standard_uniform", "standard_normal", "standard_exponential", "standard_cauchy", "uniform", "normal",
+    "exponential", "standard_gamma", "gamma", "beta", "chisquare", "f", "pareto", "weibull", "power", "laplace", "gumbel", "logistic",
+    "lognormal", "rayleigh", "standard_t", "wald", "vonmises", "triangular",
+    "poisson", "geometric",
+    "binomial", "bounded_uint64", "interval",
+)  # fmt: skip
 WORD = {name: k for k, name in enumerate(FUNCTIONS, start=1)}
 # Whether there is a normal number for the next call, and its bits; what `random_binomial` remembers, a `binomial_t`.
 HAS_NORMAL = len(FUNCTIONS) + 1

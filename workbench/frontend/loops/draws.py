@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .arrays import tuple_of
 from .lists import Lists
 from .names import local
 from .operators import cast, index
@@ -112,9 +113,8 @@ class Draws(Lists):
         if kind.is_old:
             name = _OTHER_NAMES.get(name, name)
             if name in ("rand", "randn") and not keywords:
-                size = [tuple_of_sizes(args)] if args else []
+                keywords = {"size": tuple_of(args)} if args else {}
                 name, args = "random" if name == "rand" else "standard_normal", []
-                keywords = {"size": size[0]} if size else {}
         handler = {"integers": self._integers, "randint": self._integers, "uniform": self._uniform,
                    "choice": self._choice, "permutation": self._permutation, "shuffle": self._shuffle,
                    "binomial": self._binomial_number, "triangular": self._triangular}.get(name)  # fmt: skip
@@ -184,7 +184,7 @@ class Draws(Lists):
                 n = self.early(f"checked_add({n}, 1)") if name == "randint" else n
                 return Value(self.early(f"{first} + pythons_below({words}, {n})"), _between(low, high))
             case "choice", [Value(type=Array(ndim=1)) as items]:
-                held = self.kept_array(items)
+                held = self.named(items)
                 text = f"at_1({held.text}, pythons_below({words}, {held.text}.shape[0]))"
                 return Value(self.early(text), Number(items.type.dtype))  # type: ignore[union-attr]  # an array's
             case "choice", [Value(type=Growing(item=Number())) as items]:
@@ -208,7 +208,7 @@ class Draws(Lists):
         """One number, or an array of them. drawn: the call that draws one, and what Python gets then; dtype: of the
         array, if it is not told by that."""
         text, number = drawn
-        if size is None or isinstance(size.type, Static) and size.type.value is None:
+        if size is None or not _is_given(size):
             return Value(self.early(text), number)
         made = self._new(size, dtype or (F64 if number.kind == "f" else I64), refusal)
         self.nest_over(made, text)
@@ -283,7 +283,7 @@ class Draws(Lists):
         if "low" not in given or wanted not in (int, np.int64) or type(endpoint.literal) is not bool:
             raise refusal
         low, high = given["low"], given.get("high")
-        if high is None or isinstance(high.type, Static) and high.type.value is None:
+        if high is None or not _is_given(high):
             low, high = literal(0), low
         first, behind = self._whole(low, refusal), self._whole(high, refusal)
         if endpoint.literal:
@@ -303,13 +303,10 @@ class Draws(Lists):
         of, weights, size = given.get("a"), given.get("p"), given.get("size")
         if of is None or given.get("replace", literal(True)).literal is not True:
             raise refusal
-        if size is not None and not (isinstance(size.type, Static) and size.type.value is None):
-            if weights is not None or isinstance(of.type, Array):
-                raise refusal
-        else:
-            size = None
+        if _is_given(size) and (weights is not None or isinstance(of.type, Array)):
+            raise refusal
         if isinstance(of.type, Array) and of.type.ndim == 1:
-            items = self.kept_array(of)
+            items = self.named(of)
             n = self.early(f"length({items.text}.shape[0])")
         elif isinstance(of.type, Number):
             items, n = None, self._whole(of, refusal)
@@ -320,16 +317,12 @@ class Draws(Lists):
         else:
             if not isinstance(weights.type, Array) or weights.type.dtype != F64 or weights.type.ndim != 1:
                 raise refusal
-            text = f"draw_weighted({source.text}, {n}, {self.kept_array(weights).text})"
+            text = f"draw_weighted({source.text}, {n}, {self.named(weights).text})"
         found = self._drawn((text, weak_int(0, MOST)), size, refusal)
         if items is None:
             return found
         assert isinstance(items.type, Array)
         return Value(self.early(f"at_1({items.text}, {found.text})"), Number(items.type.dtype))
-
-    def kept_array(self, value: Value) -> Value:
-        made = self.array(value)
-        return made if made.text.isidentifier() else Value(self.early(made.text), made.type)
 
     def _permutation(
         self, source: Value, args: list[Value], keywords: dict[str, Value], refusal: UntranslatableError
@@ -341,7 +334,7 @@ class Draws(Lists):
             text = f"np.arange({n if of.literal is not None else f'length({n})'})"
             kind = Array(I64, (of.known if of.literal is None else of.literal,))
         elif of is not None and isinstance(of.type, Array) and of.type.ndim == 1:
-            text, kind = f"{self.kept_array(of).text}.copy()", Array(of.type.dtype, of.type.shape)
+            text, kind = f"{self.named(of).text}.copy()", Array(of.type.dtype, of.type.shape)
         else:
             raise refusal
         made = Value(self.early(text), kind)
@@ -356,7 +349,7 @@ class Draws(Lists):
         if of is None or not isinstance(of.type, Array) or of.type.ndim != 1:
             raise refusal
         self.module.written |= of.type.origins
-        self._in_random_order(source, self.kept_array(of))
+        self._in_random_order(source, self.named(of))
         return Value("", Static(None))
 
     def _in_random_order(self, source: Value, made: Value) -> Value:
@@ -365,8 +358,9 @@ class Draws(Lists):
         return made
 
 
-def tuple_of_sizes(args: Sequence[Value]) -> Value:
-    return Value("", Items(tuple(a.type for a in args)), tuple(args))
+def _is_given(value: Value | None) -> bool:
+    """Whether an argument is there, and not None."""
+    return value is not None and not (isinstance(value.type, Static) and value.type.value is None)
 
 
 def _between(low: Value, high: Value) -> Number:

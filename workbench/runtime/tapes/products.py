@@ -192,7 +192,7 @@ def _write_blocks(
     numbers = {"routine": address, "together": int(not is_batch), **blocks.numbers}
     words = {
         name: tape.word(numbers.get(name, 0))
-        for name in (*llvm_product.BLOCK_WORDS, *llvm_product.block_arguments(routine))
+        for name in (*llvm_product.BLOCK_WORDS, *llvm_product.BLOCK_ARGUMENTS[routine])
     }
     places = {"left": operands[0], "right": operands[1]}
     first, second = blocks.names
