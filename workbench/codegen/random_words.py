@@ -12,7 +12,8 @@ BITS = 0
 # NumPy's functions of a bitgen_t: of floats, which give a float; which give an integer; others.
 FUNCTIONS = (
     "standard_uniform", "standard_normal", "standard_exponential", "standard_cauchy", "uniform", "normal",
-    "exponential", "standard_gamma", "gamma", "beta", "chisquare", "f", "pareto", "weibull", "power", "laplace", "gumbel", "logistic",
+    "exponential", "standard_gamma", "gamma", "beta", "chisquare", "f", "pareto", "weibull", "power", "laplace",
+    "gumbel", "logistic",
     "lognormal", "rayleigh", "standard_t", "wald", "vonmises", "triangular",
     "poisson", "geometric",
     "binomial", "bounded_uint64", "interval",
