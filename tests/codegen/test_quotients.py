@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -193,13 +195,13 @@ def test_bits_of_divisors_that_are_computed(program, shape):
 
 
 @pytest.mark.skipif(
-    not machine_code.divides_slowly(),
-    reason="this processor has no fused multiply-add, or divides fast: quotients are divisions here",
+    not machine_code.steps_to_invert(),
+    reason="this processor has no fused multiply-add: quotients are divisions here",
 )
 def test_the_slow_path_is_in_the_loop_of_vectors():
     x, d = np.ones((20, 64)), np.linspace(1, 2, 64)
     (kernel,) = kernels_of(lambda x, d: (x[:, 1:] - x[:, :-1]) / d[1:], x, d)
-    text = kernel_module(kernel, "workbench_quotients", inverts=True)
+    text = kernel_module(kernel, "workbench_quotients", inverts=math.inf)
     early, _, late = text.partition(LATE)
     assert "define linkonce_odr <8 x double>" in late and "define linkonce_odr" not in early
     llvm = machine_code.compile_assembly(text)[1]
@@ -209,10 +211,19 @@ def test_the_slow_path_is_in_the_loop_of_vectors():
     assert "fdiv <" in divides and "quotient" not in divides and "llvm.fma" not in divides
 
 
+def test_beside_other_work_dividing_may_cost_nothing():
+    x, d = np.ones((20, 64)), np.linspace(1, 2, 64)
+    (bare,) = kernels_of(lambda x, d: (x[:, 1:] - x[:, :-1]) / d[1:], x, d)
+    (busy,) = kernels_of(lambda x, d: np.exp((x[:, 1:] - x[:, :-1]) / d[1:]), x, d)
+    assert "quotient_f64" in kernel_module(bare, "workbench_bare", inverts=2.0)
+    assert "quotient_f64" not in kernel_module(busy, "workbench_busy", inverts=2.0)
+    assert "quotient_f64" in kernel_module(busy, "workbench_busy", inverts=math.inf)
+
+
 def test_fast_kernels_divide_as_they_like():
     x, d = np.ones((20, 64)), np.linspace(1, 2, 64)
     (kernel,) = kernels_of(lambda x, d: (x[:, 1:] - x[:, :-1]) / d[1:], x, d)
-    assert "quotient" not in kernel_module(kernel.as_fast(), "workbench_fast", inverts=True)
+    assert "quotient" not in kernel_module(kernel.as_fast(), "workbench_fast", inverts=math.inf)
 
 
 def test_long_chains_of_what_rows_share():

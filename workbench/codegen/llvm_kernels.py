@@ -12,7 +12,8 @@ A kernel becomes a C function of its range and of a table of addresses, lengths 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from .llvm_entry import is_strided
 from .llvm_values import INDEX_LIMIT, LLVM_TYPES, PARTS, Code, Value, constant
 from .scalar_math.direct import UnsupportedSourceError
 from .scalar_math.texts import definitions_of, late_definitions
-from .widths import WIDE_VECTORS, computes
+from .widths import WIDE_VECTORS, arithmetic, computes
 
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&",
@@ -36,6 +37,7 @@ _SHORT_BY_NAME = {dtype.name: short for short, dtype in DTYPES_BY_SHORT_NAME.ite
 # Where the memory of scratch arrays begins: at a line of the cache, which no vector crosses.
 ALIGNMENT = 64
 ALLOCATES = "np.empty"
+QUOTIENT = "quotient_f64"
 # Iterations of an innermost loop that are rather computed as part of a vector than one by one: two vectors of f64.
 SHORT = 16
 # In bytes: narrow vectors, and the widest ones.
@@ -48,20 +50,28 @@ LEAST_STRIDE = -(1 << 62)
 
 def kernel_module(
     kernel: Kernel, symbol: str, *, masked: Sequence[int] = (), wide: bool = False, framed: bool = False,
-    inverts: bool = False,
+    inverts: float = 0.0,
 ) -> str:  # fmt: skip
     """LLVM assembly of `kernel`, as the function `symbol`. UnsupportedSourceError where only numba compiles it. masked:
     the bytes of vectors, narrow ones first, of which the machine computes a part as fast as all; short loops then end
     with one. wide: whether to ask for the widest vectors where arithmetic takes the time. framed: whether the register
-    of the frame is kept for it; inverts: whether multiplying by an inverse takes less than dividing."""
+    of the frame is kept for it; inverts: up to how many other steps of arithmetic for each division
+    multiplying by an inverse takes less than dividing."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
-    writer = _Writer(kernel, masked if kernel.may_be_short else (), inverts=inverts and not kernel.fast)
+    masked = masked if kernel.may_be_short else ()
+    may_invert = inverts > 0 and not kernel.fast and QUOTIENT in kernel.source
     try:
+        writer = _Writer(kernel, masked, inverts=may_invert and inverts == math.inf)
         body = writer.function(tree)
+        library = definitions_of(writer.code.library)
+        pays = may_invert and any(_mostly_divides(loop, library, inverts) for loop in writer.dividing)
+        if pays and not writer.inverts:
+            writer = _Writer(kernel, masked, inverts=True)
+            body = writer.function(tree)
+            library = definitions_of(writer.code.library)
     except (KeyError, AttributeError, ValueError, TypeError) as error:  # a text that is not of the expected form
         raise UnsupportedSourceError(f"{kernel.name}: {type(error).__name__} {error}") from error
-    library = definitions_of(writer.code.library)
     declared = [line for name, line in writer.code.declared.items() if name not in library]
     attributes = ["nounwind"]
     if wide and any(computes(loop, library) for loop in writer.innermost):
@@ -73,6 +83,12 @@ def kernel_module(
     late = late_definitions(library).values()
     parts = [f"{head}\n{body}\n}}", *library.values(), *declared, *facts, *([LATE, *late] if late else ())]
     return "\n\n".join(parts) + "\n"
+
+
+def _mostly_divides(loop: Sequence[str], library: Mapping[str, str], most: float) -> bool:
+    """Whether a loop has at most `most` other steps of arithmetic for each division."""
+    n_steps, n_divisions = arithmetic(loop, library)
+    return n_divisions > 0 and n_steps <= most * n_divisions
 
 
 def _allocates(line: ast.Assign) -> bool:
@@ -115,6 +131,7 @@ class _Writer:
         self.exits: list[str] = []
         self.allocated: list[str] = []
         self.innermost: list[list[str]] = []  # the bodies of loops without loops in them
+        self.dividing: list[list[str]] = []  # those that divide by what has an inverse
         for k, arg in enumerate(kernel.args):
             if arg.kind == "size":
                 self._word(f"%a{k}", "i64")
@@ -365,6 +382,8 @@ class _Writer:
         self._nested(body, latch, after)
         if _is_innermost(body):
             self.innermost.append(code.lines[begin:])
+            if any(isinstance(node, ast.Name) and node.id == QUOTIENT for line in body for node in ast.walk(line)):
+                self.dividing.append(code.lines[begin:])
         code.start(latch)
         code.line(f"{following} = add nsw i64 {counter}, {step.text}")
         wishes = ['!{!"llvm.loop.vectorize.predicate.enable", i1 true}'] if masked else []
@@ -570,7 +589,7 @@ class _Writer:
                 parts = self.expression(real), self.expression(imag)
                 short = "c64" if all(p.short == "f32" for p in parts) else "c128"
                 return code.pair(short, *(code.cast(p, PARTS[short]) for p in parts))
-            case ast.Name(id="quotient_f64"), [dividend, divisor, _] if not self.inverts:
+            case ast.Name(id=name), [dividend, divisor, _] if name == QUOTIENT and not self.inverts:
                 return code.binary("/", self.expression(dividend), self.expression(divisor))
             case ast.Name(id=name), _:
                 return code.call(name, [self.expression(a) for a in args])

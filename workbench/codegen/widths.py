@@ -32,6 +32,14 @@ _ADDRESS = re.compile(r"= (getelementptr .*)")
 def computes(loop: Sequence[str], library: Mapping[str, str]) -> bool:
     """Whether the time of a loop goes into arithmetic that wide vectors make faster. loop: the lines of its body;
     library: the definitions of what they call, by symbol. In the loop itself integers only tell where elements are."""
+    n_steps, n_divisions = arithmetic(loop, library)
+    n_elements = len({found[1] for line in loop if (found := _ADDRESS.search(line))})
+    least = max(LEAST_STEPS, STEPS_PER_ELEMENT * n_elements, STEPS_PER_DIVISION * n_divisions)
+    return n_steps >= least
+
+
+def arithmetic(loop: Sequence[str], library: Mapping[str, str]) -> tuple[int, int]:
+    """The steps of arithmetic of a loop that are no divisions, and those that are."""
     known: dict[str, tuple[int, int]] = {}
 
     def count(lines: Sequence[str], step: re.Pattern[str]) -> tuple[int, int]:
@@ -47,7 +55,4 @@ def computes(loop: Sequence[str], library: Mapping[str, str]) -> bool:
                 n_steps, n_divisions = n_steps + known[name][0], n_divisions + known[name][1]
         return n_steps, n_divisions
 
-    n_steps, n_divisions = count(loop, _STEP)
-    n_elements = len({found[1] for line in loop if (found := _ADDRESS.search(line))})
-    least = max(LEAST_STEPS, STEPS_PER_ELEMENT * n_elements, STEPS_PER_DIVISION * n_divisions)
-    return n_steps >= least
+    return count(loop, _STEP)

@@ -170,7 +170,7 @@ def _through_llvm(kernel: Kernel, key: str) -> CompiledKernel | None:
     try:
         text = kernel_module(
             kernel, symbol, masked=machine_code.masked_vectors(), wide=machine_code.computes_wide(),
-            framed=machine_code.prefetches_no_frames(), inverts=machine_code.divides_slowly(),
+            framed=machine_code.prefetches_no_frames(), inverts=machine_code.steps_to_invert(),
         )  # fmt: skip
         code, llvm = machine_code.compile_assembly(text)
         address = machine_code.address(code, symbol)
