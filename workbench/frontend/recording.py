@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import Atom, Aval, Equation, Literal, Origin, Primitive, Scope, Var, aval_of
+from ..ir.evaluate import TooManyEquationsError, at_most
 from .positions import position_of
 from .recursion import Recursion
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # What is written out further than this would take longer to compile than it can save.
 MAX_EQUATIONS = 16_384
 MAX_STEPS = 256  # loops translated whole; each takes the time of some hundred equations
+MAX_EVALUATED = 1 << 13  # equations of loops that it runs through for one condition: 5 to 10 us each
 MAX_COMPUTED = 1 << 21  # numbers that one trace computes to decide conditions which depend on no input
 
 
@@ -83,6 +85,7 @@ class Trace:
         self._looks_at = Recursion.INTERVAL  # equations: when to see whether they are too many
         self._recursion = Recursion()
         self._dear: set[Var] = set()  # conditions that it will not
+        self._long: set[Var] = set()  # results of loops that were given up
         self._by_id: dict[int, CapturedArray] = {}
         # A region is the body of a branch or loop: it shares the buffers of the trace around it.
         self.region = False
@@ -291,7 +294,8 @@ class Trace:
         return n_floats > 0
 
     def known(self, atom: Atom) -> np.ndarray | None:
-        """The value of an atom that depends on no input (read-only), else None."""
+        """The value of an atom that depends on no input (read-only), else None; None, too, where a loop that leads to it
+        takes long: the reference evaluator is no way to run one."""
         if isinstance(atom, Literal):
             return np.asarray(atom.val, atom.aval.dtype)
         if atom not in self.static:
@@ -301,6 +305,8 @@ class Trace:
         while pending:  # no recursion: a chain may be long
             var = pending[-1]
             eqn = self.static.get(var)
+            if var in self._long:
+                return None
             if var in known or eqn is None:
                 pending.pop()
                 if var not in known and var in self._borrowed:
@@ -318,8 +324,12 @@ class Trace:
             if not eqn.primitive.has_rule("impl"):
                 return None
             arrays = [known[a] if isinstance(a, Var) else np.asarray(a.val, a.aval.dtype) for a in eqn.invars]
-            with np.errstate(all="ignore"):
-                results = eqn.primitive.impl(*arrays, **eqn.params)
+            try:
+                with np.errstate(all="ignore"), at_most(MAX_EVALUATED):
+                    results = eqn.primitive.impl(*arrays, **eqn.params)
+            except TooManyEquationsError:
+                self._long.update(eqn.outvars)
+                return None
             for out, result in zip(eqn.outvars, results if eqn.primitive.multiple_results else (results,), strict=True):
                 value = np.array(result, out.aval.dtype).reshape(out.aval.shape)
                 value.flags.writeable = False

@@ -6,7 +6,9 @@ follow the caller's `np.errstate`; nothing is changed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -14,6 +16,23 @@ from ..errors import CheckError
 from .jaxpr import DropVar, Equation, Jaxpr, Literal, Var
 
 OnEquation = Callable[[Equation, tuple[np.ndarray, ...]], object]
+
+_left: ContextVar[list[int] | None] = ContextVar("equations that may still be evaluated", default=None)
+
+
+class TooManyEquationsError(Exception):
+    """An evaluation took more equations than it may."""
+
+
+@contextmanager
+def at_most(n_equations: int) -> Iterator[None]:
+    """In the block, TooManyEquationsError once so many equations were evaluated, those of inner programs counted each
+    time: it may be loops that take long."""
+    token = _left.set([n_equations])
+    try:
+        yield
+    finally:
+        _left.reset(token)
 
 
 def eval_jaxpr(jaxpr: Jaxpr, *args: np.ndarray, on_eqn: OnEquation | None = None) -> list[np.ndarray]:
@@ -27,6 +46,10 @@ def eval_jaxpr(jaxpr: Jaxpr, *args: np.ndarray, on_eqn: OnEquation | None = None
         raise TypeError(f"the program takes {len(jaxpr.invars)} arguments, found {len(args)}")
     if len(jaxpr.consts) != len(jaxpr.constvars):
         raise TypeError("the program's constvars have no values; it was parsed from text")
+    if (left := _left.get()) is not None:
+        left[0] -= max(len(jaxpr.eqns), 1)
+        if left[0] < 0:
+            raise TooManyEquationsError
     values: dict[Var, np.ndarray] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     for i, (var, arg) in enumerate(zip(jaxpr.invars, args, strict=True)):
         value = np.asarray(arg)

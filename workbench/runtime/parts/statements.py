@@ -35,9 +35,11 @@ from ..cells import (
 )
 from ..compilation import Compilation, Source
 from ..executable import has_written
+from ..log import logger
 from .comprehensions import WrittenOut, made_arrays
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
+from .printing import NotCompiledError, PrintingLoop
 from .syntax import HOLDERS, IS_SPLIT, DrivenCalls, Operations, is_holder, with_operations
 from .ways import Ways, are_straight
 from .whole_loops import WholeLoop
@@ -78,7 +80,7 @@ class Known:
     """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
     ones apart from others; later: the names that are read after them; loops: those that numba takes whole; written_out:
-    those whose comprehensions it may; reads: the names that they read; made_arrays: the lists of which those after them
+    those whose comprehensions it may; printing: loops that may print once they have ended; reads: the names that they read; made_arrays: the lists of which those after them
     only make arrays, and by which name NumPy is called there; names: what NumPy's statements read and write; versions:
     of compiled statements, the first ones; counts: the names whose integers are then inputs of these, since loops give
     others in every run; ways: how long compiled statements of a function take, and would in NumPy."""
@@ -90,6 +92,7 @@ class Known:
     later: dict[int, frozenset[str]] = field(default_factory=dict)
     loops: dict[int, WholeLoop] = field(default_factory=dict)
     written_out: dict[int, WrittenOut | None] = field(default_factory=dict)
+    printing: dict[int, PrintingLoop | None] = field(default_factory=dict)
     reads: dict[int, frozenset[str]] = field(default_factory=dict)
     made_arrays: dict[int, dict[str, str]] = field(default_factory=dict)
     names: dict[tuple[int, int], tuple[frozenset[str], tuple[str, ...]]] = field(default_factory=dict)
@@ -131,7 +134,8 @@ class PartedRun:
     whole: the cell or function that they are of; timed: whether every step is timed; place, numbers: of a piece, what
     tells it apart, and the names whose integers a loop around it may change; named: the code of the function that the
     statements are of; at_once: whether they are in no loop that Python runs; is_method: whether `self` is an object of
-    outside; later: the names that are read afterwards, if not any may be. parts: what ran, in order.
+    outside; later: the names that are read afterwards, if not any may be; must_compile: whether it raises
+    NotCompiledError where Python would run a statement. parts: what ran, in order.
     """
 
     def __init__(
@@ -139,6 +143,7 @@ class PartedRun:
         options: Options, flags: int = 0, timed: bool = True, known: Known | None = None, place: str = "",
         numbers: frozenset[str] = frozenset(), named: CodeType | None = None,
         at_once: bool = True, is_method: bool = False, later: frozenset[str] | None = None,
+        must_compile: bool = False,
     ):  # fmt: skip
         self.statements = statements
         self.whole = whole
@@ -155,6 +160,7 @@ class PartedRun:
         self.at_once = at_once
         self.is_method = is_method
         self.later = later
+        self.must_compile = must_compile
         self.counted: set[str] = set()  # names of integers that loops have just set
         self.parts: list[Part] = []
         self.last_value: Any = None
@@ -410,8 +416,40 @@ class PartedRun:
             self.parts.append(self._numpy_part(statements, statements, reason, time_ms))
         return True
 
+    def _printing_later(self, begin: int, end: int) -> bool:
+        """Run a loop that prints, if it can be compiled but for that, and then print."""
+        if end != begin + 1:
+            return False
+        if begin not in self.known.printing:
+            self.known.printing[begin] = PrintingLoop.of(self.statements[begin], self)
+        loop = self.known.printing[begin]
+        parts = loop.run(self, self._later(end)) if loop is not None else None
+        if parts is None:
+            return False
+        self.parts.extend(part for part in parts if not (self.place and isinstance(part, NumpyPart)))
+        self.last_value = None
+        return True
+
+    def compiled_or_not_at_all(self, loop: PrintingLoop, later: frozenset[str] | None) -> list[Part] | None:
+        """Run other statements than those that were written. Returns what ran; None if Python would have to run one."""
+        run = PartedRun(
+            loop.statements, self.whole, self.namespace, options=self.options, flags=self.flags, timed=self.timed,
+            known=loop.known, place=f"{self.place}{loop.order}: ", numbers=self.numbers, named=self.named,
+            at_once=self.at_once, is_method=self.is_method, later=later, must_compile=True,
+        )  # fmt: skip
+        try:
+            run.run(None)
+        except NotCompiledError as error:
+            logger.debug("a loop that prints is Python's: %s", error.reason)
+            return None
+        return run.parts
+
     def _in_numpy(self, begin: int, end: int, reason: Exception) -> None:
         if self._as_whole_loop(begin, end, reason) or self._as_written_out(begin, end, reason):
+            return
+        if self.must_compile:
+            raise NotCompiledError(reason)
+        if self._printing_later(begin, end):
             return
         begun = time.perf_counter()
         try:
