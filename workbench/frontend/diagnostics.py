@@ -563,9 +563,13 @@ It was stored where the trace cannot see it, such as in a module, and then used.
 Tracing runs Python once; a cached cell does not run Python at all. So a cell that prints, takes items from a list from
 outside, draws random numbers without a seed, reads a file, or calls code whose effects cannot be seen, runs in NumPy.
 What objects, dicts and lists from outside are given, and what is appended to lists, each run gives them.
-  print(loss)                              ->  in the next cell
+  print(loss)                              ->  in the next cell, or in a loop, which prints when it has ended (WB161)
   noise = rng.normal(size=n)               ->  in the cell before
   history.pop()                            ->  in the next cell""",
+    "WB161": """A loop prints; it ran compiled, and the text appeared when it had ended.
+The values are kept while the loop runs, and `print` is called for them afterwards, in the same order. A loop that prints
+what only Python can make (objects, sets, `print(*items)`, text that another function returns), or that prints to a
+file, is Python's, and prints as it goes.""",
     "WB180": """The branches or loop bodies of a `wb.lax` operation disagree about the types of their results.
 A compiled branch has one type on both sides, and a loop carries the type that it began with.
   cond(p, lambda: 0, lambda: x)            ->  cond(p, lambda: np.zeros_like(x), lambda: x)

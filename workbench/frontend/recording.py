@@ -294,8 +294,8 @@ class Trace:
         return n_floats > 0
 
     def known(self, atom: Atom) -> np.ndarray | None:
-        """The value of an atom that depends on no input (read-only), else None; None, too, where a loop that leads to it
-        takes long: the reference evaluator is no way to run one."""
+        """The value of an atom that depends on no input (read-only), else None. None, too, where a loop that leads to
+        it takes long: the reference evaluator is no way to run one."""
         if isinstance(atom, Literal):
             return np.asarray(atom.val, atom.aval.dtype)
         if atom not in self.static:

@@ -80,10 +80,11 @@ class Known:
     """What earlier runs of statements have shown. refused: those that cannot be compiled, and why; held: those of them
     that Python runs around compiled statements; codes: those of them as Python's code; texts: what tells the compiled
     ones apart from others; later: the names that are read after them; loops: those that numba takes whole; written_out:
-    those whose comprehensions it may; printing: loops that may print once they have ended; reads: the names that they read; made_arrays: the lists of which those after them
-    only make arrays, and by which name NumPy is called there; names: what NumPy's statements read and write; versions:
-    of compiled statements, the first ones; counts: the names whose integers are then inputs of these, since loops give
-    others in every run; ways: how long compiled statements of a function take, and would in NumPy."""
+    those whose comprehensions it may; printing: loops that may print once they have ended; reads: the names that they
+    read; made_arrays: the lists of which those after them only make arrays, and by which name NumPy is called there;
+    names: what NumPy's statements read and write; versions: of compiled statements, the first ones; counts: the names
+    whose integers are then inputs of these, since loops give others in every run; ways: how long compiled statements of
+    a function take, and would in NumPy."""
 
     refused: dict[int, Exception] = field(default_factory=dict)
     held: dict[int, DrivenStatement] = field(default_factory=dict)
