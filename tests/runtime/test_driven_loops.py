@@ -19,6 +19,7 @@ from workbench.runtime.parts.driven_loops import Repeated
 
 N = 300
 
+# Loops that print run compiled, and print afterwards; not so where a star says how much is printed.
 PROGRAMS = {
     "snapshots": """
 t = x.copy()
@@ -37,7 +38,7 @@ for step in range(8):
     w = w - 0.01 * g
     loss = ((m @ w - x) ** 2).mean()
     if step % 4 == 0:
-        print(f"{step} {loss:.6f}")
+        print(*[f"{step} {loss:.6f}"])
 """,
     "leaves": """
 t = x * 1.5
@@ -47,7 +48,7 @@ for n in range(50):
     if n < 3:
         continue
     t += 0.01
-    print(n)
+    print(*[n])
     if t.sum() > 0 and n > 6:
         found = n
         break
@@ -59,7 +60,7 @@ else:
 t = x
 for n in range(4):
     t = np.sqrt(np.abs(t)) + n
-    print(n)
+    print(*[n])
     if t[0] > 1e9:
         break
 else:
@@ -75,7 +76,7 @@ while err > 1e-3 and it < 40:
     it += 1
     history.append(float(err))
     if it % 5 == 0:
-        print(it, round(float(err), 9))
+        print(*[it, round(float(err), 9)])
 """,
     "epochs": """
 w, b, losses = np.zeros(5), 0.0, []
@@ -88,7 +89,7 @@ for epoch in range(4):
         w -= 0.05 * m[part].T @ r / 50
         b -= 0.05 * r.mean()
     losses.append(float(np.mean((m @ w + b - x) ** 2)))
-    print(epoch, round(losses[-1], 9))
+    print(*[epoch, round(losses[-1], 9)])
 """,
     "nested": """
 total, seen = np.zeros_like(x), []
@@ -99,7 +100,7 @@ for i in range(3):
         if (i + j) % 4 == 0:
             seen.append((i, j, float(total[0])))
         shifted = shifted + 0.5
-    print(len(seen))
+    print(*[len(seen)])
 """,
     "tries": """
 t, failures = x.copy(), 0
@@ -117,7 +118,7 @@ for n in range(7):
     with np.errstate(all="ignore"):
         u = np.log(t - 1.0)
         u = u + 1
-    print(n)
+    print(*[n])
 """,
     "counters": """
 t, seed, big = np.zeros_like(x), 12345, 1
@@ -127,7 +128,7 @@ for k in range(1, 9):
     t += x**2 / k + seed % 7
     t[k] = k
     u = t[k:] * k
-    print(seed, big)
+    print(*[seed, big])
 """,
     "numbers of numpy": """
 t, best = x.copy(), np.inf
@@ -138,7 +139,7 @@ for k in range(8):
     low = t.min()
     if low < best:
         best = low
-    print(i)
+    print(*[i])
 """,
     "rows": """
 a, log = m.copy(), []
@@ -158,7 +159,7 @@ for step in range(6):
     for name in p:
         p[name] = p[name] - 0.1 * g[name]
     grads.append(g)
-    print(step)
+    print(*[step])
 """,
     "changes": """
 t = x[:40].astype(np.float32)
@@ -168,13 +169,13 @@ for n in range(6):
         t = t.astype(np.float64)
     if n == 4:
         t = np.concatenate([t, t])
-    print(t.dtype, t.shape)
+    print(*[t.dtype, t.shape])
 """,
     "deletes": """
 for n in range(6):
     tmp = x * n
     t = tmp.sum() + np.sin(tmp).max()
-    print(t > 0)
+    print(*[t > 0])
     del tmp
 """,
     "aliases": """
@@ -187,7 +188,7 @@ for n in range(6):
     c = a[1:]
     c[0] = n
     views.append(c)
-    print(n)
+    print(*[n])
 same = all(np.shares_memory(v, a) for v in views)
 """,
 }
@@ -322,7 +323,7 @@ def test_what_every_iteration_changes_stays_with_numpy(monkeypatch):
     )
     source = (
         "rows = []\nfor n in range(60):\n    if n > 30:\n        x = np.append(x, n)\n"
-        "    rows.append(np.tanh(x).sum())\n    print(n)\n    y = np.cos(x) + 1\n    continue\n"
+        "    rows.append(np.tanh(x).sum())\n    print(*[n])\n    y = np.cos(x) + 1\n    continue\n"
     )
     namespace, plain = inputs(), inputs()
     run_cell(source, namespace, filename="<cell changing>")

@@ -49,9 +49,9 @@ for k in range(9):
         print(f"trace {A[0, 0] + A[1, 1]}")
 """,
     "nothing is printed": """
-n = 0
-for i in range(500):
-    n += i % 7
+n = 0.0
+for v in data:
+    n += v
     if n < 0:
         print("never", n)
 """,

@@ -53,6 +53,18 @@ def checked_shift(a, b):
     return checked_mul(a, np.int64(1) << b)
 
 
+@linked(error_model="numpy")
+def checked_power(a, n):
+    result = np.int64(1)
+    while n > 0:
+        if n & 1:
+            result = checked_mul(result, a)
+        n >>= 1
+        if n > 0:
+            a = checked_mul(a, a)
+    return result
+
+
 @linked(error_model="numpy", forceinline=True)
 def checked_abs(a):
     if a == _LEAST:

@@ -46,6 +46,7 @@ from .merging import (
 )
 from .number_types import picked
 from .operators import weaken
+from .patience import Patience, is_plain
 from .recording import current_trace
 from .regions import as_index, emit_cond
 from .rows import MAX_UNROLL, Rows, rows_of
@@ -392,25 +393,26 @@ def while_(
         _step_or_traced(
             "while", source, variables, names,
             lambda lists: _as_step(source, variables, live, lists=lists), _prefers,
-            lambda grown: _traced_while(test, body, names, live, reads, variables, grown),
+            lambda grown, plain: _traced_while(test, body, names, live, reads, variables, grown), reads,
         )  # fmt: skip
 
 
 def _step_or_traced(
     kind: str, source: str, variables: Variables, names: tuple[str, ...], as_step: Callable[[Lists], Translated | None],
-    prefers: Callable[[Translated], bool], traced: Callable[[frozenset[str]], int], *, may_be_plain: bool = True,
-    stacked: Collection[str] = (),
+    prefers: Callable[[Translated], bool], traced: Callable[[frozenset[str], bool], int], reads: Sequence[str], *,
+    iterable: Any = None, may_be_plain: bool = True, stacked: Collection[str] = (),
 ) -> None:  # fmt: skip
     """Run a loop as one step where that is better or where it cannot be traced, and trace it elsewhere.
 
     A loop that ran on plain numbers alone will do so again, inside of one that Python runs: it is not translated each
-    time. traced: traces it, given the names of lists that may grow as often as data decide, and gives the number of
-    iterations, as far as that is known; may_be_plain: whether all may be on plain numbers; stacked: lists to which
-    every iteration appends, so that tracing knows how many items they hold in the end.
+    time. traced: traces it, given the names of lists that may grow as often as data decide and whether nothing is
+    traced in it, and gives the number of iterations, as far as that is known; reads: the names that the loop reads;
+    iterable: what it goes over; may_be_plain: whether all may be on plain numbers; stacked: lists to which every
+    iteration appends, so that tracing knows how many items they hold in the end.
     """
     trace = current_trace()
     if trace is None:
-        traced(frozenset())
+        traced(frozenset(), False)
         return
     of_step = lists_of_step(SOURCES[source], variables, stacked)
     may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(appended_to(SOURCES[source]), variables.get)
@@ -421,9 +423,12 @@ def _step_or_traced(
     if step is not None and prefers(step):
         emit_loop(step, variables, kind)
         return
+    plain = step is None and is_plain(iterable) and all(is_plain(variables.glimpse(name)) for name in reads)
+    if plain:
+        may_grow = frozenset()  # nothing that decides how long lists become is traced
     known, trace.references = trace.references, variables.own_references(names)
     try:
-        n_done = traced(frozenset() if step is not None and not step.lists or was_plain else may_grow)
+        n_done = traced(frozenset() if step is not None and not step.lists or was_plain else may_grow, plain)
     except TracingError:
         if len(trace.eqns) != n_before:
             raise
@@ -479,7 +484,9 @@ def _traced_while(
     trace = current_trace()
     stage: Stage | None = None
     n, n_eqns = 0, len(trace.eqns) if trace is not None else 0
+    patience = Patience(trace)
     while True:
+        patience.ask()
         value = truth(test())
         if unknown(value):
             _stage(variables, body, names, live, reads, grown=grown).run_while(test)
@@ -555,10 +562,11 @@ def for_(
         _step_or_traced(
             "for", source, variables, names,
             lambda lists: _as_step(source, variables, live, surely, iterable, lists) if n > 1 else None, prefers,
-            lambda grown: _traced_for(
-                iterable, body, names, live, anew, reads, variables, stop, target, appended, grown
+            lambda grown, plain: _traced_for(
+                iterable, body, names, live, anew, reads, variables, stop, target, appended, grown, plain
             ),
-            may_be_plain=type(iterable) is not TracedRange, stacked=appended if n < math.inf else (),
+            reads, iterable=iterable, may_be_plain=type(iterable) is not TracedRange,
+            stacked=appended if n < math.inf else (),
         )  # fmt: skip
 
 
@@ -573,9 +581,9 @@ def _length(iterable: Any) -> float:
 def _traced_for(
     iterable: Any, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], anew: tuple[str, ...],
     reads: tuple[str, ...], variables: Variables, stop: str | None, target: str, appended: tuple[str, ...],
-    grown: frozenset[str],
+    grown: frozenset[str], plain: bool,
 ) -> int:  # fmt: skip
-    """Run it; the number of iterations that Python ran."""
+    """Run it; the number of iterations that Python ran. plain: it can be no equation, as nothing in it is traced."""
     by_index = bool(grown) or type(iterable) is Tracer and iterable.shape and len(iterable) > MAX_UNROLL
     if type(iterable) is Rows or type(iterable) is Tracer and iterable.shape and by_index:
         given, run = iterable, body
@@ -588,7 +596,7 @@ def _traced_for(
         return 0
     else:
         rows = iterable if type(iterable) is range else None
-    if rows is not None and len(rows) > MAX_UNROLL:
+    if rows is not None and len(rows) > MAX_UNROLL and not plain:
         # What only the last iteration leaves is not carried through all of them: that one is written out. So a view
         # which it takes stays a view.
         last = frozenset(anew).intersection(live) if stop is None else frozenset()

@@ -20,6 +20,7 @@ from .counted_lists import signals
 from .diagnostics import build
 from .growing import rows_together
 from .merging import not_traceable, refuse
+from .patience import Patience
 from .proxies import unwrap
 from .recording import Trace, current_trace
 from .rows import MAX_UNROLL, Rows
@@ -136,8 +137,10 @@ def counted(iterable: Any, most: int = MOST_EQNS, kind: str = "comprehension") -
 
 
 def _counted(iterable: Iterable[Any], trace: Trace, n_eqns: int, most: int, kind: str) -> Iterator[Any]:
+    patience = Patience(trace)
     for item in iterable:
         yield item
+        patience.ask()
         if len(trace.eqns) - n_eqns > most:
             raise build(
                 TracingError, f"{{line}} holds a {kind} that would have to be written out, as very many operations.",

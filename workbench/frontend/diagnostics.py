@@ -567,9 +567,9 @@ What objects, dicts and lists from outside are given, and what is appended to li
   noise = rng.normal(size=n)               ->  in the cell before
   history.pop()                            ->  in the next cell""",
     "WB161": """A loop prints; it ran compiled, and the text appeared when it had ended.
-The values are kept while the loop runs, and `print` is called for them afterwards, in the same order. A loop that prints
-what only Python can make (objects, sets, `print(*items)`, text that another function returns), or that prints to a
-file, is Python's, and prints as it goes.""",
+The values are kept while the loop runs, and `print` is called for them afterwards, in the same order. A loop that
+prints what only Python can make (objects, sets, `print(*items)`, text that another function returns), or that prints to
+a file, is Python's, and prints as it goes.""",
     "WB180": """The branches or loop bodies of a `wb.lax` operation disagree about the types of their results.
 A compiled branch has one type on both sides, and a loop carries the type that it began with.
   cond(p, lambda: 0, lambda: x)            ->  cond(p, lambda: np.zeros_like(x), lambda: x)
@@ -597,6 +597,8 @@ Which array the write changes then differs from one iteration to the next. Such 
 Compiling it would take longer than it can save. Such code runs in NumPy.
   def fft(x): ... fft(x[::2]) ...          ->  a loop over the stages, on whole arrays
   while len(todo): ... todo.pop() ...      ->  for i in range(n): ..., on arrays""",
+    "WB186": """A loop over numbers of Python's, without arrays, took long while the code was traced.
+It becomes a part of its own: compiled whole, where it can be, and else run by Python, which is faster than a trace.""",
     "WB340": """A loop over single elements is compiled whole, as one step.
 Its equations would be one scalar operation each. It runs as fast as a loop in C, on one thread, and joins no kernel.
   for i in range(1, n): y[i] = a * y[i - 1] + x[i]     a recurrence: nothing to change

@@ -22,6 +22,7 @@ from ..liveness import bound_once
 from ..liveness import read as read_names
 from ..syntax import copied
 from .draws import is_source
+from .elses import PREFIX, without_else, without_elses
 from .expressions import is_set, local
 from .functions import function_outer
 from .generators import without_generators
@@ -192,8 +193,10 @@ def translate_here(
 ) -> ConcreteLoop:
     """`UntranslatableError` where the loop cannot be translated. namespace: holds, or finds, what it reads; later: the
     names that are read when it has run, if not any may be."""
-    if node.orelse or any(isinstance(n, ast.Return) for n in ast.walk(node)):
-        raise UntranslatableError("a loop that returns, or has an `else`")
+    if any(isinstance(n, ast.Return) for n in ast.walk(node)):
+        raise UntranslatableError("a loop that returns")
+    node = copied(node)
+    node = without_else(node) if node.orelse else without_elses(node)
     (node,) = written_out([node], namespace)  # type: ignore[assignment]  # a loop stays one
     found = _Concrete(copied(node), namespace, later)
     try:
@@ -218,6 +221,7 @@ class _Concrete:
         self.namespace = namespace
         self.names = bound_names([node])
         self.live = self.names if later is None else self.names & later
+        self.live = frozenset(name for name in self.live if not name.startswith(PREFIX))
         self.parameters: dict[str, Parameter] = {}
         self.given_values: dict[str, Any] = {}
         self.statics: dict[Path, Any] = {}

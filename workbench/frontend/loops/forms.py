@@ -19,10 +19,10 @@ from ..liveness import bound as bound_names
 from ..liveness import bound_once, live_at_head
 from ..syntax import copied
 from .conversions import split_conversions
+from .elses import without_elses
 from .generators import without_generators
 from .list_names import growing_names, queue_names
 from .sharing import Group, sharing_names
-from .types import UntranslatableError
 
 ITEMS = "_items"  # the variable that holds what a loop goes over, where its own expression cannot be translated
 
@@ -159,8 +159,6 @@ class _ReturnsToBreaks(ast.NodeTransformer):
     def _loop(self, node: Any) -> Any:
         self.depth += 1
         n_returns = self.n_returns
-        if self.depth > 1 and node.orelse:
-            raise UntranslatableError("`else` of a loop")
         node.body = [s for stmt in node.body for s in _listed(self.visit(stmt))]
         self.depth -= 1
         if self.depth and self.n_returns > n_returns:
@@ -196,7 +194,6 @@ def _assign(name: str, value: ast.expr) -> ast.stmt:
 
 
 def _without_returns(source: LoopSource) -> ast.For | ast.While:
-    node = copied(source.node)
-    found = _ReturnsToBreaks(source).visit(node)
+    found = _ReturnsToBreaks(source).visit(without_elses(copied(source.node)))
     found.orelse = []
     return ast.fix_missing_locations(found)

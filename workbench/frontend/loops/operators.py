@@ -355,16 +355,18 @@ def _binary_of_ints(symbol: str, a: Value, b: Value) -> Value:
         case "**":
             if type(a.literal) is int and type(b.literal) is int and 0 <= b.literal < 64:
                 return literal(a.literal**b.literal)
+            if end < 0:
+                return _binary_of_pythons("**", *(Value(_as_float(v, F64), Number(F64, True)) for v in (a, b)))
+            count = b.text if start >= 0 else f"nonnegative({b.text})"
             if b.literal is None and a.literal == 2:
-                count = b.text if start >= 0 else f"nonnegative({b.text})"
                 return Value(f"checked_shift(1, {count})", weak_int(1, MOST))
-            if b.literal is None or b.literal < 0:
-                raise UntranslatableError("a Python integer to a power that is not written out")
+            if b.literal is None and a.literal == -1:
+                return Value(f"(1 - 2 * ({count} & 1))", weak_int(-1, 1))
+            if b.literal is None or b.literal > 8:
+                return Value(f"checked_power({a.text}, {count})", weak_int(0 if low >= 0 else LEAST, MOST))
             result = Value("1", weak_int(1, 1))
-            for _ in range(b.literal if b.literal <= 8 else 0):
+            for _ in range(b.literal):
                 result = _binary_of_ints("*", result, a) if result.text != "1" else a
-            if b.literal > 8:
-                raise UntranslatableError("a Python integer to a high power")
             return result
         case _:
             raise UntranslatableError(f"{symbol} between integers")
