@@ -484,7 +484,7 @@ def _traced_while(
     trace = current_trace()
     stage: Stage | None = None
     n, n_eqns = 0, len(trace.eqns) if trace is not None else 0
-    patience = Patience(trace)
+    patience = Patience(trace, MOST_UNROLLED_EQNS)
     while True:
         patience.ask()
         value = truth(test())

@@ -22,7 +22,7 @@ from .growing import rows_together
 from .merging import not_traceable, refuse
 from .patience import Patience
 from .proxies import unwrap
-from .recording import Trace, current_trace
+from .recording import current_trace
 from .rows import MAX_UNROLL, Rows
 from .staging import Stage
 from .traced_ranges import TracedRange
@@ -131,22 +131,13 @@ def _any_or_all(
 def counted(iterable: Any, most: int = MOST_EQNS, kind: str = "comprehension") -> Iterable[Any]:
     """The items, until what a comprehension or loop does with them is more than so many equations."""
     trace = current_trace()
-    if trace is None:
-        return iterable
-    return _counted(iterable, trace, len(trace.eqns), most, kind)
+    return iterable if trace is None else _counted(iterable, Patience(trace, most, kind))
 
 
-def _counted(iterable: Iterable[Any], trace: Trace, n_eqns: int, most: int, kind: str) -> Iterator[Any]:
-    patience = Patience(trace)
+def _counted(iterable: Iterable[Any], patience: Patience) -> Iterator[Any]:
     for item in iterable:
         yield item
         patience.ask()
-        if len(trace.eqns) - n_eqns > most:
-            raise build(
-                TracingError, f"{{line}} holds a {kind} that would have to be written out, as very many operations.",
-                f"a {kind} of more than {most:,} equations", code="WB185",
-                fixes=("compute with whole arrays instead",),
-            )  # fmt: skip
 
 
 def _written_out(iterable: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Loops over Python's own numbers, which run while code is traced, and what happens when they take long."""
+"""Loops that Python runs while code is traced: what they may cost."""
 
 from __future__ import annotations
 
@@ -18,24 +18,37 @@ _HOLDERS = (list, tuple, set, frozenset)
 
 
 class Patience:
-    """How long a loop may run in Python, while it is traced, without a single equation: in parts it may be compiled,
-    and Python is faster where nothing watches. `ask` raises TracingError WB186 when that is over."""
+    """What a loop may cost that runs in Python while it is traced: equations, or time without a single one. As a part
+    such a loop may be compiled, and Python is faster where nothing watches. `ask` raises TracingError if it is over.
 
-    __slots__ = ("begin", "n_eqns", "trace")
+    most: equations; kind: what is written out.
+    """
 
-    def __init__(self, trace: Trace | None):
-        self.trace = None if trace is None or trace.strict else trace
+    __slots__ = ("begin", "kind", "most", "n_eqns", "trace")
+
+    def __init__(self, trace: Trace | None, most: int, kind: str = "loop"):
+        self.trace = trace
+        self.most = most
+        self.kind = kind
         self.n_eqns = len(trace.eqns) if trace is not None else 0
         self.begin = time.perf_counter()
 
     def ask(self) -> None:
         trace = self.trace
-        if trace is None or time.perf_counter() - self.begin < LONGEST_PLAIN_S or len(trace.eqns) > self.n_eqns:
+        if trace is None:
             return
-        raise build(
-            TracingError, "{line} is a long loop over numbers of Python's, without arrays: it is a part of its own.",
-            f"a loop of more than {LONGEST_PLAIN_S} s without an operation on arrays", code="WB186",
-        )  # fmt: skip
+        n = len(trace.eqns) - self.n_eqns
+        if n > self.most:
+            raise build(
+                TracingError, f"{{line}} holds a {self.kind} that would have to be written out, as many operations.",
+                f"a {self.kind} of more than {self.most:,} equations", code="WB185",
+                fixes=("compute with whole arrays instead",),
+            )  # fmt: skip
+        if not n and not trace.strict and time.perf_counter() - self.begin > LONGEST_PLAIN_S:
+            raise build(
+                TracingError, "{line} is in a long loop over Python's own numbers, which is a part of its own.",
+                f"a loop of more than {LONGEST_PLAIN_S} s without an operation on arrays", code="WB186",
+            )  # fmt: skip
 
 
 def is_plain(value: Any) -> bool:

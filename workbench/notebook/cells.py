@@ -189,7 +189,8 @@ class _Job:
         except Exception as error:
             if has_written(error):
                 raise
-            failure = RoutineRaisedError.of(error)
+            is_deep = isinstance(error, RecursionError)
+            failure = too_deep_recursion() if is_deep else RoutineRaisedError.of(error)
         else:
             if compiling is not None:
                 return self.run_while_compiling(compiling)
@@ -285,9 +286,7 @@ class _Job:
                     del self.namespace[name]
 
     def _numpy_report(self, reason: Exception, time_ms: float) -> CompileReport:
-        if isinstance(reason, RecursionError):
-            reason = too_deep_recursion()
-        elif not isinstance(reason, TracingError):
+        if not isinstance(reason, TracingError):
             reason = raised_in_a_trace(reason) or reason
         report = numpy_report(Source(self.label, self.source, self.filename), reason, [time_ms])
         if not isinstance(reason, TracingError):

@@ -23,6 +23,8 @@ from .statements import Translator
 from .types import Growing, Number, RandomSource, Static, UntranslatableError, Value, literal
 from .writing import Function, Module
 
+MOST_NESTED = 8  # calls of a function within itself: by then the numbers decide where they end
+
 
 def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
     """The call `node` of a function of the user's."""
@@ -102,7 +104,7 @@ def translate_function(
     statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
     cells = (*map(id, function.__closure__ or ()), *(t for t in module.lists.values() if isinstance(t, Growing)))
     key = (function.__code__, id(function.__globals__), cells, *((n, v.type) for n, v in values.items()))
-    if key in module.pending:
+    if key in module.pending or sum(code is function.__code__ for code, *_ in module.pending) > MOST_NESTED:
         raise UntranslatableError(f"{function.__name__}(), which calls itself")
     found = module.functions.get(key)
     given = {n: v.type for n, v in values.items() if not isinstance(v.type, Static)}

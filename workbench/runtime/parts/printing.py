@@ -98,11 +98,12 @@ class PrintingLoop:
         """None where the statement is no loop that prints, or prints what can only be had while it runs."""
         from .statements import Known, Statement
 
-        if len(statement.nodes) > 1 or not isinstance(statement.nodes[0], ast.For | ast.While):
+        node, *others = statement.nodes
+        if others or not isinstance(node, ast.For | ast.While):
             return None
-        if not any(map(_prints, walk_scope(statement.nodes))):
+        if not any(_call_of_print(n) for n in walk_scope([node])):
             return None
-        writer = _Writer(copied(statement.nodes[0]), around)
+        writer = _Writer(copied(node), around)
         try:
             loop = writer.loop()
         except _NotPutOffError:
@@ -196,8 +197,9 @@ class _Writer:
     def _block(self, nodes: Iterable[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
         for node in nodes:
-            if _prints(node):
-                result += self._put_off(node)
+            call = _call_of_print(node)
+            if call is not None:
+                result += self._put_off(node, call)
                 continue
             for block in _BLOCKS:
                 if isinstance(node, ast.For | ast.While | ast.If) and getattr(node, block):
@@ -205,11 +207,9 @@ class _Writer:
             result.append(node)
         return result
 
-    def _put_off(self, node: ast.Expr) -> list[ast.stmt]:
+    def _put_off(self, node: ast.stmt, call: ast.Call) -> list[ast.stmt]:
         from .statements import Statement
 
-        call = node.value
-        assert isinstance(call, ast.Call)
         if any(k.arg not in _KEYWORDS or not isinstance(k.value, ast.Constant) for k in call.keywords):
             raise _NotPutOffError
         kept: dict[str, _Value] = {}
@@ -280,11 +280,12 @@ class _Writer:
         return name in namespace and isinstance(namespace[name], _PLAIN)
 
 
-def _prints(node: ast.AST) -> bool:
-    """Whether a statement is a call of `print`."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and (
-        isinstance(node.value.func, ast.Name) and node.value.func.id == "print"
-    )  # fmt: skip
+def _call_of_print(node: ast.AST) -> ast.Call | None:
+    """The call, if a statement is one of `print`."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call):
+            return call
+    return None
 
 
 def _is_text(node: ast.expr) -> bool:

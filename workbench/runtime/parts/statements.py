@@ -20,6 +20,7 @@ from ...frontend.captures import DOT
 from ...frontend.cells import trace_cell
 from ...frontend.counted_lists import enlarge
 from ...frontend.liveness import read, walk_scope
+from ...frontend.recursion import too_deep_recursion
 from ...frontend.scopes import running_in_numpy
 from ...frontend.syntax import copied
 from ...ir import Aval
@@ -221,12 +222,13 @@ class PartedRun:
                 if not enlarge(error):
                     end, reason = self._refused(error, begin, end), error
                 continue
-            except (MemoryError, RecursionError):
+            except MemoryError:
                 raise
             except Exception as error:
                 if has_written(error):
                     raise
-                failure = RoutineRaisedError.of(error)
+                is_deep = isinstance(error, RecursionError)
+                failure = too_deep_recursion() if is_deep else RoutineRaisedError.of(error)
             if failure is not None:
                 # The user's mistake, which NumPy reports best at its own statement, or ours. Outside of the `except`
                 # clauses, so that an error of the user's own is not chained to ours.
