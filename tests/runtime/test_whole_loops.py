@@ -238,6 +238,20 @@ while stack:
     assert "while" in report.to_text()
 
 
+@pytest.mark.parametrize("before", [{}, {"_": "text", "i": None, "y": {}}, {"_": 2.5, "i": [1], "y": np.ones(2)}])
+def test_what_the_loop_sets_before_it_reads_it_may_have_been_anything(before):
+    text = "for _ in range(n):\n    i = len(hits)\n    y = i * 0.5\n    if y < 2:\n        hits.append(y)\n"
+    for n in (0, 7):
+        compiled, plain = ({**before, "n": n, "hits": []} for _ in range(2))
+        assert_like_python(text, compiled, plain)
+
+
+def test_what_a_loop_goes_over_may_be_a_name_that_it_sets():
+    text = "for x in range(x):\n    hits.append(x)\n    x = x * 2\n"
+    compiled, plain = ({"x": 4, "hits": [9]} for _ in range(2))
+    assert_like_python(text, compiled, plain)
+
+
 def test_an_error_is_pythons_at_its_line():
     def drain(x: np.ndarray) -> list:
         stack = [0]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..liveness import bound as bound_names
-from ..liveness import bound_once
+from ..liveness import bound_once, live_at_head
 from ..liveness import read as read_names
 from ..syntax import copied
 from .draws import is_source
@@ -231,7 +231,12 @@ class _Concrete:
         self.module.list_name = self._list_name
         self.module.takes_random = True
         given: dict[str, Type] = {}
+        needed = live_at_head(node, frozenset())
+        if isinstance(node, ast.For):
+            needed = (needed - bound_names([node.target])) | read_names(node.iter)
         for name in sorted(self.names | read_names(node)):
+            if name in self.names and name not in needed:  # what it held is not read: `_`, which IPython sets
+                continue
             try:
                 value = _named(namespace, name)
             except KeyError:
