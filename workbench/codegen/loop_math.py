@@ -53,6 +53,13 @@ def checked_shift(a, b):
     return checked_mul(a, np.int64(1) << b)
 
 
+@linked(error_model="numpy", forceinline=True)
+def was_int(ints, place, n):
+    if place < 0:
+        place += n
+    return place < ints.shape[0] and ints[place]
+
+
 @linked(error_model="numpy")
 def checked_power(a, n):
     result = np.int64(1)

@@ -57,6 +57,8 @@ def difference(a: Any, b: Any) -> tuple[float, bool]:
     """
     if not isinstance(a, np.ndarray | np.generic | int | float | complex | bool):
         return 0.0, True  # functions, modules, strings: not computed by a kernel
+    if type(a) is type(b) and not isinstance(a, np.ndarray) and a == b:
+        return 0.0, True  # at once: lists may hold many numbers
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.dtype != b.dtype:
         return float("inf"), False

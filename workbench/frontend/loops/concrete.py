@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from .elses import PREFIX, without_else, without_elses
 from .expressions import is_set, local
 from .functions import function_outer
 from .generators import without_generators
+from .given_items import names_of_such
 from .letters import LETTERS, codes_of
 from .list_arrays import leaf_texts, list_in, list_out
 from .list_names import growing_names, queue_names
@@ -60,13 +62,15 @@ class NotTheSameError(Exception):
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """name: in the text; kind: of the value at `path`; in_order: of an array, whether it is C-contiguous; held: of a
-    list, what the loop takes it for, which may know more than a list without elements tells."""
+    list, what the loop takes it for, which may know more than a list without elements tells; given: of a list of which
+    what it holds stays as it is, the types of that."""
 
     name: str
     path: Path
     kind: Type
     in_order: bool = True
     held: Type | None = None
+    given: frozenset[type] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +202,33 @@ def translate_here(
     node = copied(node)
     node = without_else(node) if node.orelse else without_elses(node)
     (node,) = written_out([node], namespace)  # type: ignore[assignment]  # a loop stays one
-    found = _Concrete(copied(node), namespace, later)
+    such = names_of_such(node, namespace)
+    try:
+        found = _built(node, namespace, later, {})
+    except UntranslatableError:
+        if not such:
+            raise
+        return _built(node, namespace, later, such)
+    if any(r.name in such and _is_unsure(r.kind) for r in found.results):
+        with contextlib.suppress(UntranslatableError):
+            return _built(node, namespace, later, such)
+    return found
+
+
+def _built(
+    node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None,
+    given_items: dict[str, frozenset[type]],
+) -> ConcreteLoop:  # fmt: skip
+    found = _Concrete(copied(node), namespace, later, given_items)
     try:
         return found.build()
     finally:
         found.given_values.clear()  # lists are told by how many refer to them
+
+
+def _is_unsure(kind: Type) -> bool:
+    item = kind.item if isinstance(kind, Growing) else None
+    return isinstance(item, Number) and (item.unsure or item.mixed)
 
 
 def written_out(stmts: list[ast.stmt], namespace: Mapping[str, Any]) -> list[ast.stmt]:
@@ -216,7 +242,10 @@ def written_out(stmts: list[ast.stmt], namespace: Mapping[str, Any]) -> list[ast
 
 
 class _Concrete:
-    def __init__(self, node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None):
+    def __init__(
+        self, node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None,
+        given_items: dict[str, frozenset[type]],
+    ):  # fmt: skip
         self.node = node
         self.namespace = namespace
         self.names = bound_names([node])
@@ -230,6 +259,7 @@ class _Concrete:
         self.module.note = self._note
         self.module.list_name = self._list_name
         self.module.takes_random = True
+        self.module.given_items = given_items
         given: dict[str, Type] = {}
         needed = live_at_head(node, frozenset())
         if isinstance(node, ast.For):
@@ -266,8 +296,9 @@ class _Concrete:
             if id(value) in self.lists:
                 raise UntranslatableError(f"`{name}`, which is `{self.lists[id(value)]}`, too")
             self.lists[id(value)] = name
-            kind: Type = _type_of_list(name, value)
-            self.parameters[name] = Parameter(name, path or (name,), kind)
+            types = self.module.given_items.get(name, frozenset())
+            kind: Type = Growing(None) if types else _type_of_list(name, value)
+            self.parameters[name] = Parameter(name, path or (name,), kind, given=types)
             self.given_values[name] = value
             return kind
         return self._parameter(name, value, (name,)).type
@@ -442,6 +473,10 @@ class _Concrete:
                 made, taken = list_in(local(name), final)
                 parameters += taken
                 head += made
+                if p.given:
+                    if final.item is None:
+                        raise UntranslatableError(f"`{name}`, to which nothing is appended")
+                    parameters.append(f"{local(name)}__ints")
                 if final.is_queue:
                     head.append(f"{name}__first = 0")
                 head.append(f"{name}__given = {local(name)}")

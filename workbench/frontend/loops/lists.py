@@ -18,6 +18,7 @@ import numpy as np
 from .arrays import scalar_name
 from .contractions import Contractions
 from .expressions import local
+from .given_items import check_appended, read_kind
 from .list_names import TAKES, growing_names, is_taking, root
 from .operators import cast, index
 from .types import (
@@ -109,8 +110,8 @@ class Lists(Contractions):
     def handed_list(self, key: str, found: Any) -> Value:
         """A list outside that a function of the user's reads: its callers hand it on."""
         kind = self.module.lists[key]
-        if isinstance(kind, Growing) and kind.is_queue:
-            raise UntranslatableError("a function that reads a queue")
+        if isinstance(kind, Growing) and kind.is_queue or key in self.module.given_items:
+            raise UntranslatableError("a function that reads a queue, or a list of ints and floats")
         if self.parameter is None:
             self.types[key] = kind
             self.fixed |= {key}
@@ -209,13 +210,20 @@ class Lists(Contractions):
     def element_of(self, value: Value, place: str) -> Value:
         """An element of a list in memory, at an index of Python's."""
         assert isinstance(value.type, Growing)
-        if value.type.item is None:
+        given = self.module.given_items.get(value.source[0]) if value.source else None
+        if value.type.item is None and not given:
             raise UnknownItemError("an element of an empty list")
         if value.fresh is not None:
             raise UntranslatableError("a list without a name")
         if value.type.is_queue:
             place = f"place_in_queue({place}, {self.first(value)}, len({value.text}))"
         source = (value.source[0], value.source[1] + 1) if value.source else None
+        if given:
+            kind, at = read_kind(given, value.type.item), self.early(place)
+            found = self.early(f"{value.text}[{at}]")
+            whole = self.early(f"was_int({value.text}__ints, {at}, len({value.text}))") if kind.ints else ""
+            return Value(found, kind, whole=whole)
+        assert value.type.item is not None
         return Value(f"{value.text}[{place}]", value.type.item, source=source)
 
     def test(self, node: ast.expr) -> str:
@@ -328,6 +336,8 @@ class Lists(Contractions):
         mine = self._item_type(value)
         if isinstance(mine, Growing) and value.source is not None and base.type.item is not None:
             self.refine(value.source, base.type.item)
+        if base.source is not None and base.source[0] in self.module.given_items:
+            check_appended(mine)
         self.refine(base.source, replace(base.type, item=join_items(base.type.item, mine)))
         kind: Type = self.types[base.source[0]]  # type: ignore[index]  # refined
         for _ in range(base.source[1] + 1):  # type: ignore[index]

@@ -76,6 +76,7 @@ class Module:
     list_name: Callable[[str, Any, tuple], str] | None = None  # the loop's variable of a list that a function reads
     takes_random: bool = False  # whether random numbers may be drawn: from sources that are at hand
     lists: dict[str, Type] = field(default_factory=dict)  # the loop's variables, of which some are lists
+    given_items: dict[str, frozenset[type]] = field(default_factory=dict)  # types of what lists hold that is no float
     facts: Facts = field(default_factory=Facts)
     texts: dict[tuple, Any] = field(default_factory=dict)  # the letters of strings outside, by where these are found
     setters: dict[str, FunctionType] = field(default_factory=dict)  # functions that set variables of the loop

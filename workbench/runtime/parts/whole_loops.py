@@ -20,6 +20,7 @@ import numpy as np
 from ...codegen.random_words import N_WORDS
 from ...frontend.liveness import bound
 from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
+from ...frontend.loops.given_items import holds_exactly
 from ...frontend.loops.list_arrays import leaves_of
 from ...frontend.loops.list_names import takes_elements
 from ...frontend.loops.types import BOOL, I64, Array, Growing, Items, Number, RandomSource, Type, UntranslatableError
@@ -126,6 +127,9 @@ class _Version:
             for name, aval, weak in _operands(p.name, p.held if isinstance(p.kind, Growing) and p.held else p.kind):
                 arguments.append(LoopArgument(len(names), aval.ndim > 0, aval.dtype, aval.ndim, weak, (), p.in_order))
                 names.append((name, aval))
+            if p.given:
+                arguments.append(LoopArgument(len(names), True, BOOL, 1, False, (), True))
+                names.append((f"{p.name}.ints", Aval((0,), BOOL)))
         inputs = tuple(Var(aval, name) for name, aval in names)
         by_name = {var.hint: k for k, var in enumerate(inputs)}
         written = tuple(by_name[name] for name in loop.written)
@@ -168,7 +172,9 @@ class _Version:
         with drawing(sources) as drawn:
             for p in loop.parameters:
                 value = values[p.name]
-                if isinstance(p.kind, Growing):
+                if p.given:
+                    arguments += _given_items(value, p.given)
+                elif isinstance(p.kind, Growing):
                     arguments += _arrays_of(value, p.kind, p.held)
                 else:
                     arguments.append(drawn.words[id(value)] if isinstance(p.kind, RandomSource) else value)
@@ -210,13 +216,19 @@ class _Version:
             r.name for r in loop.results
             if r.in_place and f"{r.name}__given" not in shared and sys.getrefcount(values[r.name]) <= _ALONE
         )  # fmt: skip
+        given = frozenset(p.name for p in loop.parameters if p.given)
         unread = frozenset() if later is None else alone - later
         try:
             return [
-                (r, *_result(r, results, as_array=r.name in arrays and (not r.in_place or r.name in alone)))
+                (
+                    r, *_result(
+                        r, results, as_array=r.name in arrays - given and (not r.in_place or r.name in alone),
+                        first=values[r.name] if r.name in given else (),
+                    ),
+                )
                 for r in loop.results
                 if r.name not in unread or _skip(r, results)
-            ]
+            ]  # fmt: skip
         except NotTheSameError:
             return None
 
@@ -260,8 +272,8 @@ def _skip(r: Result, results: Iterator[Any]) -> bool:
     return False
 
 
-def _result(r: Result, results: Iterator[Any], *, as_array: bool) -> tuple[int, Any]:
-    """Which other list it is, if one, and the value."""
+def _result(r: Result, results: Iterator[Any], *, as_array: bool, first: Sequence[Any] = ()) -> tuple[int, Any]:
+    """Which other list it is, if one, and the value. first: the items of a list that stay as they were."""
     is_set = not r.flagged or next(results)
     is_pythons = r.tagged and next(results)
     other = int(next(results)) if r.others else 0
@@ -269,6 +281,8 @@ def _result(r: Result, results: Iterator[Any], *, as_array: bool) -> tuple[int, 
     if is_pythons:
         assert isinstance(r.kind, Number)
         value = _TYPES[r.kind.kind](value)
+    if first:
+        value[: len(first)] = first
     return (other, value) if is_set else (0, _UNSET)
 
 
@@ -357,6 +371,13 @@ def _arrays_of(values: Any, kind: Growing, held: Type | None) -> list[np.ndarray
             raise NotTheSameError
         return [lengths, *_columns(flat, inner or (held.item and held.item.item) or Number(I64, True))]
     return _columns(list(values), item)
+
+
+def _given_items(values: list[Any], types: frozenset[type]) -> list[np.ndarray]:
+    """The items of a list as floats, and which of them are ints. NotTheSameError if they are of other types."""
+    if not {*map(type, values)} <= types or not holds_exactly(values):
+        raise NotTheSameError
+    return [np.array(values, np.float64), np.array([type(v) is int for v in values], bool)]
 
 
 def _columns(values: list[Any], item: Type) -> list[np.ndarray]:
