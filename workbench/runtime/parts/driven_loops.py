@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .statements import Known, Part, PartedRun, Statement
 
 WORTH_S = 1.5e-4  # a piece that NumPy ends sooner is not worth the work around kernels
+BRIEF_RUNS = 64  # so many that took less than `BRIEF_S` tell enough: watching takes as long
+BRIEF_S = WORTH_S / 8
 WAIT_S = 0.02  # what is over sooner, all iterations together, is not worth compiling
 WARM_UP_RUNS = 2  # the first one compiles, the second one faults pages in
 TRIED_RUNS = 3
@@ -113,8 +115,12 @@ class Piece:
             return
         self.numpy_total_s += elapsed_s
         self.numpy_runs += 1
-        if self.numpy_total_s >= WAIT_S and not self.parts_s:
+        if self.parts_s:
+            return
+        if self.numpy_total_s >= WAIT_S:
             self.in_numpy = self.numpy_s < WORTH_S
+        elif self.numpy_runs >= BRIEF_RUNS:
+            self.in_numpy = self.numpy_s < BRIEF_S
 
     def can_begin(self, namespace: dict[str, Any]) -> bool:
         """Whether what it reads in `namespace` may be traced."""
