@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
@@ -21,9 +20,9 @@ from ..proxies import unwrap
 from ..recording import Deferred
 from ..tracer import Tracer
 from .arrays import Arrays, Compute, tuple_of
-from .letters import compared, is_text, letter
+from .letters import is_text, letter
 from .names import is_set, is_whole, local
-from .operators import SYMBOLS, as_type, binary, call, compare, index, truth, unary, whole_of, whole_text
+from .operators import SYMBOLS, as_type, binary, call, index
 from .types import (
     BOOL,
     C128,
@@ -35,7 +34,6 @@ from .types import (
     Array,
     Box,
     Items,
-    Letter,
     Number,
     Static,
     Type,
@@ -46,10 +44,9 @@ from .types import (
     number_of,
     weak_int,
 )
-from .writing import INDENT, Facts, Module
+from .writing import Facts, Module
 
 MOST_ITEMS = 16  # of a tuple or list that is written out
-MOST_TEXT = 400  # of what tells whether a number is an int: it holds expressions once more
 
 
 class Scope(Arrays):
@@ -282,151 +279,6 @@ class Scope(Arrays):
             return Value(f"dot({left}, {right})", Number(dtype))
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
         return Value(f"dot_{x.ndim}{y.ndim}(loose({left}), loose({right}))", Array(dtype, shape))
-
-    def _unaryop(self, node: ast.UnaryOp) -> Value:
-        if isinstance(node.op, ast.Not):
-            return Value(f"(not {self.test(node.operand)})", Number(BOOL, True, (0, 1)))
-        value = self.value(node.operand)
-        if isinstance(node.op, ast.USub):
-            if value.literal is not None and not isinstance(value.literal, bool | tuple):
-                return literal(-value.literal)
-        return self.pointwise(lambda v: unary(node.op, v[0]), value)
-
-    def _compare(self, node: ast.Compare) -> Value:
-        parts: list[Value] = []
-        left = self.value(node.left)
-        for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.value(right_node) if not position else self.later(right_node)
-            if position + 1 < len(node.ops) and not isinstance(right_node, ast.Name | ast.Constant | ast.Attribute):
-                # It is computed twice, which only costs time where nothing is called.
-                if any(isinstance(n, ast.Call) for n in ast.walk(right_node)):
-                    raise UntranslatableError("a chain of comparisons with a call inside")
-            parts.append(self._one_comparison(op, left, right))
-            left = right
-        if len(parts) == 1:
-            return parts[0]
-        weak = all(isinstance(p.type, Number) and p.type.weak for p in parts)
-        return Value(f"({' and '.join(truth(p) for p in parts)})", Number(BOOL, weak, (0, 1)))
-
-    def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
-        if isinstance(op, ast.Is | ast.IsNot):
-            if isinstance(right.type, Static) or isinstance(left.type, Static):
-                return literal((left.type == right.type) == isinstance(op, ast.Is))
-            raise UntranslatableError("`is` between numbers")
-        if isinstance(left.type, Letter) or isinstance(right.type, Letter):
-            return compared(op, left, right)
-        if isinstance(left.type, Static) and isinstance(right.type, Static):
-            if isinstance(op, ast.Eq | ast.NotEq):
-                return literal(bool(left.type.value == right.type.value) == isinstance(op, ast.Eq))
-            raise UntranslatableError("a comparison of objects")
-        if isinstance(op, ast.In | ast.NotIn):
-            if not isinstance(right.type, Items) or not isinstance(right.literal, tuple):
-                raise UntranslatableError("`in` an array")
-            equal = [compare("==", left, item).text for item in right.literal] or ["False"]
-            text = f"({' or '.join(equal)})"
-            return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
-        return self.pointwise(lambda v: compare(SYMBOLS[type(op)], *v), left, right)
-
-    def later(self, node: ast.expr) -> Value:
-        """An expression that is computed on a condition: nothing of it may stand in front of the statement."""
-        before = len(self.lines)
-        with self._conditionally():
-            value = self.value(node)
-        self._none_since(before)
-        return value
-
-    @contextmanager
-    def _conditionally(self) -> Iterator[None]:
-        """What is computed here may not be: nobody else knows of it."""
-        equal, places = self.equal, self.places
-        self.equal, self.places = set(equal), dict(places)
-        self.conditions += 1
-        try:
-            yield
-        finally:
-            self.conditions -= 1
-            self.equal, self.places = equal, places
-
-    def _none_since(self, before: int) -> None:
-        if len(self.lines) != before:
-            raise UntranslatableError("an array that is computed on a condition")
-
-    def test(self, node: ast.expr) -> str:
-        """The truth of an expression."""
-        if isinstance(node, ast.BoolOp):
-            return self._all_or_any(node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return f"(not {self.test(node.operand)})"
-        value = self.value(node)
-        if isinstance(value.type, Static) and value.type.value is None:
-            return "False"
-        return truth(value)
-
-    def _all_or_any(self, node: ast.BoolOp) -> str:
-        """The truth of `a and b`. What `b` computes in front of the statement is computed there if `a` is true:
-
-        t = a
-        if t:
-            ...
-            t = b
-        """
-        word, negated = (" and ", "") if isinstance(node.op, ast.And) else (" or ", "not ")
-        first, *rest = node.values
-        texts = [self.test(first)]
-        for value in rest:
-            before = len(self.lines)
-            with self._conditionally():
-                text = self.test(value)
-            if len(self.lines) > before:
-                if self.conditions:
-                    self._none_since(before)
-                made, self.lines[before:] = self.lines[before:], []
-                name = self.temporary()
-                self.line(f"{name} = {word.join(texts)}")
-                self.line(f"if {negated}{name}:")
-                self.lines += [INDENT + line for line in made]
-                self.line(f"{INDENT}{name} = {text}")
-                self.made_early, texts = True, []
-                text = name
-            texts.append(text)
-        return f"({word.join(texts)})"
-
-    def _boolop(self, node: ast.BoolOp) -> Value:
-        values = [self.later(v) if k else self.value(v) for k, v in enumerate(node.values)]
-        if any(not isinstance(v.type, Number) for v in values):
-            raise UntranslatableError("`and` or `or` of what are no numbers")
-        if any(v.type.dtype != BOOL for v in values):  # type: ignore[union-attr]  # numbers
-            last = values.pop()
-            for v in reversed(values):
-                if "(" in v.text and any(isinstance(n, ast.Call) for n in ast.walk(node)):
-                    raise UntranslatableError("`and` or `or` of numbers that are computed")
-                both = (v, last) if isinstance(node.op, ast.Or) else (last, v)
-                last = self.choose(truth(v), *both)
-            return last
-        weak = all(v.type.weak for v in values)  # type: ignore[union-attr]  # numbers
-        word = " and " if isinstance(node.op, ast.And) else " or "
-        return Value(f"({word.join(v.text for v in values)})", Number(BOOL, weak, (0, 1)))
-
-    def _ifexp(self, node: ast.IfExp) -> Value:
-        test = self.test(node.test)
-        if test in ("True", "False"):
-            return self.value(node.body if test == "True" else node.orelse)
-        return self.choose(test, self.later(node.body), self.later(node.orelse))
-
-    def choose(self, test: str, then: Value, other: Value) -> Value:
-        kind = join(then.type, other.type)
-        if isinstance(kind, Number) and then.type.dtype != other.type.dtype:  # type: ignore[union-attr]  # numbers
-            kind = replace(kind, mixed=True)
-        whole = ""
-        if isinstance(kind, Number) and kind.ints:
-            whole = self.told(whole_of([whole_text(then), whole_text(other)], f"({{0}} if {test} else {{1}})"))
-        then, other = self.convert(then, kind), self.convert(other, kind)
-        return Value(f"({then.text} if {test} else {other.text})", kind, whole=whole)
-
-    def told(self, text: str) -> str:
-        """`text` as what tells of a number whether it is an int, if it may be computed beside the number."""
-        calls = any(f"{function.name}(" in text for function in self.module.functions.values())
-        return "" if calls or len(text) > MOST_TEXT or text == "False" else text
 
     # ---- subscripts ----
 

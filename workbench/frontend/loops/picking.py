@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arrays import at, broadcast
-from .expressions import Scope, is_newaxis_or_dots
+from .conditions import Conditions
+from .expressions import is_newaxis_or_dots
 from .operators import index, stored
 from .types import LAZY, Array, Items, Lazy, Number, Read, Static, Type, UntranslatableError, Value
 
@@ -40,7 +41,7 @@ class Known(ast.expr):
         self.value = value
 
 
-class Picking(Scope):
+class Picking(Conditions):
     """Subscripts with arrays of indices."""
 
     def subscript(self, base: Value, node: ast.expr) -> Value:

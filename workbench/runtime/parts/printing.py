@@ -38,7 +38,8 @@ MOST_FAILURES = 2  # runs in which the loop was not compiled: then it is Python'
 _BLOCKS = ("body", "orelse")
 _TEXT_METHODS = frozenset(("format", "ljust", "rjust", "center", "zfill", "strip", "upper", "lower", "title"))
 _TEXTS = frozenset(("str", "repr", "format"))
-_BUILTINS = {name: getattr(builtins, name) for name in ("print", *_TEXTS)}
+_PURE = ("abs", "bool", "complex", "float", "int", "round")  # of numbers
+_BUILTINS = {name: getattr(builtins, name) for name in ("print", *_TEXTS, *_PURE)}
 _KEYWORDS = frozenset(("sep", "end", "flush"))
 _PLAIN = (str, bytes, bool, int, float, complex, type(None))
 
@@ -245,8 +246,10 @@ class _Writer:
             case ast.Call(func=ast.Attribute(value=of, attr=attr), args=args, keywords=keywords) if _is_text(node):
                 named = [ast.keyword(k.arg, text(k.value)) for k in keywords]
                 return ast.Call(ast.Attribute(text(of), attr, ast.Load()), list(map(text, args)), named)
-            case ast.Call(func=ast.Name() as func, args=args, keywords=[]) if _is_text(node):
+            case ast.Call(func=ast.Name(id=name) as func, args=args, keywords=[]) if _is_text(node) or name in _PURE:
                 return ast.Call(func, list(map(text, args)), [])
+            case ast.Call(func=ast.Attribute(value=of, attr="item"), args=[], keywords=[]):
+                return ast.Call(ast.Attribute(text(of), "item", ast.Load()), [], [])
             case ast.Starred() | ast.Dict() | ast.Set() | ast.Lambda() | ast.NamedExpr():
                 raise _NotPutOffError
             case ast.Name(id=name) if name not in self.changing and self._is_plain(name):
