@@ -67,6 +67,15 @@ while hi - lo > 1e-6:
 else:
     print("found", mid)
 """,
+    "beside lists that were there before": """
+for i in range(60):
+    r = A @ w
+    w -= 0.1 * r
+    losses.append(float(r @ r))
+    kept["step"].append(i)
+    if i % 25 == 0:
+        print(i, round(losses[-1], 6), abs(i - 30), float(r[0]) > 0)
+""",
     "loops inside": """
 hits = 0
 for i in range(30):
@@ -81,7 +90,8 @@ for i in range(30):
 
 def names() -> dict[str, Any]:
     rng = np.random.default_rng(4)
-    return {"np": np, "data": rng.random(200), "A": rng.random((2, 2)), "label": "v", "lr": 0.25}
+    numbers = {"data": rng.random(200), "A": rng.random((2, 2)), "w": np.ones(2), "lr": 0.25}
+    return {"np": np, **numbers, "label": "v", "losses": [1.5], "kept": {"step": []}}
 
 
 def printed(run: Any) -> str:

@@ -479,6 +479,7 @@ def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Va
             result = _attempted(run)
         except ItemFoundError as error:
             if items.get(error.name) == error.items or error.name not in lists:
+                variables.restore(state)
                 raise
             items[error.name] = error.items
             let_go(error)
