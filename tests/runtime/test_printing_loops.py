@@ -68,12 +68,12 @@ else:
     print("found", mid)
 """,
     "beside lists that were there before": """
-for i in range(60):
+for i in range(300):
     r = A @ w
-    w -= 0.1 * r
+    w -= 0.01 * r
     losses.append(float(r @ r))
     kept["step"].append(i)
-    if i % 25 == 0:
+    if i % 125 == 0:
         print(i, round(losses[-1], 6), abs(i - 30), float(r[0]) > 0)
 """,
     "loops inside": """
