@@ -105,7 +105,7 @@ def test_an_array_that_changes_never_gives_a_stale_result(shell):
         ("%%jit\ny = np.ones(int(x.sum()))", "WB102", 2),
         ("%%jit\ny = np.array(['a', 'b'])\nz = y == 'a'", "", None),
         ("%%jit\ny = x[x > 1]", "WB110", 2),
-        ("%%jit\nfor i in range(3):\n    print(x[i])\ny = x", "WB160", 3),
+        ("%%jit\nfor i in range(3):\n    print(*[x[i]])\ny = x", "WB160", 3),
     ],
 )
 def test_untraceable_cells_run_in_numpy(shell, cell, code, line):

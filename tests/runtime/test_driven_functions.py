@@ -78,7 +78,7 @@ def heat(n, steps, every):
         u = step(u)
         if t % every == 0:
             snapshots.append(u.copy())
-            print("t", t, u.sum().round(9))
+            print(*["t", t, u.sum().round(9)])
     return u, snapshots
 """,
         "u, snapshots = heat(24, 20, 7)\ntotal = u.sum()\n",

@@ -423,7 +423,8 @@ def _step_or_traced(
     if step is not None and prefers(step):
         emit_loop(step, variables, kind)
         return
-    plain = step is None and is_plain(iterable) and all(is_plain(variables.glimpse(name)) for name in reads)
+    values = map(variables.glimpse, (*names, *reads))
+    plain = step is None and is_plain(iterable) and all(map(is_plain, values))
     if plain:
         may_grow = frozenset()  # nothing that decides how long lists become is traced
     known, trace.references = trace.references, variables.own_references(names)

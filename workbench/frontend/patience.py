@@ -57,4 +57,4 @@ def is_plain(value: Any) -> bool:
         return len(value) <= MOST_ITEMS and all(map(is_plain, value))
     if type(value) is dict:
         return len(value) <= MOST_ITEMS and all(map(is_plain, value.values()))
-    return isinstance(value, _PLAIN) or value is UNDEFINED
+    return issubclass(type(value), _PLAIN) or value is UNDEFINED  # a traced number says that it is a float
