@@ -246,6 +246,24 @@ def test_what_the_loop_sets_before_it_reads_it_may_have_been_anything(before):
         assert_like_python(text, compiled, plain)
 
 
+@pytest.mark.parametrize("text", [
+    "for w in range(n):\n    row = [0]\n    for s in range(w):\n        row.append(row[-1] + s)\n    rows.append(row)\n",
+    "for w in range(n):\n    row = [w]\n    row.append(1)\n    rows.append(row)\n    row = [5]\n    row.append(2)\n",
+    "for w in range(n):\n    row = [w]\n    if w % 2:\n        rows.append(row)\n        row.append(7)\n",
+    "for w in range(n):\n    row = rows[w // 2]\n    row.append(w)\n",
+])  # fmt: skip
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_the_last_row_is_the_one_in_the_list(text, n):
+    compiled, plain = ({"n": n, "rows": [[3], [4], [5]], "row": [9]} for _ in range(2))
+    first = {id(each): k for k, each in enumerate(compiled["rows"])}
+    assert as_it_is(text, compiled) is not None
+    exec(text, plain)
+    assert_same(compiled["rows"], plain["rows"], "rows")
+    assert_same(compiled["row"], plain["row"], "row")
+    assert [first.get(id(each)) for each in compiled["rows"][:3]] == [0, 1, 2]
+    assert [each is compiled["row"] for each in compiled["rows"]] == [each is plain["row"] for each in plain["rows"]]
+
+
 def test_what_a_loop_goes_over_may_be_a_name_that_it_sets():
     text = "for x in range(x):\n    hits.append(x)\n    x = x * 2\n"
     compiled, plain = ({"x": 4, "hits": [9]} for _ in range(2))

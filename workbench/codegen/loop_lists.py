@@ -66,6 +66,15 @@ def unlike(a, lists, example):
 
 
 @linked(error_model="numpy")
+def place_in(a, lists, example):
+    """Where in another list a list is, or -1."""
+    for k in range(len(lists)):
+        if is_same_list(a, lists[k], example):
+            return k
+    return -1
+
+
+@linked(error_model="numpy")
 def all_unlike(lists, example):
     """Raises if a list is in another one twice."""
     lengths = [len(each) for each in lists]

@@ -84,6 +84,7 @@ class Result:
     tagged: bool = False
     in_place: bool = False  # a list from outside, which is changed
     others: tuple[str, ...] = ()  # of a list: the parameters, and results before it, of which it may be one
+    inside: str = ""  # of a list: the list of lists in which it may be
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -440,7 +441,10 @@ class _Concrete:
                     raise UntranslatableError(f"`{name}`, a list of lists whose order changes")
                 _check_result(name, kind)
                 results.append(Result(name, kind, in_place=True))
-        return results
+        held = {
+            r.kind.item: r.name for r in results if isinstance(r.kind, Growing) and isinstance(r.kind.item, Growing)
+        }
+        return [replace(r, inside=held.get(r.kind, "")) if not r.in_place else r for r in results]  # type: ignore[arg-type]  # or no such
 
     def _told_apart(self, results: list[Result]) -> list[str]:
         """Lines that raise where a list of lists holds one that something else is, too."""
@@ -453,7 +457,7 @@ class _Concrete:
             example = blank(inner.item)
             lines.append(f"all_unlike({local(name)}, {example})")
             for other, its in self.scope.types.items():
-                if its == inner and any(r.name == other for r in results):
+                if its == inner and any(r.name == other and r.inside != name for r in results):
                     lines.append(f"unlike({local(other)}, {local(name)}, {example})")
                 if its == inner and other in self.parameters:
                     lines.append(f"unlike({other}__given, {local(name)}, {example})")
@@ -513,6 +517,10 @@ class _Concrete:
                 for k, other in enumerate(r.others, start=1):
                     name = other if other.endswith("__given") else local(other)
                     tail += [f"if is_same_list({text}, {name}, {example}):", f"    {r.name}__is = {k}"]
+            if r.inside:
+                assert isinstance(r.kind, Growing)
+                returned.append(f"{r.name}__in")
+                tail.append(f"{r.name}__in = place_in({text}, {local(r.inside)}, {blank(r.kind.item)})")
             if isinstance(r.kind, Growing):
                 start = f"{r.name}__first" if r.kind.is_queue else "0"
                 returned += list_out(text, r.kind, start, tail)

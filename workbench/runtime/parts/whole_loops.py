@@ -187,18 +187,23 @@ class _Version:
                 drawn.put_back()
                 return False
         known = [v for v in values.values() if type(v) is np.ndarray]
-        for r, _, value in made:
+        for r, _, _, value in made:
             if r.in_place and type(value) is np.ndarray:
                 namespace[r.name] = value
             elif r.in_place:
                 _replace(values[r.name], value)
-        for r, other, value in made:
+        for r, other, _, value in made:
             if other:  # a list that has another name, too
                 name = r.others[other - 1]
                 given = name.removesuffix("__given")
                 value = values[given] if given != name else namespace[name]
             if not r.in_place and value is not _UNSET:
                 namespace[r.name] = _known(value, known) if type(value) is np.ndarray else value
+        left = {r.name: r for r, *_ in made}
+        for r, _, place, value in made:
+            holder = left.get(r.inside)
+            if place >= 0 and value is not _UNSET and holder is not None:
+                namespace[r.name] = (values if holder.in_place else namespace)[holder.name][place]
         elapsed_ms = (time.perf_counter() - begin) * 1e3
         compilation = self.compilation
         compilation.runs_ms = [*compilation.runs_ms[-49:], elapsed_ms]
@@ -208,8 +213,9 @@ class _Version:
 
     def _made(
         self, found: Sequence[Any], values: dict[str, Any], arrays: frozenset[str], later: frozenset[str] | None
-    ) -> list[tuple[Result, int, Any]] | None:  # fmt: skip
-        """What the loop leaves: which other list it is, if one, and the value. None where its type is not known."""
+    ) -> list[tuple[Result, int, int, Any]] | None:  # fmt: skip
+        """What the loop leaves: which other list it is, if one, where it is in a list of lists, or -1, and the value.
+        None where its type is not known."""
         loop, results = self.loop, iter(found)
         shared = {name for r in loop.results for name in r.others}
         alone = frozenset(
@@ -272,18 +278,20 @@ def _skip(r: Result, results: Iterator[Any]) -> bool:
     return False
 
 
-def _result(r: Result, results: Iterator[Any], *, as_array: bool, first: Sequence[Any] = ()) -> tuple[int, Any]:
-    """Which other list it is, if one, and the value. first: the items of a list that stay as they were."""
+def _result(r: Result, results: Iterator[Any], *, as_array: bool, first: Sequence[Any] = ()) -> tuple[int, int, Any]:
+    """Which other list it is, if one, where it is in a list of lists, or -1, and the value. first: the items of a list
+    that stay as they were."""
     is_set = not r.flagged or next(results)
     is_pythons = r.tagged and next(results)
     other = int(next(results)) if r.others else 0
+    place = int(next(results)) if r.inside else -1
     value = _array_of(r.kind, results) if as_array else _value_of(r.kind, results)
     if is_pythons:
         assert isinstance(r.kind, Number)
         value = _TYPES[r.kind.kind](value)
     if first:
         value[: len(first)] = first
-    return (other, value) if is_set else (0, _UNSET)
+    return (other, place, value) if is_set else (0, -1, _UNSET)
 
 
 def _rest_of(program: LoopProgram) -> tuple:
