@@ -12,6 +12,7 @@ import pytest
 
 import workbench as wb
 from tests.compare import assert_same
+from workbench.notebook.cells import run_cell
 
 
 def which_are_one(value: Any) -> list[int]:
@@ -444,3 +445,69 @@ def test_a_list_that_a_loop_leaves_alone_is_the_same():
 
     compiled = wb.jit(program)
     assert_same([compiled(np.ones(3), True) for _ in range(3)], [program(np.ones(3), True)] * 3)
+
+
+# ---- cells, which keep all names ----
+
+CELLS = {
+    "while": """
+while d > 1e-3:
+    new = x.copy()
+    new[1:-1] = 0.5 * (x[2:] + x[:-2])
+    d = np.abs(new - x).max()
+    x = new
+""",
+    "while, with what was found": """
+n = 0
+while d > 1e-3 and n < 60:
+    old = x
+    x = 0.5 * (np.roll(x, 1) + np.roll(x, -1))
+    d = np.abs(x - old).max()
+    history.append(d)
+    n += 1
+""",
+    "for, with a break": """
+for n in range(300):
+    new = np.sqrt(x + 1.0)
+    d = np.abs(new - x).max()
+    x = new
+    if d < 1e-6:
+        break
+""",
+    "for": """
+for n in range(40):
+    new = 0.5 * x + 1.0
+    x = new
+""",
+    "three names": """
+while d > 1e-3:
+    new = x * 0.75
+    d = np.abs(new - x).max()
+    last, x = new, new
+""",
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_two_names_of_one_array_after_a_loop(cell: str) -> None:
+    names = [{"np": np, "x": np.arange(9.0) ** 2, "d": np.inf, "history": []} for _ in range(2)]
+    mine, theirs = names
+    for turn in range(3):
+        for each in names:  # once with the arrays that the run before has left
+            each["d"] = np.inf
+            each["x"] = each["x"] * (turn + 1.0)
+        exec(CELLS[cell], theirs)
+        report = run_cell(CELLS[cell], mine).report
+        assert report.status in ("compiled", "cached", "recompiled"), report.reason
+        for name, value in theirs.items():
+            if name not in ("np", "__builtins__"):
+                assert_same(mine[name], value, max_ulp=64)
+                assert (mine[name] is mine["x"]) == (value is theirs["x"]), name
+
+
+def test_a_loop_that_does_not_run_leaves_what_was() -> None:
+    for _ in range(3):
+        mine: dict[str, Any] = {"np": np, "x": np.arange(9.0), "d": 0.0}
+        before = mine["x"]
+        run_cell(CELLS["while"], mine)
+        assert mine["x"] is before and "new" not in mine

@@ -7,14 +7,13 @@ them (`u, v = v, u`) are in their places again after a few iterations, which the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 import optree
 
 from ..errors import TracingError
-from ..ir import REGISTRY, Jaxpr
+from ..ir import REGISTRY
 from .aliases import LoopAliases
 from .blanks import NUMBERS, is_number, zero_like
 from .carried_lists import CarriedLists
@@ -38,6 +37,7 @@ from .number_types import CarriedTypes
 from .operators import weaken
 from .outside_lists import HeldListError
 from .regions import emit_scan, emit_while
+from .traced_bodies import TracedBody, flat, is_unbound, joins, order_of
 from .traced_ranges import TracedRange, first_item
 from .tracer import INT_BITS, Tracer, emit, from_atom, lay_out, lift, require_trace
 
@@ -200,12 +200,12 @@ class Stage:
 
     # ---- the body ----
 
-    def _prepare(self, rows: range | TracedRange | None, items: tuple[int, int] = (1, 0)) -> _Prepared:
+    def _prepare(self, rows: range | TracedRange | None, items: tuple[int, int] = (1, 0)) -> TracedBody:
         """Trace the body until what it carries has the same types before and after. items: how many iterations are one
         of the equation, and the step between them."""
         item = first_item(rows) if rows is not None else None
         stacks = type(rows) is range and self.stop is None
-        start = {name: _flat(self.variables.glimpse(name)) for name in self.carried}
+        start = {name: flat(self.variables.glimpse(name)) for name in self.carried}
         before = self.variables.assigned(self.names)
         changed: dict[tuple[str, int], Tracer] = {}  # the leaves that the loop carries, with their values at first
         forget: frozenset[int] = frozenset()
@@ -215,7 +215,7 @@ class Stage:
             earlier, watched = watched, self.watch()
             watched.follow(earlier)
             keys = list(changed)
-            prepared = _Prepared(start, keys, dict(changed))
+            prepared = TracedBody(start, keys, dict(changed))
             prepared.growth.lists = self.lists
             prepared.growth.begin(self.variables)
             try:
@@ -247,14 +247,14 @@ class Stage:
                 added = self.variables.add_held(held)
                 self.alone |= {name for name in added if watched.is_alone(self.variables.get(name))}
                 self.names, self.carried = (*self.names, *added), [*self.carried, *added]
-                start.update({name: _flat(self.variables.get(name)) for name in added})
+                start.update({name: flat(self.variables.get(name)) for name in added})
                 before.update(self.variables.state(added))
                 continue
             watched.check(self.cells)
             if region.relies_on_written - forget:
                 forget |= region.relies_on_written
                 continue
-            order = order or _order(prepared)
+            order = order or order_of(prepared)
             if not self._grow(prepared, changed):
                 try:
                     self._check_writes(prepared)
@@ -265,7 +265,7 @@ class Stage:
                 return prepared
         raise UnstableLoopError("the types of what the loop carries do not settle")
 
-    def _run_body(self, prepared: _Prepared, inputs: Sequence[Tracer], has_item: bool, items: tuple[int, int]) -> None:
+    def _run_body(self, prepared: TracedBody, inputs: Sequence[Tracer], has_item: bool, items: tuple[int, int]) -> None:
         item, values = (inputs[0], inputs[1:]) if has_item else (None, inputs)
         prepared.inputs = dict(zip(prepared.keys, values, strict=True))
         for x in values:
@@ -287,13 +287,14 @@ class Stage:
         self.types.end()
         lists.check({*self.names} - {*self.carried, self.target, *growth.lists}, growth.added_so_far(self.variables))
         prepared.stay, prepared.needs_a_turn = lists.stay, lists.needs_a_turn
-        prepared.final = {name: _flat(self.variables.get(name)) for name in self.carried}
+        prepared.final = {name: flat(self.variables.get(name)) for name in self.carried}
         if growth.lists:
             growth.ends = {name: self.variables.get(name) for name in self.carried}
         prepared.target = self.variables.get(self.target) if self.target else None
+        prepared.joins = joins(prepared, self.variables)
 
     def _set_state(
-        self, prepared: _Prepared, values: dict[tuple[str, int], Tracer], but: Set[str] = frozenset()
+        self, prepared: TracedBody, values: dict[tuple[str, int], Tracer], but: Set[str] = frozenset()
     ) -> None:  # fmt: skip
         for name, (tree, leaves) in prepared.start.items():
             if name in but:
@@ -301,13 +302,13 @@ class Stage:
             filled = [values.get((name, k), leaf) for k, leaf in enumerate(leaves)]
             self.variables.set(name, optree.tree_unflatten(tree, filled))
 
-    def _grow(self, prepared: _Prepared, changed: dict[tuple[str, int], Tracer]) -> bool:
+    def _grow(self, prepared: TracedBody, changed: dict[tuple[str, int], Tracer]) -> bool:
         """Note which leaves are carried, and as what; whether that is news."""
         news = False
         region = prepared.region
         for name, (tree, leaves) in prepared.start.items():
             final_tree, final = prepared.final[name]
-            if _is_unbound(leaves) and not _is_unbound(final) and name.startswith("_wb_"):
+            if is_unbound(leaves) and not is_unbound(final) and name.startswith("_wb_"):
                 # The value to return, which is not read before it is set.
                 blank = [zero_like(leaf) for leaf in final]
                 prepared.start[name] = (final_tree, blank)
@@ -362,7 +363,7 @@ class Stage:
         self.names, self.carried = (*self.names, *added), [*self.carried, *added]
         return news or bool(added)
 
-    def _choose(self, prepared: _Prepared, name: str) -> bool:
+    def _choose(self, prepared: TracedBody, name: str) -> bool:
         """Let a variable be a choice where iterations give it values of several kinds. Whether it was none, or one
         between fewer, at first."""
         pairs = prepared.start[name], prepared.final[name]
@@ -374,11 +375,11 @@ class Stage:
             return False
         begins, ends = agreed([old, new], lambda k, code: prepared.region.run(code) if k else code())
         if ends is not new:
-            prepared.final[name] = _flat(ends)
+            prepared.final[name] = flat(ends)
         if begins is old:
             return False
-        prepared.start[name] = _flat(begins)
-        return prepared.start[name][0] != _flat(old)[0]
+        prepared.start[name] = flat(begins)
+        return prepared.start[name][0] != flat(old)[0]
 
     def _unstable(self, name: str, old: Sequence[Any], new: Sequence[Any]) -> TracingError:
         pair = next(((a, b) for a, b in zip(old, new, strict=False) if a is not b), (None, None))
@@ -390,7 +391,7 @@ class Stage:
         )  # fmt: skip
         return error
 
-    def _check_writes(self, prepared: _Prepared) -> None:
+    def _check_writes(self, prepared: TracedBody) -> None:
         """Carried arrays are copies, which the body must not write to: what else shares their memory would not see it.
         Results that are each other, or arrays outside, may be read but not written to from here on."""
         region = prepared.region
@@ -418,7 +419,7 @@ class Stage:
 
     # ---- the equation ----
 
-    def _results(self, prepared: _Prepared) -> list[Tracer]:
+    def _results(self, prepared: TracedBody) -> list[Tracer]:
         """What the body gives for each carried leaf."""
         self.variables.rely_on_glimpses()
         region = prepared.region
@@ -432,7 +433,7 @@ class Stage:
             results.append(value)
         return results
 
-    def _emit_range(self, prepared: _Prepared, rows: range | TracedRange) -> None:
+    def _emit_range(self, prepared: TracedBody, rows: range | TracedRange) -> None:
         region = prepared.region
         if self.keeps_target and (prepared.target is not prepared.item or type(rows) is not range or not len(rows)):
             raise self._unstable(self.target, [None], [prepared.target])
@@ -497,7 +498,7 @@ class Stage:
         else:
             self.variables.set(name, items[len(items) - count + at])
 
-    def _aliases(self, prepared: _Prepared, may_be_empty: bool) -> LoopAliases | None:
+    def _aliases(self, prepared: TracedBody, may_be_empty: bool) -> LoopAliases | None:
         """What the arrays that are carried may be after the loop, where they are not made by its last iteration."""
         region = prepared.region
         first = {key: prepared.first[key] for key in prepared.keys if not prepared.first[key].scalar}
@@ -510,11 +511,11 @@ class Stage:
             return None
         return LoopAliases(region, first, {key: prepared.inputs[key] for key in first}, final)
 
-    def _stops(self, prepared: _Prepared) -> bool:
+    def _stops(self, prepared: TracedBody) -> bool:
         return self.stop is not None and (self.stop, 0) in prepared.keys
 
     def _finish(
-        self, prepared: _Prepared, outs: Sequence[Tracer], aliases: LoopAliases | None, *, may_be_empty: bool
+        self, prepared: TracedBody, outs: Sequence[Tracer], aliases: LoopAliases | None, *, may_be_empty: bool
     ) -> None:  # fmt: skip
         """Set the variables. may_be_empty: if there is no iteration, they are the arrays that they were."""
         prepared.region.pass_on_ambiguity()
@@ -524,7 +525,11 @@ class Stage:
         if aliases is not None:
             arrays = {key: out for key, out in zip(prepared.keys, outs, strict=False) if key in aliases.final}
             aliases.mark(arrays, outs[n:])
+        twins = prepared.twins()
         for key, out in zip(prepared.keys, outs[:n], strict=True):
+            if key in twins:
+                values[key] = values[twins[key]]
+                continue
             out.scalar = prepared.first[key].scalar
             values[key] = out
             name, k = key
@@ -567,6 +572,13 @@ class Stage:
 
     def _run_while(self, test: Callable[[], Any]) -> None:
         prepared = self._prepare(None)
+        if prepared.joins:
+            # With the first iteration before the loop, names of one array are so all along.
+            first = truth(test())
+            if type(first) is Tracer:
+                end_unless(first.reshape(()) if first.shape else first)
+            self.body()
+            prepared = self._prepare(None)
         results = self._results(prepared)
         init = [prepared.first[key] for key in prepared.keys]
         aliases = self._aliases(prepared, may_be_empty=True)
@@ -595,64 +607,3 @@ class Stage:
             value = condition.run(lambda: value.reshape(()))
         outs = emit_while(condition, prepared.region, value, results, init, op="while")
         self._finish(prepared, outs, aliases, may_be_empty=True)
-
-
-class _Prepared:
-    """A traced body. start, final: the carried variables' values before and after, as (tree, leaves); keys, first: the
-    leaves that change, and their values before the loop; inputs: what stands for them in the region."""
-
-    def __init__(self, start: dict, keys: list[tuple[str, int]], first: dict[tuple[str, int], Tracer]):
-        self.start = start
-        self.keys = keys
-        self.first = first
-        self.final: dict[str, tuple[Any, list[Any]]] = {}
-        self.inputs: dict[tuple[str, int], Tracer] = {}
-        self.item: Tracer | None = None
-        self.target: Any = None
-        self.region: Any = None
-        self.watched: Any = None
-        self.growth = Growth({})
-        self.stay: frozenset[str] = frozenset()  # names of lists and dicts that the body leaves as they are
-        self.needs_a_turn = False  # where no iteration would leave a list or dict to which something else refers
-
-    def is_worth_an_equation(self, n: int, max_eqns: int) -> bool:
-        """Whether the body computes with traced values, and `n` of it would be more equations than `max_eqns`."""
-        carried = (leaf for _, leaves in self.start.values() for leaf in leaves)
-        touches = bool(self.region.captured) or any(type(leaf) is Tracer for leaf in carried)
-        return touches and n * len(self.region.record.eqns) > max_eqns
-
-    def holds_loops(self) -> bool:
-        """Whether the body holds loops that are equations: with a known index these may be too short to be so again."""
-        eqns = self.region.record.eqns
-        return any(isinstance(value, Jaxpr) for eqn in eqns for value in eqn.params.values())
-
-
-def _order(prepared: _Prepared) -> int:
-    """After how many iterations the arrays that the body exchanges are in their places again; 0 if it does not."""
-    old = {(name, k): leaf for name, (_, leaves) in prepared.start.items() for k, leaf in enumerate(leaves)}
-    place = {id(leaf): key for key, leaf in old.items() if type(leaf) is Tracer and not leaf.scalar}
-    goes: dict[tuple[str, int], tuple[str, int]] = {}
-    for name, (_, leaves) in prepared.final.items():
-        for k, leaf in enumerate(leaves):
-            if (name, k) in old and id(old[name, k]) in place and leaf is not old[name, k]:
-                if id(leaf) not in place:
-                    continue
-                goes[name, k] = place[id(leaf)]
-    if not goes or set(goes) != set(goes.values()):
-        return 0
-    order = 1
-    for key in goes:
-        length, at = 1, goes[key]
-        while at != key:
-            length, at = length + 1, goes[at]
-        order = math.lcm(order, length)
-    return order
-
-
-def _flat(value: Any) -> tuple[Any, list[Any]]:
-    leaves, tree = optree.tree_flatten(value, none_is_leaf=True)
-    return tree, leaves
-
-
-def _is_unbound(leaves: list[Any]) -> bool:
-    return len(leaves) == 1 and leaves[0] is UNDEFINED
