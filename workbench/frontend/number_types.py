@@ -31,6 +31,16 @@ def is_python(value: Any) -> bool | Tracer | None:
     return value.buffer.python if value.buffer.mixed else bool(value.weak_type)
 
 
+def is_told_int(value: Tracer) -> bool:
+    """Whether a float is one of NumPy's or an int of Python's, which was a constant, and it is known which."""
+    return (
+        value.buffer.mixed == (int,)
+        and not value.weak_type
+        and value.dtype.kind == "f"
+        and is_python(value) is not None
+    )
+
+
 def may_be_python(value: Any) -> bool:
     known = is_python(value)
     return known is not False if type(value) is Tracer else known is True

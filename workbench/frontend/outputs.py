@@ -27,6 +27,7 @@ from .diagnostics import build, unsupported
 from .growing import with_whole_stacks
 from .held import APPENDED, UNDEFINED, HeldValue
 from .layouts import memory_order, overlaps_itself
+from .number_types import is_told_int
 from .proxies import unwrap
 from .recording import Trace
 from .repeats import Repeat, each_once, with_repeats
@@ -210,7 +211,9 @@ def _leaf_value(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any], ea
             value.buffer.mixed, value.buffer.python = leaf.value, results[leaf.code]
         return value
     is_numpys = leaf.kind == "scalar" and (leaf.code is None or not results[leaf.code])
-    return value[()] if is_numpys else value.item()
+    if is_numpys:
+        return value[()]
+    return int(value.item()) if leaf.value == (int,) else value.item()  # of a float, too, which it was exactly
 
 
 def _inlined(leaf: OutLeaf, results: Sequence[Any], inputs: Sequence[Any]) -> Tracer:
@@ -527,7 +530,8 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     if type(value) is Tracer:
         from .numpy_api.promotion import check_not_mixed
 
-        check_not_mixed(value)
+        if not is_told_int(value):
+            check_not_mixed(value)
         return lift(value)
     if type(value) in (Choice, CountedList, CountedArray):
         return value

@@ -12,6 +12,8 @@ from .held import UNDEFINED
 from .recording import Trace
 
 LONGEST_PLAIN_S = 0.25
+LONGEST_UNROLLED_S = 1.0  # of a loop that is written out as many equations: these take longer still to compile
+MANY_EQUATIONS = 512
 MOST_ITEMS = 4096  # of a list that is looked at for one that is traced
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), range, type, types.ModuleType, types.BuiltinFunctionType)
 _HOLDERS = (list, tuple, set, frozenset)
@@ -38,10 +40,11 @@ class Patience:
         if trace is None:
             return
         n = len(trace.eqns) - self.n_eqns
-        if n > self.most:
+        is_slow = n > MANY_EQUATIONS and not trace.strict and time.perf_counter() - self.begin > LONGEST_UNROLLED_S
+        if n > self.most or is_slow:
             raise build(
                 TracingError, f"{{line}} holds a {self.kind} that would have to be written out, as many operations.",
-                f"a {self.kind} of more than {self.most:,} equations", code="WB185",
+                f"a {self.kind} of {n:,} equations", code="WB185",
                 fixes=("compute with whole arrays instead",),
             )  # fmt: skip
         if not n and not trace.strict and time.perf_counter() - self.begin > LONGEST_PLAIN_S:

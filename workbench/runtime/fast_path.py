@@ -197,7 +197,9 @@ def _leaf_text(i: int, leaf: OutLeaf, scope: dict[str, Any]) -> str:
             return _argument_text(leaf.value)
         return f"static{i}()" if leaf.kind == "outside" else f"static{i}"
     if leaf.code is not None:
-        return f"(r[{leaf.outvar}].item() if r[{leaf.code}] else r[{leaf.outvar}][()])"
+        number = f"r[{leaf.outvar}].item()"
+        pythons = f"int({number})" if leaf.value == (int,) else number
+        return f"({pythons} if r[{leaf.code}] else r[{leaf.outvar}][()])"
     return f"r[{leaf.outvar}]" + {"array": "", "scalar": "[()]", "python": ".item()"}[leaf.kind]
 
 
