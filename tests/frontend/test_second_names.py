@@ -474,6 +474,28 @@ for n in range(300):
     if d < 1e-6:
         break
 """,
+    "for, with a break before": """
+for n in range(300):
+    new = np.sqrt(x + 1.0)
+    d = np.abs(new - x).max()
+    if d < limit:
+        break
+    x = new
+""",
+    "while, with a break before": """
+while True:
+    new = np.sqrt(x + 1.0)
+    d = np.abs(new - x).max()
+    if d < limit:
+        break
+    x = new
+""",
+    "for, on a condition": """
+for n in range(30):
+    new = x * 0.5 + n
+    if new.sum() > limit * n:
+        x = new
+""",
     "for": """
 for n in range(40):
     new = 0.5 * x + 1.0
@@ -492,10 +514,11 @@ while d > 1e-3:
 def test_two_names_of_one_array_after_a_loop(cell: str) -> None:
     names = [{"np": np, "x": np.arange(9.0) ** 2, "d": np.inf, "history": []} for _ in range(2)]
     mine, theirs = names
-    for turn in range(3):
+    for turn in range(4):
         for each in names:  # once with the arrays that the run before has left
             each["d"] = np.inf
             each["x"] = each["x"] * (turn + 1.0)
+            each["limit"] = np.float64((1e-9, 1e9, 0.5, 1e-9)[turn])
         exec(CELLS[cell], theirs)
         report = run_cell(CELLS[cell], mine).report
         assert report.status in ("compiled", "cached", "recompiled"), report.reason

@@ -207,6 +207,24 @@ class LoopAliases:
         for x in final.values():
             self.init += [lift(np.int64(0)) for _ in range(self.n_indices)]
             self.results += region.run(lambda x=x: self._indices(x))
+        self.pairs: list[tuple[Any, Any]] = []  # of keys: whether the first is the second, which an iteration made
+        for a, x in final.items():
+            for b, y in final.items():
+                if a != b and y.parent is None and y.buffer.aliases is None and may_be(x, y.buffer):
+                    self._tell(a, b, first)
+
+    def _tell(self, a: Any, b: Any, first: dict[Any, Tracer]) -> None:
+        """Have the loop carry whether the array of one key is that of another."""
+        buffer = self.final[b].buffer
+        if self._captured(self.final[b]) is not None or any(x.buffer is buffer for x in self.inputs.values()):
+            return
+        begins = is_now(first[a], first[b].buffer) if first[b].parent is None else None
+        ends = self.region.run(lambda: is_now(self.final[a], buffer))
+        if begins is not None and ends is not None:
+            self.pairs.append((a, b))
+            self.region.add_input(Aval((), np.dtype(bool)))
+            self.init.append(begins)
+            self.results.append(ends)
 
     def _code(self, into: Any, x: Tracer, views: tuple[ViewOp, ...] = ()) -> Tracer:
         """The number of what `views` of `x`, of the region, is, for the key `into`."""
@@ -284,7 +302,11 @@ class LoopAliases:
 
     def mark(self, outs: dict[Any, Tracer], codes: Sequence[Tracer]) -> None:
         """Note on the arrays after the loop what they may be."""
-        codes, indices = codes[: len(outs)], codes[len(outs) :]
+        n = len(codes) - len(self.pairs)
+        for (a, b), same in zip(self.pairs, codes[n:], strict=True):
+            for x, y in ((outs[a], outs[b]), (outs[b], outs[a])):
+                x.buffer.perhaps = (*x.buffer.perhaps, (y, same))
+        codes, indices = codes[: len(outs)], codes[len(outs) : n]
         made: dict[int, int] = {}  # of memory that an iteration makes: under how many names
         for numbers in self.reached.values():
             for own in {id(self.alternatives[i].own) for i in numbers}:
@@ -310,6 +332,33 @@ def _taken_at(alternative: Alternative, indices: Sequence[Tracer]) -> Alternativ
             view = replace(view, indices=tuple(next(rest) for _ in view.axes))  # type: ignore[attr-defined]  # a `TakeView`
         views.append(view)
     return replace(alternative, views=tuple(views))
+
+
+def may_be(x: Tracer, buffer: Buffer) -> bool:
+    """Whether an array may be the whole of `buffer`."""
+    if x.parent is not None:
+        return False
+    if x.buffer is buffer:
+        return True
+    alternatives = () if x.buffer.aliases is None else x.buffer.aliases.alternatives
+    return any(a.root is not None and not a.views and may_be(a.root, buffer) for a in alternatives)
+
+
+def is_now(x: Tracer, buffer: Buffer) -> Tracer | None:
+    """Whether an array is the whole of `buffer`, as a value of the program; None if nobody knows."""
+    if not may_be(x, buffer):
+        return lift(np.bool_(False))
+    if x.buffer is buffer:
+        return lift(np.bool_(True))
+    aliases = x.buffer.aliases
+    assert aliases is not None
+    if aliases.code is None:
+        return None
+    no = lift(np.bool_(False))
+    found = [no if a.root is None or a.views else is_now(a.root, buffer) for a in aliases.alternatives]
+    if any(each is None for each in found):
+        return None
+    return emit(REGISTRY["select_n"], aliases.code, *found) if len(found) > 1 else found[0]
 
 
 def one_of(value: Tracer, code: Tracer, options: Sequence[Tracer | None]) -> Tracer:

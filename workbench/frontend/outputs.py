@@ -377,7 +377,7 @@ class _Places:
                 self.out[i] = replace(leaf, same_as=first[id(value)])
             else:
                 first[id(value)] = i
-                self.out[i] = self.place(leaf, value.buffer, chain(value))
+                self.out[i] = self.perhaps_another(i, value, self.place(leaf, value.buffer, chain(value)))
         if not self.trace.strict:
             self.lay_out()
         for i, (value, leaf) in enumerate(zip(self.values, self.out, strict=True)):
@@ -455,6 +455,17 @@ class _Places:
                 return replace(leaf, code=self.collector.add(aliases.code.current), options=tuple(options))
         return self._one_of(leaf, buffer, views)
 
+    def perhaps_another(self, i: int, value: Tracer, leaf: OutLeaf) -> OutLeaf:
+        """`leaf`, result number `i`, or an earlier result, as a loop tells at its end."""
+        for other, same in value.buffer.perhaps:
+            earlier = (j for j, v in enumerate(self.values[:i]) if type(v) is Tracer and v.buffer is other.buffer)
+            for j in earlier:
+                if value.parent is not None or self.values[j].parent is not None:
+                    raise unsupported("a view of an array that may be another result", verb="returns")
+                code = self.collector.add(same.current)
+                leaf = replace(leaf, code=code, options=(leaf, replace(leaf, same_as=j, code=None, options=())))
+        return leaf
+
     def matters(self, buffer: Buffer) -> bool:
         """Whether an array over `buffer` may be an input, or another result."""
         from_outside = any(
@@ -463,7 +474,8 @@ class _Places:
         # What is from outside is told by number, and memory that an iteration makes is another one in the next.
         mine = set(map(id, own_memory(buffer, under_two_names=from_outside)))
         others = [v.buffer for v in self.arrays if v.buffer is not buffer]
-        if any(not mine.isdisjoint(map(id, own_memory(other))) for other in others):
+        told = {id(other.buffer) for other, _ in buffer.perhaps}
+        if any(not mine.isdisjoint(map(id, own_memory(other))) for other in others if id(other) not in told):
             raise build(
                 UnsupportedOperationError,
                 "{line} returns two arrays that may share memory: a traced branch or loop decides whether they do.",

@@ -36,8 +36,8 @@ class Buffer:
     """
 
     __slots__ = (
-        "aliases", "ambiguous", "aval", "bits", "given", "mixed", "python", "strides", "trace", "value", "var_in",
-        "version", "whole", "writeable",
+        "aliases", "ambiguous", "aval", "bits", "given", "mixed", "perhaps", "python", "strides", "trace", "value",
+        "var_in", "version", "whole", "writeable",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
@@ -51,6 +51,7 @@ class Buffer:
         self.bits = INT_BITS
         self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
         self.aliases: Aliases | None = None  # what such a one may be
+        self.perhaps: tuple[tuple[Tracer, Tracer], ...] = ()  # results of a loop that it may be, and whether it is
         self.version = 0
         self.var_in: Var | None = None
         self.given: Any = None
