@@ -1,0 +1,86 @@
+"""Cells as people write them in notebooks: each with what its notebook has done before.
+
+A file holds programs, `### name` above each; the lines before `---` are the cells before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import types
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_NOT_COMPARED = (types.FunctionType, types.ModuleType, type, np.random.Generator, types.GeneratorType)
+# Of what is iterated until it stands still the last digits are noise, as large as the numbers that cancelled.
+RELATIVE, ABSOLUTE = 1e-6, 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    name: str
+    before: str
+    cell: str
+
+    def names(self) -> dict[str, Any]:
+        """What the cell finds in the namespace."""
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        exec("import math\nimport numpy as np\n" + self.before, namespace)
+        np.random.seed(0)
+        return namespace
+
+    def run(self, namespace: dict[str, Any]) -> str:
+        """Run the cell as Python does; what it printed."""
+        code = compile(self.cell, f"<{self.name}>", "exec")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(code, namespace)
+        return printed.getvalue()
+
+
+def programs() -> dict[str, Program]:
+    found: dict[str, Program] = {}
+    for path in sorted(Path(__file__).parent.glob("*.txt")):
+        for text in path.read_text().split("### ")[1:]:
+            name, _, rest = text.partition("\n")
+            before, divided, cell = f"\n{rest}".partition("\n---\n")
+            found[name] = Program(name, before.lstrip("\n"), cell) if divided else Program(name, "", rest)
+    return found
+
+
+def compare(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """AssertionError unless all names hold what Python left there."""
+    for name, value in expected.items():
+        if not name.startswith("_") and not isinstance(value, _NOT_COMPARED):
+            assert name in found, f"{name} is missing"
+            _same(found[name], value, name)
+
+
+def _same(a: Any, b: Any, name: str) -> None:
+    assert type(a).__qualname__ == type(b).__qualname__, f"{name}: {type(a)}, not {type(b)}"
+    match b:
+        case np.ndarray() if b.dtype.kind in "fc":
+            assert (a.dtype, a.shape) == (b.dtype, b.shape), name
+            np.testing.assert_allclose(a, b, RELATIVE, ABSOLUTE, err_msg=name)
+        case np.ndarray():
+            assert a.dtype == b.dtype, name
+            np.testing.assert_array_equal(a, b, err_msg=name)
+        case float() | complex() | np.floating() | np.complexfloating():
+            np.testing.assert_allclose(a, b, RELATIVE, ABSOLUTE, err_msg=name)
+        case list() | tuple():
+            assert len(a) == len(b), name
+            for k, (x, y) in enumerate(zip(a, b, strict=True)):
+                _same(x, y, f"{name}[{k}]")
+        case dict():
+            assert [*a] == [*b], name
+            for key in b:
+                _same(a[key], b[key], f"{name}[{key!r}]")
+        case _ if hasattr(b, "__dict__") and not isinstance(b, np.generic):
+            _same(vars(a), vars(b), name)
+        case _:
+            assert a == b, f"{name}: {a!r}, not {b!r}"
