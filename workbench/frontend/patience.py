@@ -11,7 +11,7 @@ from .diagnostics import build
 from .held import UNDEFINED
 from .recording import Trace
 
-LONGEST_PLAIN_S = 0.25
+LONGEST_PLAIN_S = 0.1
 LONGEST_UNROLLED_S = 1.0  # of a loop that is written out as many equations: these take longer still to compile
 MANY_EQUATIONS = 512
 MOST_ITEMS = 4096  # of a list that is looked at for one that is traced
