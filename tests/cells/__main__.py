@@ -36,7 +36,7 @@ def main(names: list[str]) -> None:
             with contextlib.redirect_stdout(io.StringIO()), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 report = run_cell(
-                    program.cell, namespace, filename=f"<{name}>", options=CellOptions(compare=False)
+                    program.cell, namespace, filename=program.filename, options=CellOptions(compare=False)
                 ).report
             whole_ms = (time.perf_counter() - begin) * 1e3
             # What has no operation on arrays ran in Python, while it was traced.

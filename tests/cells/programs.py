@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import types
 import warnings
 from dataclasses import dataclass
@@ -26,6 +27,13 @@ class Program:
     before: str
     cell: str
 
+    @property
+    def filename(self) -> str:
+        """Of the cell, with its source, as a notebook's shell keeps it."""
+        name = f"<cell {self.name}>"
+        linecache.cache[name] = (len(self.cell), None, self.cell.splitlines(keepends=True), name)
+        return name
+
     def names(self) -> dict[str, Any]:
         """What the cell finds in the namespace."""
         namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -35,7 +43,7 @@ class Program:
 
     def run(self, namespace: dict[str, Any]) -> str:
         """Run the cell as Python does; what it printed."""
-        code = compile(self.cell, f"<{self.name}>", "exec")
+        code = compile(self.cell, self.filename, "exec")
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

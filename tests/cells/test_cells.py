@@ -32,7 +32,7 @@ def test_a_cell_does_what_python_does(name):
         mine, out = program.names(), io.StringIO()
         with contextlib.redirect_stdout(out), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            report = run_cell(program.cell, mine, filename=f"<cell {name}>").report
+            report = run_cell(program.cell, mine, filename=program.filename).report
         assert out.getvalue() == printed
         compare(mine, expected)
         assert report.status != "failed", report.reason
