@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import time
 from typing import Any
 
 import numpy as np
@@ -242,3 +243,20 @@ def indented(lines: list[str]) -> list[str]:
 @pytest.mark.parametrize("seed", range(10))
 def test_random_loops(seed):
     check(Printing(seed).source)
+
+
+def test_while_kernels_are_compiled_python_prints():
+    source = PROGRAMS["vectors"]
+    mine = names()
+    expected = printed(lambda: exec(source, names()))
+    with wb.config(tiers=True):
+        for _ in range(40):
+            for name, value in names().items():
+                mine[name] = value
+            reports: list[Any] = []
+            found = printed(lambda reports=reports: reports.append(run_cell(source, mine, filename="<tiers>").report))
+            assert found == expected
+            if reports[0].summary.n_loops:
+                break
+            time.sleep(0.25)
+    assert reports[0].summary.n_loops

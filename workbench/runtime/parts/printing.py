@@ -30,6 +30,7 @@ from ...errors import SideEffectError, TracingError
 from ...frontend.liveness import bound, walk_scope
 from ...frontend.scopes import running_in_numpy
 from ...frontend.syntax import copied
+from ..log import logger
 
 if TYPE_CHECKING:
     from .statements import Known, Part, PartedRun, Statement
@@ -126,9 +127,12 @@ class PrintingLoop:
         if self.n_failures > MOST_FAILURES or not self._can_be_put_off(namespace):
             return None
         try:
-            parts = around.compiled_or_not_at_all(self, None if later is None else later | self.names)
-            if parts is None:
-                self.n_failures += 1
+            try:
+                parts = around.compiled(self, None if later is None else later | self.names)
+            except NotCompiledError as error:
+                logger.debug("a loop that prints is Python's: %s", error.reason)
+                is_still_compiling = isinstance(error.reason, TracingError) and error.reason.code == "WB501"
+                self.n_failures += not is_still_compiling
                 return None
             begin = time.perf_counter()
             self._print(namespace)

@@ -36,7 +36,6 @@ from ..cells import (
 )
 from ..compilation import Compilation, Source
 from ..executable import has_written
-from ..log import logger
 from .comprehensions import WrittenOut, made_arrays
 from .driven_functions import collecting, driven, once_each
 from .driven_loops import DrivenStatement, Piece, Repeated
@@ -433,18 +432,15 @@ class PartedRun:
         self.last_value = None
         return True
 
-    def compiled_or_not_at_all(self, loop: PrintingLoop, later: frozenset[str] | None) -> list[Part] | None:
-        """Run other statements than those that were written. Returns what ran; None if Python would have to run one."""
+    def compiled(self, loop: PrintingLoop, later: frozenset[str] | None) -> list[Part]:
+        """Run other statements than those that were written. Returns what ran; NotCompiledError, before anything has
+        happened, if Python would have to run one."""
         run = PartedRun(
             loop.statements, self.whole, self.namespace, options=self.options, flags=self.flags, timed=self.timed,
             known=loop.known, place=f"{self.place}{loop.order}: ", numbers=self.numbers, named=self.named,
             at_once=self.at_once, is_method=self.is_method, later=later, must_compile=True,
         )  # fmt: skip
-        try:
-            run.run(None)
-        except NotCompiledError as error:
-            logger.debug("a loop that prints is Python's: %s", error.reason)
-            return None
+        run.run(None)
         return run.parts
 
     def _in_numpy(self, begin: int, end: int, reason: Exception) -> None:
