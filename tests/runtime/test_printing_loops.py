@@ -123,13 +123,13 @@ def check(source: str) -> Any:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_it_prints_what_python_prints(program):
     report = check(PROGRAMS[program])
-    assert "print when" in report.reason or "prints when" in report.reason
+    assert "once the compiled loop has ended" in report.reason
     assert report.summary.n_loops
 
 
 def test_the_report_names_the_lines_and_what_became_of_them():
     report = check(PROGRAMS["percent, format, concatenation, a choice"])
-    assert report.reason == "Lines 6 and 7 print when the loop has ended."
+    assert report.reason == "Lines 6 and 7 print once the compiled loop has ended."
     (left,) = report.fallbacks
     assert left.code == "WB161"
 

@@ -46,7 +46,7 @@ align-items:start}
 table{border-collapse:collapse}td,th{padding:2px 10px 2px 0;text-align:left;vertical-align:top}
 th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .code table{width:100%}.code td{padding:1px 8px;white-space:pre-wrap;overflow-wrap:anywhere}
-.code td.n,.code td.t{color:var(--dim);white-space:nowrap;width:1%}
+.code td.n,.code td.t{color:var(--dim);white-space:nowrap;width:1%}.code td.t{white-space:normal;min-width:7.5em}
 .code{background:var(--raised);border:1px solid var(--line);border-radius:6px;padding:8px 0}
 .tag{display:inline-block;padding:0 6px;border:1.5px solid var(--dim);border-radius:5px;font-size:11.5px;
 font-weight:600;color:var(--text)}

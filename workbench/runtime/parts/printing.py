@@ -164,7 +164,7 @@ class PrintingLoop:
     def _reason(self) -> TracingError:
         numbers = sorted({line.statement.first for line in self.lines})
         which = f"Line {numbers[0]} prints" if len(numbers) == 1 else f"Lines {_listed(numbers)} print"
-        return SideEffectError(f"WB161  {which} when the loop has ended.", code="WB161")
+        return SideEffectError(f"WB161  {which} once the compiled loop has ended.", code="WB161")
 
 
 class _NotPutOffError(Exception):
