@@ -104,6 +104,22 @@ def test_short_ones_stay_in_the_trace():
     assert not report.summary.n_loops
 
 
+def test_functions_run_them_once_while_they_are_traced(monkeypatch):
+    monkeypatch.setattr(patience, "LONGEST_PLAIN_S", 0.0)
+
+    def program(x: np.ndarray) -> Any:
+        total = 0
+        for i in range(500):
+            total += i
+        return x * total
+
+    compiled = wb.jit(program)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(np.ones(3)), np.ones(3) * 124750)
+    assert not compiled.fallbacks
+    assert len(compiled.compilations) == 1
+
+
 def test_strict_code_has_no_parts(monkeypatch):
     monkeypatch.setattr(patience, "LONGEST_PLAIN_S", 0.0)
 

@@ -177,6 +177,7 @@ class Lifter:
         self.cell_reads: dict[int, Read] = {}  # of cells that are others at another call
         self.is_by_content = False
         self.runs_statements = False  # it is for some statements of a cell or function, which run again and again
+        self.of_cell = False  # or of parts of a function: what takes long in Python may become one
         self.unfilled: set[int] = set()
         self.originals: dict[int, tuple[Any, Any]] = {}  # id of a lifted value -> (it, what it stands for)
         self._memo: dict[int, tuple[Any, Any, Read]] = {}

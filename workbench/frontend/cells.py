@@ -126,7 +126,7 @@ def trace_cell(
     def attempt(held: Collection[str]) -> TracedCell:
         record = Trace(name, strict=strict, on_gpu=on_gpu)
         lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers, trace_held=held)
-        lifter.runs_statements = temporaries
+        lifter.runs_statements, lifter.of_cell = temporaries, True
         with recording(record):
             from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)
 

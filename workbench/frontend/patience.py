@@ -47,7 +47,10 @@ class Patience:
                 f"a {self.kind} of {n:,} equations", code="WB185",
                 fixes=("compute with whole arrays instead",),
             )  # fmt: skip
-        if not n and not trace.strict and time.perf_counter() - self.begin > LONGEST_PLAIN_S:
+        # A function is traced once, and then such loops take no time at all.
+        is_cell = trace.lifter is not None and trace.lifter.of_cell
+        is_long = not n and is_cell and time.perf_counter() - self.begin > LONGEST_PLAIN_S
+        if is_long and not trace.strict:
             raise build(
                 TracingError, "{line} is in a long loop over Python's own numbers, which is a part of its own.",
                 f"a loop of more than {LONGEST_PLAIN_S} s without an operation on arrays", code="WB186",
