@@ -49,6 +49,16 @@ for k in range(9):
         print(A)
         print(f"trace {A[0, 0] + A[1, 1]}")
 """,
+    "a number that a function sets": """
+def decay():
+    global lr
+    lr *= 0.5
+for i in range(200):
+    decay()
+    w = w * 0.5 + lr
+    if i % 90 == 0:
+        print(i, lr, f"{lr:.3g}", label)
+""",
     "nothing is printed": """
 n = 0.0
 for v in data:
@@ -115,7 +125,7 @@ def check(source: str) -> Any:
     assert printed(run) == expected
     assert mine.keys() - {"__builtins__"} == theirs.keys() - {"__builtins__"}
     for name, value in mine.items():
-        if name not in ("np", "__builtins__"):
+        if name not in ("np", "__builtins__") and not callable(value):
             assert_same(value, theirs[name], max_ulp=256, where=name)
     return report
 
@@ -123,6 +133,8 @@ def check(source: str) -> Any:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_it_prints_what_python_prints(program):
     report = check(PROGRAMS[program])
+    if "global" in PROGRAMS[program]:  # the loop is Python's: what matters is what was printed
+        return
     assert "once the compiled loop has ended" in report.reason
     assert report.summary.n_loops
 

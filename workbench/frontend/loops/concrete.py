@@ -441,10 +441,11 @@ class _Concrete:
                     raise UntranslatableError(f"`{name}`, a list of lists whose order changes")
                 _check_result(name, kind)
                 results.append(Result(name, kind, in_place=True))
-        held = {
-            r.kind.item: r.name for r in results if isinstance(r.kind, Growing) and isinstance(r.kind.item, Growing)
-        }
-        return [replace(r, inside=held.get(r.kind, "")) if not r.in_place else r for r in results]  # type: ignore[arg-type]  # or no such
+        rows: dict[Type, str] = {}
+        for r in results:
+            if isinstance(r.kind, Growing) and isinstance(r.kind.item, Growing):
+                rows[r.kind.item] = r.name
+        return [r if r.in_place else replace(r, inside=rows.get(r.kind, "")) for r in results]
 
     def _told_apart(self, results: list[Result]) -> list[str]:
         """Lines that raise where a list of lists holds one that something else is, too."""

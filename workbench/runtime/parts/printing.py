@@ -42,7 +42,7 @@ _TEXTS = frozenset(("str", "repr", "format"))
 _PURE = ("abs", "bool", "complex", "float", "int", "round")  # of numbers
 _BUILTINS = {name: getattr(builtins, name) for name in ("print", *_TEXTS, *_PURE)}
 _KEYWORDS = frozenset(("sep", "end", "flush"))
-_PLAIN = (str, bytes, bool, int, float, complex, type(None))
+_PLAIN = (str, bytes, type(None))  # of which a compiled loop changes none; functions that it calls may set numbers
 
 
 class NotCompiledError(Exception):
@@ -127,15 +127,14 @@ class PrintingLoop:
         if self.n_failures > MOST_FAILURES or not self._can_be_put_off(namespace):
             return None
         try:
-            try:
-                parts = around.compiled(self, None if later is None else later | self.names)
-            except NotCompiledError as error:
-                logger.debug("a loop that prints is Python's: %s", error.reason)
-                is_still_compiling = isinstance(error.reason, TracingError) and error.reason.code == "WB501"
-                self.n_failures += not is_still_compiling
-                return None
+            parts = around.compiled(self, None if later is None else later | self.names)
             begin = time.perf_counter()
             self._print(namespace)
+        except NotCompiledError as error:
+            logger.debug("a loop that prints is Python's: %s", error.reason)
+            is_still_compiling = isinstance(error.reason, TracingError) and error.reason.code == "WB501"
+            self.n_failures += not is_still_compiling
+            return None
         finally:
             for name in self.names:
                 namespace.pop(name, None)
@@ -302,9 +301,7 @@ def _is_text(node: ast.expr) -> bool:
             return isinstance(value, str)
         case ast.JoinedStr():
             return True
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _is_text(left) or _is_text(right)
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mult(), right=right):
             return _is_text(left) or _is_text(right)
         case ast.BinOp(left=left, op=ast.Mod()):
             return _is_text(left)
