@@ -534,7 +534,7 @@ def as_array(x: Tracer) -> Tracer:
 
 def as_scalar(x: Tracer) -> Tracer:
     """The value of a rank-0 tracer as a NumPy scalar: it shares no memory."""
-    return x if x.scalar else from_atom(require_trace(), x.current)
+    return x if x.scalar else from_atom(require_trace(), lift(x).current)
 
 
 def from_outside(trace: Trace, value: Any, name: str, read: Callable[[], Any]) -> Tracer:

@@ -30,6 +30,7 @@ from ..frontend.recursion import too_deep_recursion
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, present_arguments, trace
 from ..frontend.tracer import current_trace
+from ..ir import supported_dtype
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, brought_here, canonical, chosen, device_of, stand_in, trace_for
@@ -194,6 +195,10 @@ class CompiledFunction:
                     only_arrays = False
                 elif kind in STATIC_TYPES:
                     key.append((kind, arg))
+                elif issubclass(kind, np.generic) and supported_dtype(arg.dtype):
+                    key.append((kind, arg.dtype))
+                    leaves.append(arg)
+                    only_arrays = False
                 else:
                     break
             else:

@@ -35,7 +35,7 @@ from ..frontend.outputs import HeldOutput, OutLeaf, Outputs
 from ..frontend.recording import open_traces
 from ..frontend.trace import ArgumentRead
 from ..frontend.views import Transpose
-from ..ir import Atom
+from ..ir import Atom, supported_dtype
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
 from .given import Given, kind_of
 from .keys import is_traced_int
@@ -251,6 +251,8 @@ class _Reader:
         elif kind in STATIC_TYPES:
             types, value = self._bind("kind", kind), self._bind("value", value)
             self.tests.append(f"type({text}) is {types} and {text} == {value}")
+        elif kind is complex and self.floats_are_traced or isinstance(value, np.generic) and supported_dtype(value.dtype):
+            self.inputs.append((value, text))
         elif isinstance(value, np.ndarray | np.generic | float | complex) or device_aval(value) is not None:
             raise _OtherKindError
         elif len(self.leaves) - 1 in self.by_kind and kind_of(value) is not None:

@@ -181,7 +181,7 @@ def as_array_of(value: Any, dtype: Any = None) -> Any:
     if x.aval.weak_type:  # an array of a Python scalar has its full dtype
         x = bind("convert_element_type", x, new_dtype=x.dtype, weak_type=False)
     if x.scalar:
-        x = core.as_array(core.from_atom(core.require_trace(), x.current))
+        x = core.as_array(core.from_atom(core.require_trace(), core.lift(x).current))
     return x
 
 
