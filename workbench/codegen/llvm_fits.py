@@ -1,22 +1,28 @@
 """The function that tells whether the arguments of a call are such as they were: `fits(*args)`, a bool.
 
 It is one for all, a built-in function of the kind METH_FASTCALL. Its `self` is a tuple whose second item, `expected`,
-says what the arguments must be: objects of one type, and if they are arrays, with this very dtype, these lengths, these
+says what the arguments must be: objects of one type, and if they are arrays, with this dtype, these lengths, these
 flags, and these strides where they are in another order than C's; and which of them must lie apart in memory. Python
 takes ten times as long for the same questions.
+
+Arrays that were pickled have dtype objects of their own, which are equal to NumPy's: their kinds, byte orders and
+numbers are, which lie in one word.
 """
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Sequence
 
 import numpy as np
 
-from .llvm_entry import CONTENT, DATA, DTYPE, FLAGS, ITEMS, LENGTHS, N_DIM, STRIDES, TYPE
+from .llvm_entry import CONTENT, DATA, DTYPE, FLAGS, ITEMS, KIND, LENGTHS, N_DIM, STRIDES, TYPE
 
 SYMBOL = "workbench_fits"
 _ANY = -1  # in place of the number of axes: nothing but the type is asked for
+_NO_KIND = -1  # in place of the word that tells a dtype: none has it
+_LENGTHS = 6  # the words of an array before its lengths
 C_CONTIGUOUS = 0x1  # in `ndarray.flags.num`
 _WORD = struct.Struct("=q")
 
@@ -31,11 +37,16 @@ def expected(args: Sequence[object], flags: Sequence[int], apart: Sequence[tuple
     for arg, its_flags in zip(args, flags, strict=True):
         if isinstance(arg, np.ndarray):
             in_order = its_flags & C_CONTIGUOUS
-            words += [id(type(arg)), arg.ndim, id(arg.dtype), its_flags, not in_order, *arg.shape]
+            words += [id(type(arg)), arg.ndim, id(arg.dtype), its_flags, not in_order, _kind(arg.dtype), *arg.shape]
             words += () if in_order else arg.strides
         else:
             words += [id(type(arg)), _ANY]
     return b"".join(map(_WORD.pack, words))
+
+
+def _kind(dtype: np.dtype) -> int:
+    """The word of a dtype object of numbers that is the same in all objects of that dtype, and in those alone."""
+    return ctypes.c_int64.from_address(id(dtype) + KIND).value if dtype.kind in "biufc" else _NO_KIND
 
 
 def _n_bytes(arg: object) -> int:
@@ -98,7 +109,13 @@ array:
   %its_dtype = load ptr, ptr %at_its_dtype
   %at_dtype = getelementptr i64, ptr %about_it, i64 2
   %dtype = load ptr, ptr %at_dtype
-  %same_dtype = icmp eq ptr %its_dtype, %dtype
+  %very_dtype = icmp eq ptr %its_dtype, %dtype
+  %at_its_kind = getelementptr i8, ptr %its_dtype, i64 {KIND}
+  %its_kind = load i64, ptr %at_its_kind
+  %at_kind = getelementptr i64, ptr %about_it, i64 5
+  %kind = load i64, ptr %at_kind
+  %equal_dtype = icmp eq i64 %its_kind, %kind
+  %same_dtype = or i1 %very_dtype, %equal_dtype
   %at_its_flags = getelementptr i8, ptr %object, i64 {FLAGS}
   %its_flags32 = load i32, ptr %at_its_flags
   %its_flags = sext i32 %its_flags32 to i64
@@ -121,7 +138,7 @@ compare:
   %d_next = add i64 %d, 1
   %at_its_length = getelementptr i64, ptr %its_lengths, i64 %d
   %its_length = load i64, ptr %at_its_length
-  %place = add i64 %d, 5
+  %place = add i64 %d, {_LENGTHS}
   %at_length = getelementptr i64, ptr %about_it, i64 %place
   %length_word = load i64, ptr %at_length
   %same_length = icmp eq i64 %its_length, %length_word
@@ -136,7 +153,7 @@ lengths_done:
   %n_strides = mul i64 %depth, %compares
   %at_its_strides = getelementptr i8, ptr %object, i64 {STRIDES}
   %its_strides = load ptr, ptr %at_its_strides
-  %strides_first = add i64 %depth, 5
+  %strides_first = add i64 %depth, {_LENGTHS}
   br label %stride
 
 stride:

@@ -299,7 +299,7 @@ def _class_attribute(cls: type, path: str) -> Read:
     return lambda: getattr(vars(cls)[key], part) if part else vars(cls)[key]
 
 
-_CLASS_INTERNALS = frozenset(("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__qualname__"))
+_CLASS_INTERNALS = frozenset(("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__name__", "__qualname__"))
 
 
 def copy_class(
@@ -320,6 +320,8 @@ def copy_class(
     namespace: dict[str, Any] = {
         "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
     }  # fmt: skip
+    if "__name__" in vars(cls):  # of the instances: setting it later would name the class
+        namespace["__name__"] = vars(cls)["__name__"]
     slots = cls.__dict__.get("__slots__")
     if slots is not None:
         namespace["__slots__"] = slots
