@@ -3,10 +3,12 @@
 import dataclasses
 import functools
 import math
+import numbers
 import random
 import sys
 import time
 import types
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -145,6 +147,36 @@ def test_recursion_decorators_partials_and_caches(call):
 
     np.testing.assert_array_equal(call(f, X), f(X))
     assert size.cache_info().currsize > 0
+
+
+@functools.lru_cache(10)
+def _is_below(cls, name):
+    return issubclass(cls, getattr(np, name))
+
+
+@functools.lru_cache(10)
+def _name_of(what):
+    return what.__name__
+
+
+def test_cached_functions_are_asked_about_classes_and_modules(call):
+    def f(x):
+        y = x + 1 if _is_below(type(x), "ndarray") else x
+        return y * 2 if _name_of(np) == "numpy" and _name_of(Model) == "Model" else y
+
+    np.testing.assert_array_equal(call(f, X), f(X))
+
+
+def test_issubclass_says_what_it_says_of_numpys_classes(call):
+    def f(x):
+        asked = [
+            issubclass(cls, bases)
+            for cls in (type(x), type(x.sum()), np.ndarray, np.float32, Model, int)
+            for bases in (np.ndarray, np.floating, float, Sequence, (int, np.ndarray), (Sequence, Model), numbers.Real)
+        ]
+        return x, asked
+
+    assert call(f, X)[1] == f(X)[1]
 
 
 class Model:

@@ -523,3 +523,29 @@ def test_a_short_loop_inside_of_a_traced_one_is_traced() -> None:
         np.testing.assert_array_equal(found[1], expected[1], strict=True)
     assert not compiled.fallbacks
     assert "= loop[" not in str(wb.make_jaxpr(joined)(u, v))
+
+
+def test_arrays_made_of_outer_scalars_belong_to_the_loop():
+    def roots(values, offsets):
+        found = []
+        for value, offset in zip(values, offsets, strict=True):
+            guess, n = value / 2, 0
+            made = np.asanyarray(guess * guess)
+            while True:
+                guess = guess + (value - made) / (2 * guess)
+                shift = np.asanyarray(offset) * 2 - 15
+                made = np.asarray(guess * guess)
+                made += shift / (1 + shift) * 1e-3
+                n += 1
+                if (abs(made - value) > 1e-6) and (n < 40):
+                    pass
+                else:
+                    break
+            found.append(guess)
+        return np.array(found)
+
+    values, offsets = np.array([25.0, 4, 9, 40]), np.array([0.0, 9, 3, 4])
+    ours = wb.jit(roots)
+    for _ in range(2):
+        np.testing.assert_allclose(ours(values, offsets), roots(values, offsets), rtol=1e-12)
+    assert not ours.fallbacks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import pickle
 from functools import partial
 from operator import is_
 
@@ -11,8 +12,9 @@ import optree
 import pytest
 
 import workbench as wb
-from workbench.frontend.captures import Capture, Guard, place_of
+from workbench.frontend.captures import Capture, Guard
 from workbench.frontend.constants import same_constant
+from workbench.frontend.reads import place_of
 from workbench.runtime.fast_path import MISS, ResultText, fast_call
 from workbench.runtime.native.kernels import fits_function
 
@@ -134,9 +136,120 @@ def test_a_guard_that_fails_misses():
     assert call(X) is MISS
 
 
-@pytest.mark.parametrize("args", [([1j],), ({"a": X, 2: X},), (1j,), (np.float64(1),), (UNALIGNED,)])
+@pytest.mark.parametrize("args", [({"a": X, 2: X},), (np.float16(1),), (np.longdouble(1),), (UNALIGNED,)])
 def test_other_arguments_have_no_fast_path(args):
     assert fast_call(args, {}, lambda *a: a, FIRST, (), floats_are_traced=True) is None
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.uint8, np.bool_, np.complex64, complex])
+def test_numbers_of_numpy_hit_as_those_of_their_type(kind):
+    f = wb.jit(lambda x, s: x * s)
+    for value in (1, 0, 1):
+        result = f(X, kind(value))
+        np.testing.assert_array_equal(result, X * kind(value))
+        assert result.dtype == (X * kind(value)).dtype
+    assert f._fast(X, kind(0)) is not MISS
+    for other in (np.int32(1), np.float32(1), np.float64(1), True, 1, 1.0):
+        if type(other) is not kind:
+            assert f._fast(X, other) is MISS
+            assert f(X, other).dtype == (X * other).dtype
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int16, np.uint64, np.float32, float, np.complex64, complex])
+def test_arrays_with_dtype_objects_of_their_own_hit(dtype):
+    x = np.arange(6).astype(dtype)
+    unpickled = pickle.loads(pickle.dumps(x))
+    assert unpickled.dtype is not x.dtype
+    call = fast_call((x,), {}, lambda x: (x,), FIRST, floats_are_traced=True)
+    assert call is not None
+    assert call(unpickled) is unpickled
+    assert call(x.astype(x.dtype.newbyteorder())) is MISS or x.dtype.itemsize == 1
+    other_way = fast_call((unpickled,), {}, lambda x: (x,), FIRST, floats_are_traced=True)
+    assert other_way is not None and other_way(x) is x
+
+
+class Slotted:
+    __slots__ = ("factor",)
+
+    def __init__(self):
+        self.factor = 2.5
+
+
+class Holder:
+    offset = 1
+    names = {"scale": {"x": 2.0}}
+
+    def __init__(self):
+        self.weights, self.bias, self.mode = np.arange(12.0), 0.5, "add"
+        self.layers, self.table = [1, 2], [0.25] * 20
+        self.inner = Slotted()
+
+    def __call__(self, x):
+        y = x * self.weights * self.table[3] + self.bias if self.mode == "add" else x - self.weights
+        return (y + sum(self.layers) + self.offset) * self.inner.factor * self.names["scale"]["x"]
+
+    def unused(self, x, table={"many": 1, "others": 2}):  # noqa: B006
+        return x
+
+
+def _change_class(holder):
+    Holder.offset = 7
+
+
+def _shadow_method(holder):
+    holder.offset = -0.0
+
+
+CHANGES = [
+    lambda m: setattr(m, "bias", 1), lambda m: setattr(m, "bias", -0.0), lambda m: setattr(m, "mode", "other"),
+    lambda m: setattr(m, "weights", m.weights + 1), lambda m: m.weights.__setitem__(3, 9.0),
+    lambda m: setattr(m, "weights", m.weights[:1]), lambda m: setattr(m, "weights", m.weights.astype("f4")),
+    lambda m: m.layers.append(4), lambda m: m.layers.__setitem__(0, True), lambda m: m.table.__setitem__(3, 4),
+    lambda m: m.table.__setitem__(3, -0.25), lambda m: setattr(m.inner, "factor", 3), lambda m: setattr(m, "more", 1),
+    lambda m: setattr(m, "inner", Slotted()),
+    lambda m: m.names["scale"].__setitem__("x", 3.0), _change_class, _shadow_method,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_objects_hold_is_seen_at_every_call(change, monkeypatch):
+    monkeypatch.setattr(Holder, "offset", 1)
+    monkeypatch.setattr(Holder, "names", {"scale": {"x": 2.0}})
+    holder = Holder()
+
+    @wb.jit
+    def f(x):
+        return holder(x)
+
+    for _ in range(5):
+        np.testing.assert_array_equal(f(X), holder(X))
+    assert f._fast(X) is not MISS
+    change(holder)
+    for _ in range(3):
+        result, expected = f(X), holder(X)
+        np.testing.assert_array_equal(result, expected)
+        assert result.dtype == expected.dtype
+    assert not f.fallbacks
+
+
+def test_what_is_gone_is_an_error_as_without_it():
+    holder = Holder()
+    f = wb.jit(lambda x: holder(x))
+    for _ in range(4):
+        f(X)
+    del holder.weights
+    with pytest.raises(AttributeError, match="weights"):
+        f(X)
+    holder.weights = np.ones(12)
+    np.testing.assert_array_equal(f(X), holder(X))
+
+
+def test_what_the_code_does_not_use_of_a_class_is_not_looked_up():
+    holder = Holder()
+    f = wb.jit(lambda x: holder(x))
+    f(X)
+    ((entry,),) = f._state.specialisations.values()
+    assert not [guard.name for guard in entry.traced.guards if "unused" in guard.name]
 
 
 def test_shapes_dtypes_and_statics_that_alternate():

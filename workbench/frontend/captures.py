@@ -30,44 +30,11 @@ from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
 from .held import APPENDED, Attributes, HeldValue, has_grown_since, places_set_since
 from .outside_lists import OutsideList
+from .reads import ItemOf, KeysOf, LengthOf, Read, TypeOf, held_in, place_of
 from .recording import Trace
 from .tracer import Tracer, from_outside
 
-Read = Callable[[], Any]
 T = TypeVar("T")
-
-
-def place_of(read: Read) -> tuple[dict[str, Any] | types.CellType, str] | None:
-    """The namespace and the name there that `read` looks up, or the cell that it opens, if that is all it does."""
-    if not isinstance(read, partial):
-        return None
-    if read.func is operator.getitem and type(read.args[0]) is dict or _opens_a_cell(read):
-        return read.args
-    return None
-
-
-def content_of(cell: types.CellType) -> Read:
-    """What reads a variable of a function around."""
-    return partial(getattr, cell, "cell_contents")
-
-
-def held_in(cell: types.CellType, otherwise: Any = None) -> Any:
-    """What a variable of a function around holds, or `otherwise` where it has no value."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return otherwise
-
-
-def _opens_a_cell(read: partial[Any]) -> bool:
-    return read.func is getattr and type(read.args[0]) is types.CellType
-
-
-def absence_of(read: Read) -> tuple[dict[str, Any], str] | None:
-    """The namespace and the name of which `read` tells whether it is there, if that is all it does."""
-    if isinstance(read, partial) and read.func is operator.contains and type(read.args[0]) is dict:
-        return read.args
-    return None
 
 
 DOT = "·"  # a letter to Python: `self·weights` is one name, of an attribute (`runtime.parts.frames`)
@@ -318,16 +285,16 @@ class Lifter:
 
     def _sequence(self, value: Any, name: str, read: Read) -> Any:
         if type(value) is list and name in self.trace_held:
-            self.guard(name, lambda: type(read()), list)
+            self.guard(name, TypeOf(read), list)
             self._copies.append((name, lifted := OutsideList(name), ()))
             return self._remember(value, lifted, read)
-        self.guard(name, lambda: (type(read()), len(read())), (type(value), len(value)), operator.eq)
+        self.guard(name, LengthOf(read), (type(value), len(value)), operator.eq)
         # Long lists of plain numbers are tables: one guard for all.
         if len(value) > 16 and all(type(v) in (int, float, str, bool) for v in value):
             self.guard(name, read, copy.copy(value), same_constant)
             items = list(value)
         else:
-            items = [self.lift(v, f"{name}[{i}]", _item(read, i)) for i, v in enumerate(value)]
+            items = [self.lift(v, f"{name}[{i}]", ItemOf(read, i)) for i, v in enumerate(value)]
         if isinstance(value, list):
             return self._remember(value, self._watched(name, items), read)
         lifted = value._make(items) if hasattr(value, "_make") else tuple(items)  # type: ignore[attr-defined]
@@ -338,7 +305,7 @@ class Lifter:
             return type(x), len(x), x.maxlen
 
         self.guard(name, lambda: form(read()), form(value), operator.eq)
-        items = [self.lift(item, f"{name}[{i}]", _item(read, i)) for i, item in enumerate(value)]
+        items = [self.lift(item, f"{name}[{i}]", ItemOf(read, i)) for i, item in enumerate(value)]
         return self._remember(value, self._watched(name, deque(items, value.maxlen)), read)
 
     def _mapping(self, value: dict, name: str, read: Read) -> Any:
@@ -348,12 +315,12 @@ class Lifter:
             raise unsupported(f"`{name}`, a {type(value).__name__}", why="it is a dict with code of its own")
         if not all(map(is_constant, value)):
             raise unsupported(f"`{name}`, a dict with objects as keys", why="copies of them are others")
-        self.guard(name, lambda: (type(read()), list(read())), (type(value), list(value)), operator.eq)
+        self.guard(name, KeysOf(read), (type(value), list(value)), operator.eq)
         lifted: Any = {} if type(value) is dict else copy.copy(value)
         self._remember(value, lifted, read)  # it may hold itself
         with self.whole_or_not(value):
             for key, item in value.items():
-                dict.__setitem__(lifted, key, self.lift(item, f"{name}[{key!r}]", _item(read, key)))
+                dict.__setitem__(lifted, key, self.lift(item, f"{name}[{key!r}]", ItemOf(read, key)))
         return self._watched(name, lifted)
 
     def read_of(self, lifted: Any) -> Read | None:
@@ -519,10 +486,6 @@ def check_array(value: np.ndarray | np.void, name: str = "") -> None:
         raise unsupported(f"`{name}`, a {type(value).__name__}", why="only plain ndarrays are traced", code="WB121")
     if not supported_dtype(value.dtype):
         raise unsupported_dtype(value.dtype, f"`{name}`, an array" if name else "an array")
-
-
-def _item(read: Read, key: Any) -> Read:
-    return lambda: read()[key]
 
 
 def _unchanged(now: Any, before: Any) -> bool:

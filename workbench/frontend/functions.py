@@ -21,9 +21,22 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UnsupportedOperationError
 from .diagnostics import build, unsupported
 from .positions import USER, code_kind, is_user_code
+from .reads import (
+    AttributeOf,
+    HeldBy,
+    ItemOf,
+    Itself,
+    NamesHeldBy,
+    Read,
+    TypeOf,
+    content_of,
+    held_in,
+    instance_attributes,
+    is_slot,
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from .captures import Lifter, Read
+    from .captures import Lifter
 
 NOT_CALLABLE = object()
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
@@ -73,8 +86,8 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         # What a function has made inside of it is another one at each run of its statements.
         is_anew = lifter.runs_statements and "<locals>" in value.__qualname__
         if is_users and (lifter.is_by_content or is_anew):
-            lifter.guard(name, lambda: read().__code__, value.__code__)
-            lifter.guard(name, lambda: read().__globals__, value.__globals__)
+            lifter.guard(name, AttributeOf(read, "__code__"), value.__code__)
+            lifter.guard(name, AttributeOf(read, "__globals__"), value.__globals__)
             lifter.guard(name, lambda: _parts_of(read()), _parts_of(value), operator.eq)
             with lifter.by_content():
                 return rebuild_function(lifter, value, name, read, by_content=True)
@@ -83,17 +96,17 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
             return rebuild_function(lifter, value, name, read)
         return _lift_library_function(lifter, value, name, read)
     if isinstance(value, types.MethodType):
-        owner = lifter.lift(value.__self__, f"{name}.__self__", lambda: read().__self__)
-        function = lifter.lift(value.__func__, name, lambda: read().__func__)
+        owner = lifter.lift(value.__self__, f"{name}.__self__", AttributeOf(read, "__self__"))
+        function = lifter.lift(value.__func__, name, AttributeOf(read, "__func__"))
         if owner is value.__self__ and function is value.__func__:
             return value
         return types.MethodType(function, owner)
     if isinstance(value, functools.partial):
-        lifter.guard(name, lambda: type(read()), type(value))
+        lifter.guard(name, TypeOf(read), type(value))
         lifted = functools.partial(
-            lifter.lift(value.func, f"{name}.func", lambda: read().func),
-            *lifter.lift(value.args, f"{name}.args", lambda: read().args),
-            **lifter.lift(value.keywords, f"{name}.keywords", lambda: read().keywords),
+            lifter.lift(value.func, f"{name}.func", AttributeOf(read, "func")),
+            *lifter.lift(value.args, f"{name}.args", AttributeOf(read, "args")),
+            **lifter.lift(value.keywords, f"{name}.keywords", AttributeOf(read, "keywords")),
         )
         return lifter._remember(value, lifted, read)
     if isinstance(value, _LRU_CACHE):
@@ -109,9 +122,9 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         getattr(value, "py_func", None), types.FunctionType
     ):  # a function that somebody else compiles: its Python source traces
         lifter.guard(name, read, value)
-        return lifter.lift(value.py_func, name, lambda: read().py_func)
+        return lifter.lift(value.py_func, name, AttributeOf(read, "py_func"))
     if isinstance(value, staticmethod | classmethod):
-        return type(value)(lifter.lift(value.__func__, name, lambda: read().__func__))
+        return type(value)(lifter.lift(value.__func__, name, AttributeOf(read, "__func__")))
     if _is_numpy_callable(value):
         lifter.guard(name, read, value)
         return lifter._remember(value, wrap_library(lifter, value), read)
@@ -121,7 +134,6 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
 def _lift_library_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Read) -> Any:
     """A library's function. The user's functions and objects in its closure are as traced code sees them: what a
     decorator makes, as `contextlib.contextmanager` does, calls them."""
-    from .captures import content_of
     from .proxies import wrap_library
 
     originals = [*(fn.__closure__ or ())]
@@ -140,8 +152,6 @@ def _lift_library_function(lifter: Lifter, fn: types.FunctionType, name: str, re
 
 
 def _runs_users_code(cell: types.CellType, seen: set[int]) -> bool:
-    from .captures import held_in
-
     value = held_in(cell)
     while isinstance(value, types.MethodType | functools.partial | staticmethod | classmethod):
         value = value.func if isinstance(value, functools.partial) else value.__func__
@@ -165,8 +175,6 @@ def _is_numpy_callable(value: Any) -> bool:
 
 def _parts_of(fn: types.FunctionType) -> tuple[Any, ...]:
     """How much a function holds."""
-    from .captures import held_in
-
     are_set = [held_in(cell, NOT_CALLABLE) is not NOT_CALLABLE for cell in fn.__closure__ or ()]
     return len(fn.__defaults__ or ()), tuple(fn.__kwdefaults__ or ()), tuple(fn.__dict__), are_set
 
@@ -177,8 +185,9 @@ def rebuild_function(
     """`fn` over the overlay of its globals, with lifted defaults and closure. by_content: `read` may give another one,
     of the same code."""
     originals = fn.__closure__ or ()
-    present: Callable[[], types.FunctionType] = read if by_content else lambda: fn
-    reads = [(lambda i=i: present().__closure__[i]) if by_content else None for i in range(len(originals))]  # type: ignore[index]
+    present: Callable[[], types.FunctionType] = read if by_content else Itself(fn)
+    closure = AttributeOf(present, "__closure__")
+    reads = [ItemOf(closure, i) if by_content else None for i in range(len(originals))]
     # The cells are made first and filled later: a function may be in its own closure.
     cells = tuple([_new_cell(lifter, cell, read_cell) for cell, read_cell in zip(originals, reads, strict=True)])
     code = rebuild_code(fn.__code__, convert=lifter.trace.converts)
@@ -191,35 +200,24 @@ def rebuild_function(
     overlay.place(class_body_names(code))  # among them may be `fn` itself
     for variable, original, cell, read_cell in zip(fn.__code__.co_freevars, originals, cells, reads, strict=True):
         _fill_cell(lifter, original, cell, variable, read_cell)
+    defaults, keyword_defaults = AttributeOf(present, "__defaults__"), AttributeOf(present, "__kwdefaults__")
     if fn.__defaults__:
         new.__defaults__ = tuple(
-            lifter.lift(value, f"{fn.__name__}.__defaults__[{i}]", _default(present, i))
+            lifter.lift(value, f"{fn.__name__}.__defaults__[{i}]", ItemOf(defaults, i))
             for i, value in enumerate(fn.__defaults__)
         )
     if fn.__kwdefaults__:
         new.__kwdefaults__ = {
-            key: lifter.lift(value, f"{fn.__name__}.__kwdefaults__[{key!r}]", _kwdefault(present, key))
+            key: lifter.lift(value, f"{fn.__name__}.__kwdefaults__[{key!r}]", ItemOf(keyword_defaults, key))
             for key, value in fn.__kwdefaults__.items()
         }
     if fn.__dict__:
         attributes = {k: v for k, v in fn.__dict__.items() if k != "__wrapped__"}
         new.__dict__.update(
-            {k: lifter.lift(v, f"{fn.__name__}.{k}", _attribute(present, k)) for k, v in attributes.items()}
+            {k: lifter.lift(v, f"{fn.__name__}.{k}", AttributeOf(present, k)) for k, v in attributes.items()}
         )  # fmt: skip
     lifter.watch_attributes(fn.__name__, new, lambda fn: dict(fn.__dict__))
     return new
-
-
-def _default(fn: Callable[[], Any], i: int) -> Read:
-    return lambda: fn().__defaults__[i]
-
-
-def _kwdefault(fn: Callable[[], Any], key: str) -> Read:
-    return lambda: fn().__kwdefaults__[key]
-
-
-def _attribute(owner: Callable[[], Any], name: str) -> Read:
-    return lambda: getattr(owner(), name)
 
 
 def _new_cell(lifter: Lifter, original: types.CellType, read: Read | None) -> types.CellType:
@@ -240,14 +238,14 @@ def _new_cell(lifter: Lifter, original: types.CellType, read: Read | None) -> ty
 
 
 def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, name: str, read: Read | None) -> None:
-    from .captures import _MISSING, content_of, held_in
+    from .captures import _MISSING
 
     if id(original) not in lifter.unfilled:
         return
     lifter.unfilled.discard(id(original))
     value = held_in(original, _MISSING)
     if value is not _MISSING:
-        content = content_of(original) if read is None else lambda: read().cell_contents
+        content = content_of(original) if read is None else AttributeOf(read, "cell_contents")
         cell.cell_contents = lifted = lifter.lift(value, name, content)
         lifter.cells[id(original)] = (original, cell, lifted)
 
@@ -278,15 +276,54 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
         if _is_of_user(type(cls)):  # it makes objects by code that is not traced, which would run while tracing
             raise unsupported(f"`{name}`, a class with a metaclass", why="a copy of it would be another class")
         return lifter._remember(cls, wrap_library(lifter, cls), read)
+
+    def lifted(key: str, value: Any) -> Any:
+        with lifter.by_content(False):
+            return lifter.lift(value, f"{cls.__name__}.{key}", _class_attribute(cls, key))
+
+    def convert(key: str, value: Any) -> Any:
+        waits = isinstance(value, _LIFTED_LATER) and key != "__new__"
+        return LiftedLater(functools.partial(lifted, key, value)) if waits else lifted(key, value)
+
     with lifter.whole_or_not(cls), lifter.by_content(False):
         new = copy_class(
             cls,
-            bases=tuple(lifter.lift(base, f"{name}.__bases__", lambda: base) for base in cls.__bases__),  # noqa: B023
+            bases=tuple(lifter.lift(base, f"{name}.__bases__", Itself(base)) for base in cls.__bases__),
             remember=lambda new: lifter._remember(cls, new, read),
-            convert=lambda key, value: lifter.lift(value, f"{cls.__name__}.{key}", _class_attribute(cls, key)),
+            convert=convert,
         )
     lifter.watch_attributes(cls.__qualname__, new, class_attributes)
     return new
+
+
+_LIFTED_LATER = (types.FunctionType, _LRU_CACHE, dict, list, tuple, set)
+
+
+class LiftedLater:
+    """An attribute of a class that is lifted when the code first asks for it: what it holds is guarded only then."""
+
+    __slots__ = ("_binds", "_lift", "_lifted")
+
+    def __init__(self, lift: Callable[[], Any], binds: bool = True):
+        self._lift: Callable[[], Any] | None = lift
+        self._binds = binds
+
+    def unbound(self) -> LiftedLater:
+        """The same as a static method."""
+        return LiftedLater(self.lifted, binds=False)
+
+    def lifted(self) -> Any:
+        if self._lift is not None:
+            self._lifted, self._lift = self._lift(), None
+        return self._lifted
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        value = self.lifted()
+        bind = getattr(type(value), "__get__", None) if self._binds else None
+        return value if bind is None else bind(value, instance, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # what a property or a class method holds
+        return self.lifted()(*args, **kwargs)
 
 
 def class_attributes(cls: type) -> dict[str, Any]:
@@ -296,10 +333,13 @@ def class_attributes(cls: type) -> dict[str, Any]:
 
 def _class_attribute(cls: type, path: str) -> Read:
     key, _, part = path.partition(".")
-    return lambda: getattr(vars(cls)[key], part) if part else vars(cls)[key]
+    read = ItemOf(AttributeOf(Itself(cls), "__dict__"), key)
+    return AttributeOf(read, part) if part else read
 
 
-_CLASS_INTERNALS = frozenset(("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__name__", "__qualname__"))
+_CLASS_INTERNALS = frozenset(
+    ("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__name__", "__qualname__")
+)
 
 
 def copy_class(
@@ -339,7 +379,9 @@ def copy_class(
             value = functools.cached_property(convert(f"{key}.func", value.func))
             value.__set_name__(new, key)
         elif isinstance(value, staticmethod | classmethod):
-            value = type(value)(convert(f"{key}.__func__", value.__func__))
+            function = convert(f"{key}.__func__", value.__func__)
+            is_later = type(function) is LiftedLater and isinstance(value, staticmethod)
+            value = function.unbound() if is_later else type(value)(function)
         elif isinstance(value, functools.partialmethod):
             value = functools.partialmethod(convert(f"{key}.func", value.func), *value.args, **value.keywords)
         elif (
@@ -347,7 +389,7 @@ def copy_class(
             or not hasattr(type(value), "__get__")
             or is_user_class(type(value))
         ):
-            value = convert(key, value) if not key.startswith("__dataclass") else value
+            value = convert(key, value) if not key.startswith(("__dataclass", "__annot")) else value
         setattr(new, key, value)
     return new
 
@@ -360,8 +402,8 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     if not is_user_class(cls) and cls is not types.SimpleNamespace:
         lifter.guard(name, read, value)
         return lifter._remember(value, wrap_object(lifter, value, name, read), read)
-    lifter.guard(name, lambda: type(read()), cls)
-    lifted_cls = lifter.lift(cls, cls.__qualname__, lambda: cls)
+    lifter.guard(name, TypeOf(read), cls)
+    lifted_cls = lifter.lift(cls, cls.__qualname__, Itself(cls))
     known = lifter.known(value)
     if known is not None:  # its class holds it
         return known
@@ -371,28 +413,13 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     lifter._remember(value, new, read)
     lifter.instances.append(read)
     attributes = instance_attributes(value)
-    lifter.guard(name, lambda: list(instance_attributes(read())), list(attributes), lambda a, b: a == b)
+    lifter.guard(name, NamesHeldBy(read), list(attributes), operator.eq)
     with lifter.whole_or_not(value):
         for key, item in attributes.items():
-            lifted = lifter.lift(item, f"{name}.{key}", lambda key=key: held_attribute(read(), key))
+            lifted = lifter.lift(item, f"{name}.{key}", HeldBy(read, key))
             set_attribute(new, key, lifted)
     lifter.watch_attributes(name, new, instance_attributes)
     return new
-
-
-def held_attribute(value: Any, name: str) -> Any:
-    """What an object holds, past a descriptor of its class under the same name. AttributeError if it holds none."""
-    held = getattr(value, "__dict__", {})
-    if name in held:
-        return held[name]
-    if not is_slot(type(value), name):
-        raise AttributeError(name)
-    return getattr(value, name)
-
-
-def is_slot(cls: type, name: str) -> bool:
-    found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
-    return isinstance(found, types.MemberDescriptorType)
 
 
 def set_attribute(holder: Any, name: str, value: Any) -> None:
@@ -401,14 +428,3 @@ def set_attribute(holder: Any, name: str, value: Any) -> None:
         object.__setattr__(holder, name, value)
     else:
         holder.__dict__[name] = value
-
-
-def instance_attributes(value: Any) -> dict[str, Any]:
-    """What an object holds: its `__dict__` and its slots."""
-    found = dict(getattr(value, "__dict__", {}))
-    for cls in type(value).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
-                found[slot] = getattr(value, slot)
-    return found

@@ -19,7 +19,7 @@ import optree
 from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
-from .captures import Change, Lifter, Read
+from .captures import Change, Lifter
 from .choices import VALUE, Choice, ChoiceForm, left_under_a_name
 from .constants import CONSTANT_TYPES
 from .counted_lists import CountedArray, CountedForm, CountedList
@@ -29,6 +29,7 @@ from .held import APPENDED, UNDEFINED, HeldValue
 from .layouts import memory_order, overlaps_itself
 from .number_types import is_told_int
 from .proxies import unwrap
+from .reads import Read
 from .recording import Trace
 from .repeats import Repeat, each_once, with_repeats
 from .tracer import Buffer, Deferred, Tracer, lift

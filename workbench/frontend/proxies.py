@@ -14,7 +14,7 @@ import random
 import sys
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +26,9 @@ from .constants import CONSTANT_TYPES, is_constant
 from .diagnostics import RANDOM, side_effect, unsupported
 from .functions import NOT_CALLABLE
 from .operators import weaken
+from .reads import AttributeOf, Itself, Read
 from .recording import Trace, current_trace
 from .tracer import Tracer, _api, known_value, method
-
-if TYPE_CHECKING:
-    from .captures import Read
 
 IMPURE_MODULES: dict[str, str] = {
     "numpy.random": RANDOM,
@@ -224,7 +222,7 @@ def _lift_attribute(lifter: Lifter, module: types.ModuleType, name: str) -> Any:
         if name == "errstate" and package == "numpy":
             return ErrorState(value)
         return wrap_library(lifter, value) if callable(value) else wrap_index_object(value)
-    return lifter.lift(value, path, lambda: getattr(module, name))
+    return lifter.lift(value, path, AttributeOf(Itself(module), name))
 
 
 def wrap_module(lifter: Lifter, module: types.ModuleType) -> Any:
@@ -295,10 +293,19 @@ class CachedFunction(_OfFunctools):
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not all(map(is_constant, (*args, *kwargs.values()))):
-            raise unsupported(f"`{self.__name__}`, which keeps its results, of what is no constant", verb="calls")
-        read = lambda: self.__wrapped__(*args, **kwargs)  # noqa: E731
+        given = tuple(map(self._outside, args))
+        named = {key: self._outside(value) for key, value in kwargs.items()}
+        read = lambda: self.__wrapped__(*given, **named)  # noqa: E731
         return self._lifter.lift(read(), f"{self.__name__}(...)", read)
+
+    def _outside(self, value: Any) -> Any:
+        """What it is asked about outside of a trace: a constant, a class or a module."""
+        original = self._lifter.originals.get(id(value), (value, value))[1]
+        if original is value and isinstance(value, _Lifted):
+            original = getattr(value, "__wrapped__", value)
+        if not (is_constant(original) or isinstance(original, type | types.ModuleType)):
+            raise unsupported(f"`{self.__name__}`, which keeps its results, of what is no constant", verb="calls")
+        return original
 
     def __get__(self, owner: Any, cls: type | None = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -500,7 +507,7 @@ class ObjectView(_Lifted):
             cls = type(self.__value)
             raise unsupported(f"`{path}`, a method of {cls.__module__}.{cls.__qualname__}",
                               why="it runs code that is not traced")  # fmt: skip
-        lifted = self.__seen[name] = self.__lifter.lift(value, path, lambda: getattr(read(), name))
+        lifted = self.__seen[name] = self.__lifter.lift(value, path, AttributeOf(read, name))
         return lifted
 
     def __setattr__(self, name: str, value: Any) -> None:

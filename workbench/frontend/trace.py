@@ -27,12 +27,13 @@ from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from ..ir.allocation import without_collection
 from ..primitives.raising import may_raise
-from .captures import Capture, Guard, Lifter, Read, _Lifted, check_array, with_varying_held
+from .captures import Capture, Guard, Lifter, _Lifted, check_array, with_varying_held
 from .checks import test_conditions
 from .constants import CONSTANT_TYPES
 from .diagnostics import build, unsupported
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
 from .positions import note_origin, raised_at, user_traceback
+from .reads import Read
 from .recording import Trace, current_trace, recording
 from .tracer import Buffer, Tracer, emit, from_outside, input_tracer
 

@@ -41,6 +41,7 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
     if not lifter.trace.strict:
         names["type"] = _TypeOf(type, type)
         names["isinstance"] = _IsInstance(isinstance)
+        names["issubclass"] = _IsSubclass(issubclass)
         names["hasattr"] = _Has(hasattr)
         names["getattr"] = _Get(getattr)
         names["vars"] = _Variables(vars)
@@ -90,6 +91,18 @@ class _IsInstance(_Lifted):
             _tell_apart(value, lambda kind: issubclass(kind, plain))
             return issubclass(value.__class__, plain)
         return self.__wrapped__(value, classes)
+
+
+class _IsSubclass(_Lifted):
+    """`issubclass`, also of what stands for `np.ndarray` or a scalar's class."""
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, function: Callable):
+        self.__wrapped__ = function
+
+    def __call__(self, cls: Any, classes: Any, /) -> bool:
+        return self.__wrapped__(unwrap(cls), _plain_classes(classes))
 
 
 def _tell_apart(value: Tracer, ask: Callable[[type], bool]) -> None:

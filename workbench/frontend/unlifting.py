@@ -15,6 +15,7 @@ from .captures import Lifter
 from .constants import CONSTANT_TYPES
 from .diagnostics import unsupported
 from .proxies import unwrap
+from .reads import held_in
 from .tracer import Tracer
 
 
@@ -109,7 +110,6 @@ def _check_holds_no_tracer(value: Any, seen: set[int]) -> None:
 def holds_constants_alone(value: Any, around: tuple[Any, ...] = ()) -> bool:
     """Whether it is a function, or a container, that holds constants and such functions and nothing else. (By the types
     themselves: a traced float says that it is a float.)"""
-    from .captures import held_in
 
     if issubclass(type(value), CONSTANT_TYPES) or any(value is other for other in around):
         return True

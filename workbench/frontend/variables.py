@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from types import CellType, FunctionType
 from typing import Any
 
-from .captures import ABSENT, HiddenNameError, Overlay, held_in
+from .captures import ABSENT, HiddenNameError, Overlay
 from .held import UNDEFINED, HeldValue
+from .reads import held_in
 from .references import ALONE, count, is_alone, is_container, is_mutable, own_cells
 from .tracer import require_trace
 from .watching import Watched, assigned_globals

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .captures import Lifter, Overlay, VaryingHeldError, held_in
+from .captures import Lifter, Overlay, VaryingHeldError
 from .choices import Choice
-from .functions import class_attributes, held_attribute, instance_attributes, is_user_class
+from .functions import class_attributes, is_user_class
 from .held import (
     UNDEFINED,
     Attributes,
@@ -27,6 +27,7 @@ from .held import (
 )
 from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
+from .reads import held_attribute, held_in, instance_attributes
 from .references import ALONE, count, is_mutable, mutables
 from .tracer import Tracer, require_trace
 

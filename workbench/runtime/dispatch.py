@@ -21,11 +21,11 @@ import optree
 
 from ..config import config, device_choices
 from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
-from ..frontend.captures import Read
 from ..frontend.counted_lists import enlarge
 from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.held import holds_attributes
 from ..frontend.positions import user_traceback
+from ..frontend.reads import Read
 from ..frontend.recursion import too_deep_recursion
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, present_arguments, trace

@@ -6,13 +6,16 @@ For two arrays, of which the first is written, and a dict of an array and a stat
     def call(a0=MISS, a1=MISS, a2=MISS, /, *rest, **named):
         if (
             type(a2) is dict and [*a2] == keys2 and type(a2["n"]) is int and a2["n"] == value2
-            and fits((x0 := a0), (x1 := a1), (x2 := a2["w"])) and not rest and len(named) == 0 and not open.traces
+            and not rest and len(named) == 0 and not open.traces
+            and fits((x0 := a0), (x1 := a1), (x2 := a2["w"]))
         ):
             r = run(x0, x1, x2)
             if r[1] is not x0:
                 copyto(x0, r[1])
             return r[0]
         return MISS
+
+Where it reads more than its arguments, `Lookups` writes what comes between.
 """
 
 from __future__ import annotations
@@ -21,17 +24,17 @@ import itertools
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import optree
 
-from ..frontend.captures import Capture, Guard, Read, absence_of, place_of
+from ..frontend.captures import Capture, Guard
 from ..frontend.constants import same_constant
 from ..frontend.device_arrays import device_aval
 from ..frontend.held import hold
 from ..frontend.outputs import HeldOutput, OutLeaf, Outputs
+from ..frontend.reads import Read, absence_of, place_of
 from ..frontend.recording import open_traces
 from ..frontend.trace import ArgumentRead
 from ..frontend.views import Transpose
@@ -39,6 +42,7 @@ from ..ir import Atom, supported_dtype
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
 from .given import Given, kind_of
 from .keys import is_traced_int
+from .looking import Lookups
 from .native.calls import ABSENT, Form, Look, native_call
 from .native.kernels import fits_function
 from .native.machine_code import is_possible
@@ -251,7 +255,9 @@ class _Reader:
         elif kind in STATIC_TYPES:
             types, value = self._bind("kind", kind), self._bind("value", value)
             self.tests.append(f"type({text}) is {types} and {text} == {value}")
-        elif kind is complex and self.floats_are_traced or isinstance(value, np.generic) and supported_dtype(value.dtype):
+        elif (
+            kind is complex and self.floats_are_traced or isinstance(value, np.generic) and supported_dtype(value.dtype)
+        ):
             self.inputs.append((value, text))
         elif isinstance(value, np.ndarray | np.generic | float | complex) or device_aval(value) is not None:
             raise _OtherKindError
@@ -305,22 +311,24 @@ def fast_call(
     scope["open"], scope["elsewhere"] = open_traces(), elsewhere
     given = given or Given()
     reader = _Reader(scope, given.hold, by_kind, floats_are_traced=floats_are_traced, traced_ints=traced_ints)
+    lookups = Lookups(scope)
     try:
         for i, arg in enumerate(args):
             reader.read(arg, f"a{i}")
         for name in sorted(kwargs):
             reader.read(kwargs[name], f"named.get({name!r}, MISS)")
-        for i, capture in enumerate(captures):
+        lookups.guards(guards)
+        for capture in captures:
             value = _value(capture.read)
             if type(value) is np.ndarray and not value.flags.num & ALIGNED or not is_input(value):
                 return None
-            reader.inputs.append((value, _read_text(f"capture{i}", capture.read, scope)))
-    except (_OtherKindError, TypeError):  # keys that cannot be sorted, too
+            reader.inputs.append((value, lookups.text(capture.read)))
+    except Exception:  # an argument of another kind, keys that cannot be sorted, or something that is gone already
         return None
     if not _same(reader.leaves, optree.tree_leaves((args, dict(kwargs)), none_is_leaf=True)):  # type: ignore[arg-type]
         return None
     written = {i for i, _ in writes}
-    inputs, tests = [value for value, _ in reader.inputs], reader.tests
+    inputs, tests = [value for value, _ in reader.inputs], []
     if not all(type(inputs[i]) is np.ndarray and inputs[i].flags.writeable for i in written):
         return None
     in_order = [type(value) is np.ndarray and value.flags.num & C_CONTIGUOUS for value in inputs]
@@ -341,12 +349,17 @@ def fast_call(
         scope["fits"] = fits_function([inputs[i] for i in of_fits], [flags[i] for i in of_fits], apart)
         if of_fits:
             tests.append(f"fits({', '.join(f'(x{i} := {reader.inputs[i][1]})' for i in of_fits)})")
-    tests.append(f"not rest and len(named) == {len(kwargs)} and not open.traces")
+    first = [*reader.tests, f"not rest and len(named) == {len(kwargs)} and not open.traces"]
     if not isinstance(elsewhere, tuple):
-        tests.append("not elsewhere")
-    tests += _guard_texts(guards, scope)
+        first.append("not elsewhere")
     if result.apart:
         tests.append(result.apart)
+    looks = []
+    if lookups.lines:
+        lines = [*lookups.lines, *([f"if not ({' and '.join(tests)}): return MISS"] if tests else [])]
+        looks = ["        try:", *("            " + line for line in lines), "        except Exception: return MISS"]
+    else:
+        first += tests
     parameters = [*(f"a{i}=MISS" for i in range(len(args))), *(["/"] if args else []), "*rest", "**named"]
     passed = (f"x{i}" if type(value) is np.ndarray else f"asarray(x{i})" for i, value in enumerate(inputs))
     look = None
@@ -363,7 +376,8 @@ def fast_call(
         settle = [f"        if next(calls) == {SETTLES_AT}:", f"            settle(({listed}))"]
     lines = [
         f"def call({', '.join(parameters)}):",
-        f"    if {' and '.join(tests)}:",
+        f"    if {' and '.join(first)}:",
+        *looks,
         *settle,
         *([f"        r = run({', '.join(passed)})"] if run is not None else []),
         *(f"        if r[{k}] is not x{i}:\n            copyto(x{i}, r[{k}])" for i, k in writes),
@@ -428,42 +442,6 @@ def _looked_up(guards: Sequence[Guard], captures: Sequence[Capture]) -> Look | N
             return None
     its_captures = [place for capture in captures if (place := place_of(capture.read)) is not None]
     return Look(its_captures, its_guards) if len(its_captures) == len(captures) else None
-
-
-def _guard_texts(guards: Sequence[Guard], scope: dict[str, Any]) -> list[str]:
-    """Tests that hold while the guards do: of globals, which most guard, as look-ups."""
-    texts, others = [], []
-    for k, guard in enumerate(guards):
-        absent = absence_of(guard.read)
-        if absent is not None and guard.value is False:
-            scope[f"guard{k}_names"] = absent[0]
-            texts.append(f"{absent[1]!r} not in guard{k}_names")
-            continue
-        if place_of(guard.read) is None or guard.same not in (operator.is_, same_constant):
-            others.append(guard)
-            continue
-        then, read = f"then{k}", _read_text(f"guard{k}", guard.read, scope)
-        scope[then], scope["same_constant"] = guard.value, same_constant
-        if guard.same is operator.is_:
-            texts.append(f"{read} is {then}")
-        else:
-            texts.append(f"((now := {read}) is {then} or same_constant(now, {then}))")
-    if others:
-        scope["is_current"] = lambda: all(guard.holds() for guard in others)
-        texts.append("is_current()")
-    return texts
-
-
-def _read_text(name: str, read: Read, scope: dict[str, Any]) -> str:
-    """The expression for what `read` gives, MISS where it raises."""
-    place = place_of(read)
-    if place is None:
-        scope[f"{name}_read"] = partial(_value, read)
-        return f"{name}_read()"
-    scope[f"{name}_names"] = place[0]
-    if not isinstance(place[0], dict):
-        return f"{name}_names.cell_contents"  # which raises where it is empty: the call is no fast one then
-    return f"{name}_names.get({place[1]!r}, MISS)"
 
 
 def _value(read: Read) -> Any:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.captures import Read, held_in
 from ..frontend.functions import instance_attributes, is_user_class
 from ..frontend.positions import is_user_code
+from ..frontend.reads import Read, held_in
 from .arguments import STATIC_TYPES, array_key
 
 MOST_PARTS = 16  # of a list or dict: what differs in longer ones is seen by the guards alone

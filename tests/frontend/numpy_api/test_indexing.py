@@ -85,8 +85,13 @@ def test_integer_arrays_among_slices(data):
         return x
 
     for call in (read, assign, augment):
-        check(lambda x, call=call: call(x, *indices), x)  # known while tracing
+        for known in (indices, [i.tolist() for i in indices], [_tuples(i.tolist()) for i in indices]):
+            check(lambda x, call=call, known=known: call(x, *known), x)  # known while tracing
         check(call, x, *indices)  # traced
+
+
+def _tuples(items):
+    return tuple(map(_tuples, items)) if isinstance(items, list) else items
 
 
 @FAST

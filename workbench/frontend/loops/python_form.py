@@ -14,6 +14,7 @@ from typing import Any
 
 import optree
 
+from ..reads import held_in
 from ..tracer import Tracer
 from ..unlifting import unlift_static
 from .types import UntranslatableError
@@ -86,7 +87,6 @@ def _filler(container: Any, arrays: Names, lifter: Any) -> Callable[[Mapping[str
 
 def _holds_arrays(function: FunctionType, around: tuple[FunctionType, ...] = ()) -> bool:
     """Whether a traced array is in its closure, or in that of a function there."""
-    from ..captures import held_in
 
     if function in around:
         return False
@@ -98,7 +98,7 @@ def _maker(
     function: FunctionType, arrays: Names, lifter: Any, around: tuple[FunctionType, ...] = ()
 ) -> Callable[[Mapping[str, Any]], FunctionType]:
     """What makes `function` over the arrays that stand for the traced ones."""
-    from ..captures import Overlay, held_in
+    from ..captures import Overlay
     from ..convert import plain_code
 
     if function in around:

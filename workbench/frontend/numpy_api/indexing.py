@@ -380,7 +380,7 @@ def _is_traced_element(key: Any) -> bool:
     """Whether every index array is a traced scalar: NumPy would see integers, and return a view."""
     items = key if isinstance(key, tuple) else (key,)
     return all(
-        (item.ndim == 0 and item.dtype != BOOL) if is_tracer(item) else not isinstance(item, list | np.ndarray)
+        (item.ndim == 0 and item.dtype != BOOL) if is_tracer(item) else not isinstance(item, list | tuple | np.ndarray)
         for item in items
     )
 
