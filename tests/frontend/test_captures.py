@@ -167,6 +167,21 @@ def test_cached_functions_are_asked_about_classes_and_modules(call):
     np.testing.assert_array_equal(call(f, X), f(X))
 
 
+def test_what_is_imported_is_asked_at_every_call(monkeypatch):
+    def f(x):
+        if "no_such_module" in sys.modules or sys.modules.get("another") is not None:
+            return x + 1
+        return x * 2 if sys.modules["math"] is math else x
+
+    ours = wb.jit(f)
+    for _ in range(3):
+        np.testing.assert_array_equal(ours(X), X * 2)
+    monkeypatch.setitem(sys.modules, "no_such_module", math)
+    for _ in range(3):
+        np.testing.assert_array_equal(ours(X), X + 1)
+    assert not ours.fallbacks
+
+
 def test_issubclass_says_what_it_says_of_numpys_classes(call):
     def f(x):
         asked = [

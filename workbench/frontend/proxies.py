@@ -10,10 +10,12 @@ from __future__ import annotations
 import cmath
 import logging
 import math
+import operator
 import random
 import sys
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -230,6 +232,8 @@ def wrap_module(lifter: Lifter, module: types.ModuleType) -> Any:
     if lifter.trace.strict and top_level(module.__name__) != "numpy":
         return module
     why = _impurity(module.__name__)
+    if module is sys and why is not None:
+        return SystemView(lifter, why)
     if why is not None:
         return Refused(module, module.__name__.replace("numpy", "np"), why)
     file = getattr(module, "__file__", None)
@@ -238,6 +242,40 @@ def wrap_module(lifter: Lifter, module: types.ModuleType) -> Any:
     if top_level(module.__name__) == "workbench":
         return module
     return ModuleView(lifter, module)
+
+
+class SystemView(Refused):
+    """`sys`, of which code asks what is imported."""
+
+    def __init__(self, lifter: Lifter, why: str):
+        super().__init__(sys, "sys", why)
+        self.modules = LoadedModules(lifter)
+
+
+class LoadedModules(_Lifted):
+    """`sys.modules`: which modules there are is guarded, as far as the code asks."""
+
+    def __init__(self, lifter: Lifter):
+        self._lifter = lifter
+
+    def __contains__(self, name: str) -> bool:
+        is_there = name in sys.modules
+        self._lifter.guard(f"{name!r} in sys.modules", partial(operator.contains, sys.modules, name), is_there)
+        return is_there
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        return self._lifter.lift(sys.modules[name], name, partial(operator.getitem, sys.modules, name))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def __getattr__(self, name: str) -> Any:
+        raise side_effect(f"uses sys.modules.{name}", "which modules there are is another thing at every run")
+
+    def __iter__(self) -> Any:
+        raise side_effect("reads sys.modules", "which modules there are is another thing at every run")
 
 
 class UserModuleView(ModuleView):

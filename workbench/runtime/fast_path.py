@@ -30,7 +30,7 @@ import numpy as np
 import optree
 
 from ..frontend.captures import Capture, Guard
-from ..frontend.constants import same_constant
+from ..frontend.constants import is_constant, same_constant
 from ..frontend.device_arrays import device_aval
 from ..frontend.held import hold
 from ..frontend.outputs import HeldOutput, OutLeaf, Outputs
@@ -266,7 +266,10 @@ class _Reader:
             self.tests.append(f"{test}({self.n_held}, {text})")
             self.n_held += 1
         else:  # an object, whose attributes are guarded
-            self.tests.append(f"{text} is {self._bind('object', value)}")
+            then = self._bind("object", value)
+            self.scope["same_constant"] = same_constant
+            alike = f" or same_constant({text}, {then})" if is_constant(value) else ""
+            self.tests.append(f"({text} is {then}{alike})")
 
     def _bind(self, prefix: str, value: Any) -> str:
         name = f"{prefix}{len(self.scope)}"
