@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import operator
 import pickle
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from operator import is_
 
@@ -230,6 +233,38 @@ def test_what_objects_hold_is_seen_at_every_call(change, monkeypatch):
         np.testing.assert_array_equal(result, expected)
         assert result.dtype == expected.dtype
     assert not f.fallbacks
+
+
+@dataclass(frozen=True)
+class Settings:
+    factor: float
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Settings(2.0), lambda: datetime.date(2020, 1, 2), lambda: Fraction(1, 2), lambda: Slotted()]
+)
+def test_objects_that_are_made_for_each_call_hit(make):
+    def f(x, given):
+        if isinstance(given, datetime.date):
+            return x * given.year
+        return x * given.numerator if isinstance(given, Fraction) else x * given.factor
+
+    ours = wb.jit(f)
+    for _ in range(12):
+        np.testing.assert_array_equal(ours(X, make()), f(X, make()))
+    assert ours._fast(X, make()) is not MISS
+    for other in (Settings(-0.0), datetime.date(2021, 1, 2), Fraction(3, 2)):
+        np.testing.assert_array_equal(ours(X, other), f(X, other))
+
+
+def test_floats_that_are_constants_hit_with_their_own_value_alone():
+    ours = wb.jit(lambda x, n, s: x[: int(n)] * s)
+    for _ in range(3):
+        for n in (2.0, 3.0):
+            np.testing.assert_array_equal(ours(X, n, 0.0), X[: int(n)] * 0.0)
+    assert ours._fast(X, 3.0, 0.0) is not MISS
+    assert ours._fast(X, 2.0, 0.0) is MISS and ours._fast(X, np.float64(3.0), 0.0) is MISS
+    assert np.signbit(ours(X, 3.0, -0.0)).all()
 
 
 def test_what_is_gone_is_an_error_as_without_it():

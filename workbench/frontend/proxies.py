@@ -480,6 +480,11 @@ class LibraryFunction(_Lifted):
             raise side_effect(f"calls {name} for what it does", "that must happen at every run")
         return self.__wrapped__(*args, **kwargs)
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method of a user's class, such as the `__repr__` of a dataclass is."""
+        is_method = instance is not None and isinstance(self.__wrapped__, types.FunctionType)
+        return types.MethodType(self, instance) if is_method else self
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
 

@@ -230,6 +230,8 @@ class CompiledFunction:
 
     def _remember(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let the next call try this version first, where its arguments tell quickly that it is the one."""
+        if entry.fast is not missed and self._fast is entry.fast:
+            entry.misses()
         if entry.fast is None and entry.result is not None:
             executable, floats = entry.compilation.executable, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices

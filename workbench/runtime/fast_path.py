@@ -40,7 +40,7 @@ from ..frontend.trace import ArgumentRead
 from ..frontend.views import Transpose
 from ..ir import Atom, supported_dtype
 from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, WRITEABLE
-from .given import Given, kind_of
+from .given import Given, is_known_by_value, kind_of
 from .keys import is_traced_int
 from .looking import Lookups
 from .native.calls import ABSENT, Form, Look, native_call
@@ -259,6 +259,8 @@ class _Reader:
             kind is complex and self.floats_are_traced or isinstance(value, np.generic) and supported_dtype(value.dtype)
         ):
             self.inputs.append((value, text))
+        elif kind in (float, complex):  # a constant: shapes depend on it, or all are
+            self._known(value, text)
         elif isinstance(value, np.ndarray | np.generic | float | complex) or device_aval(value) is not None:
             raise _OtherKindError
         elif len(self.leaves) - 1 in self.by_kind and kind_of(value) is not None:
@@ -266,10 +268,17 @@ class _Reader:
             self.tests.append(f"{test}({self.n_held}, {text})")
             self.n_held += 1
         else:  # an object, whose attributes are guarded
-            then = self._bind("object", value)
-            self.scope["same_constant"] = same_constant
-            alike = f" or same_constant({text}, {then})" if is_constant(value) else ""
-            self.tests.append(f"({text} is {then}{alike})")
+            self._known(value, text)
+
+    def _known(self, value: Any, text: str) -> None:
+        then = self._bind("object", value)
+        self.scope["same_constant"] = same_constant
+        alike = ""
+        if is_constant(value):
+            alike = f" or same_constant({text}, {then})"
+        elif is_known_by_value(value):
+            alike = f" or type({text}) is {self._bind('kind', type(value))} and {text} == {then}"
+        self.tests.append(f"({text} is {then}{alike})")
 
     def _bind(self, prefix: str, value: Any) -> str:
         name = f"{prefix}{len(self.scope)}"

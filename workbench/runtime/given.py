@@ -70,6 +70,11 @@ class Identity:
         return self.hash == other.hash and self.hash != id(self.value) and bool(self.value == other.value)
 
 
+def is_known_by_value(value: Any) -> bool:
+    """Whether `Identity` takes another object, which is equal, for this one."""
+    return type(value).__eq__ is not object.__eq__ and Identity(value).hash != id(value)
+
+
 def kind_of(value: Any) -> Hashable | None:
     """What two objects have in common of which one version may serve both; None where none may."""
     if isinstance(value, types.FunctionType):

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from .cuda.executable import DeviceExecutable
 
 
+WRITTEN_ANEW_AT = (2, 8, 64, 512)
+
+
 @dataclass(eq=False, slots=True)
 class Specialisation:
     """One traced and compiled version, and how to call it with the leaves of a call's arguments."""
@@ -38,6 +41,7 @@ class Specialisation:
     result: ResultText | None = None  # where no result needs care
     finish: Callable[[tuple], Any] | None = None  # the same as a function, where that is all there is to do
     fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
+    n_missed: int = 0  # calls of this version that `fast` did not take
     trial: Trial | None = None  # while it is not known whether NumPy is faster
     n_left: int = 0  # calls in a row that a check left to NumPy
 
@@ -55,6 +59,13 @@ class Specialisation:
             self.trial = Trial(MOST_S_IN_PYTHON if is_slow else MOST_S, chooses=chooses)
         if self.result is not None and not (traced.captures or traced.writes):
             self.finish = self.result.function()
+
+    def misses(self) -> None:
+        """A call of this version that `fast` did not take: after some it is written anew, for the objects that are
+        handed over by then."""
+        self.n_missed += 1
+        if self.n_missed in WRITTEN_ANEW_AT:
+            self.fast = None
 
     def is_current(self) -> bool:
         """Whether the values that the trace captured are what they were (arrays: their types)."""
