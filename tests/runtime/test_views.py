@@ -69,3 +69,36 @@ def test_reading_a_view_allocates_nothing():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < a.nbytes // 4 and buffers.pool.n_uses == blocks_taken
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.T, lambda x: (x.sum(), x[::-1, 1:]), lambda x: (x.reshape(-1), x[3]), lambda x: np.swapaxes(x, 0, 1)[5:],
+        lambda x: [x[None], x.T.reshape(x.shape[::-1])], lambda x: (np.moveaxis(x, 0, 1), x[:, ::2] * 2),
+    ],
+)  # fmt: skip
+def test_views_that_are_returned_copy_nothing(f):
+    x = np.arange(1_000_000.0).reshape(1000, 1000)
+    ours = wb.jit(f)
+    for _ in range(4):
+        ours(x)
+    tracemalloc.start()
+    try:
+        result = ours(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    expected = f(x)
+    made = sum(a.nbytes for a in as_list(expected) if isinstance(a, np.ndarray) and not np.shares_memory(a, x))
+    assert peak < made + 100_000
+    for ours_is, numpys in zip(as_list(result), as_list(expected), strict=True):
+        np.testing.assert_allclose(ours_is, numpys, rtol=1e-12)
+        if isinstance(numpys, np.ndarray):
+            assert np.shares_memory(ours_is, x) is np.shares_memory(numpys, x)
+            steps = [[step for step, n in zip(a.strides, a.shape, strict=True) if n > 1] for a in (ours_is, numpys)]
+            assert steps[0] == steps[1]
+
+
+def as_list(value):
+    return list(value) if isinstance(value, tuple | list) else [value]

@@ -171,6 +171,7 @@ class _Driver:
         for i, (var, value) in enumerate(zip(jaxpr.constvars, jaxpr.consts, strict=True)):
             self.names[var] = f"c{i}"
             self.bound[f"c{i}"] = value
+        self.left_out = _views_that_nobody_reads(plan, placement)
         last_use = self._last_uses(chains)
         self.guarded_from: int | None = None
         for positions, runs in in_turn(plan, chains):
@@ -181,7 +182,7 @@ class _Driver:
                     self._write_chain(run)
                 else:
                     self._write_step(run)
-            dead = [self.names[v] for p in positions for v in last_use.get(p, ())]
+            dead = [self.names[v] for p in positions for v in last_use.get(p, ()) if v not in self.left_out]
             if dead:
                 self.lines.append(f"del {', '.join(dead)}")
         self._write_return()
@@ -376,6 +377,8 @@ class _Driver:
     def _write_view(self, step: ViewStep) -> None:
         """A view where reading it costs nothing more than reading a copy, and nobody outside sees it; else a copy."""
         eqn, out = step.eqn, step.eqn.outvars[0]
+        if out in self.left_out:
+            return
         function = (stays_view(eqn, self.plan) and view_of(eqn.primitive.name)) or eqn.primitive.impl
         call = self._bind(f"{step.id}_call", _with_params(function, dict(eqn.params)))
         self.lines.append(f"{self._name(out)} = {call}({self._operand(eqn.invars[0])})")
@@ -573,6 +576,19 @@ class _Driver:
             else:
                 texts.append(self.names[atom])
         self.lines.append(f"return ({''.join(t + ', ' for t in texts)})")
+
+
+def _views_that_nobody_reads(plan: Plan, placement: Placement) -> set[Var]:
+    """Results that the caller gets as views of what it has, so that no copy needs to be made of them."""
+    read = {atom for k, atom in enumerate(plan.outvars) if k not in placement.unread}
+    read.update(placement.takes.values())
+    found = set()
+    for step in reversed(plan.steps):
+        if isinstance(step, ViewStep) and step.eqn.outvars[0] not in read:
+            found.add(step.eqn.outvars[0])
+        else:
+            read.update(step_inputs(step))
+    return found
 
 
 def _overwritten(body: Plan, placement: Placement, n_consts: int) -> set[int]:
