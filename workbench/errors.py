@@ -31,10 +31,12 @@ class TracingError(WorkbenchError):
     """The code cannot be traced. Outside strict mode it runs in NumPy and the report gives this as the reason.
 
     of_numbers: the value that had to be known is computed from Python floats alone that the call was given.
+    says: "warning" or "text" where all that cannot be done is to warn, to log, or to print or make a text.
     """
 
     code = "WB100"
     of_numbers = False
+    says = ""
 
 
 class ConcretizationTypeError(TracingError, TypeError):

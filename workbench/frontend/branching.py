@@ -134,7 +134,7 @@ def _traced_if(
             break
         names, live = (*names, *added), (*live, *added)
     if len(raising) == len(sides):
-        raise raising[0][1].error
+        raise raising[0][1].on_all_sides()
     if raising:
         return _only_way(test, sides, 1 - sides.index(raising[0][0]))
     try:

@@ -127,6 +127,7 @@ def trace_cell(
         record = Trace(name, strict=strict, on_gpu=on_gpu)
         lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers, trace_held=held)
         lifter.runs_statements, lifter.of_cell = temporaries, True
+        record.leaves_messages = not strict
         with recording(record):
             from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)
 

@@ -308,13 +308,15 @@ def printed_value(x: Tracer) -> Any:
     """What `str(x)` prints, where it is known while tracing: a Python number, a NumPy scalar or an array."""
     value = known_value(x)
     if value is None:
-        raise build(
+        error = build(
             TracerArrayConversionError,
             "{line} needs the text of {name} while tracing, but it is only known when the kernel runs.",
             "the text of a traced value",
             value=x,
             fixes=("make the text from what the compiled code returns",),
         )
+        error.says = "text"
+        raise error
     if not x.scalar:
         return value
     return value.item() if x.__class__ in (bool, int, float, complex) else value.reshape(())[()]

@@ -23,11 +23,12 @@ from .choices import agreed
 from .constants import CONSTANT_TYPES, same_constant
 from .diagnostics import build
 from .held import UNDEFINED
+from .messages import may_end_the_call
 from .number_types import flag, is_python
 from .recording import current_trace
 from .references import is_container, key_orders
 from .regions import Region
-from .tracer import Tracer, emit, lay_out
+from .tracer import Tracer, emit, lay_out, require_trace
 
 
 class UnstableLoopError(TracingError):
@@ -87,6 +88,13 @@ class RaisingError(Exception):
         super().__init__(str(error))
         self.error = error
 
+    def on_all_sides(self) -> Exception:
+        """The error, where there is no other way to go."""
+        trace = require_trace()
+        if isinstance(self.error, TracingError):
+            trace.failure = trace.failure or self.error
+        return self.error
+
 
 def region_of(run: Callable[..., Any], prototypes: Sequence[Any], forget: frozenset[int] = frozenset()) -> Region:
     try:
@@ -126,10 +134,15 @@ class Outcome:
 
 
 def branch_outcome(run: Callable[[], tuple[Any, dict[str, Any], frozenset[str]]]) -> Outcome:
+    trace = require_trace()
+    failure = trace.failure
     try:
         region = Region(run, ())
-    except (TracingError, RecursionError, MemoryError):
-        raise
+    except (TracingError, RecursionError, MemoryError) as error:
+        if not may_end_the_call(error):
+            raise
+        trace.failure = failure
+        raise RaisingError(error) from error  # type: ignore[arg-type]  # an Exception
     except Exception as error:
         raise RaisingError(error) from error
     result, state, held_elsewhere = region.result

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import positions
+from . import messages, positions
 from .captures import Lifter, _Lifted
 from .checks import end_unless_finite
 from .choices import Choice, as_numpys, settled
@@ -131,10 +131,15 @@ class Refused(_Lifted):
         value = getattr(self.__value, name)
         if isinstance(value, CONSTANT_TYPES) or isinstance(value, type) and issubclass(value, BaseException):
             return value
+        known = messages.stand_in(value)
+        if known is not None:
+            return known
         return Refused(value, f"{self.__name}.{name}", self.__why)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise side_effect(f"calls {self.__name}", self.__why)
+        error = side_effect(f"calls {self.__name}", self.__why)
+        error.says = "text" if self.__value is print else ""
+        raise error
 
     def __getitem__(self, key: Any) -> Any:
         raise side_effect(f"reads {self.__name}", self.__why)
@@ -511,6 +516,9 @@ def wrap_library(lifter: Lifter, value: Any) -> Any:
         return Refused(value, f"{name}()", "that must happen at every run") if action else value
     if module.startswith("numpy") and name in IMPURE_NUMPY:
         return Refused(value, f"np.{name}", "what it does outside must happen at every run")
+    known = messages.stand_in(value)
+    if known is not None:
+        return known
     bound_to = getattr(value, "__self__", None)  # `random.random` is a method of a hidden generator
     why = IMPURE_MODULES["random"] if _is_random(bound_to) else _impurity(module)
     if why is not None and not (isinstance(value, type) and module == "datetime"):

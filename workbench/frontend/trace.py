@@ -100,7 +100,7 @@ def trace(
     keep_python_scalars: bool = False, strict: bool = False, name: str | None = None,
     converts: bool | None = None, on_gpu: bool = False, falls_back: bool = False,
     traced_ints: Collection[int] = (), given: Mapping[int, Read] = MappingProxyType({}),
-    traced_held_ints: bool = False, varying: Collection[str] = (),
+    traced_held_ints: bool = False, varying: Collection[str] = (), leaves_messages: bool = False,
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -114,6 +114,7 @@ def trace(
     on_gpu : the program is for a GPU, so that loops over arrays are traced rather than handed to numba on the host.
     falls_back : the code can run in parts instead: an error of the user's own after lines that may raise is a
         TracingError, since the program may not come there.
+    leaves_messages : a branch that warns, logs or prints ends the call, which NumPy then makes.
     traced_ints : positions among the leaves of the arguments where Python's ints are inputs, as floats are.
     given : what reads the objects at some positions among these leaves at each call: the program is for all of their
         kind, with what they hold then. traced_held_ints: their ints are inputs, as their floats are.
@@ -134,6 +135,7 @@ def trace(
 
     def attempt(held: Collection[str]) -> Traced:
         record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu)
+        record.leaves_messages = leaves_messages
         lifter = record.lifter = Lifter(record, trace_held_ints=traced_held_ints, trace_held=held)
         with recording(record):
             _enter(record)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import optree
 
 from ..config import config, device_choices
@@ -30,8 +29,7 @@ from ..frontend.recursion import too_deep_recursion
 from ..frontend.scopes import running_in_numpy
 from ..frontend.trace import Traced, present_arguments, trace
 from ..frontend.tracer import current_trace
-from ..ir import supported_dtype
-from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, input_key, layout_of
+from .arguments import input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, brought_here, canonical, chosen, device_of, stand_in, trace_for
 from .executable import Executable, has_written
@@ -40,8 +38,8 @@ from .given import Given
 from .keys import (
     StaticArguments,
     call_key,
-    is_traced_int,
     objects_of,
+    plain_key,
     signature_of,
     without_constants,
     without_generators,
@@ -110,6 +108,7 @@ class CompiledFunction:
         self._may_pin = not keep_python_scalars
         self._state = _State()
         self._traced_ints: frozenset[int] = frozenset()  # leaves of the arguments, which take many values
+        self._leaves_messages = True
         self._may_trace_ints = self._may_trace_held_ints = True
         self._by_kind: frozenset[int] = frozenset()  # leaves that are objects, others at every call
         self._given = Given()
@@ -174,35 +173,10 @@ class CompiledFunction:
                 return self._call_there(there, args, kwargs)
         in_numpy = self._fits_numpy(*args, **kwargs) is not MISS
         if not in_numpy and self._plain and not kwargs and current_trace() is None:
-            key: list[Any] = []
-            leaves: list[Any] = []
-            only_arrays = True
-            for arg in args:
-                kind = type(arg)
-                if kind is np.ndarray:
-                    flags = arg.flags.num
-                    if not flags & ALIGNED:
-                        break
-                    key.append((arg.dtype, arg.shape, True if flags & C_CONTIGUOUS else arg.strides))
-                    leaves.append(arg)
-                elif kind is float and not self.keep_python_scalars:
-                    key.append(float)
-                    leaves.append(arg)
-                    only_arrays = False
-                elif kind is int and len(key) in self._traced_ints and is_traced_int(arg):
-                    key.append(int)
-                    leaves.append(arg)
-                    only_arrays = False
-                elif kind in STATIC_TYPES:
-                    key.append((kind, arg))
-                elif issubclass(kind, np.generic) and supported_dtype(arg.dtype):
-                    key.append((kind, arg.dtype))
-                    leaves.append(arg)
-                    only_arrays = False
-                else:
-                    break
-            else:
-                found = self._state.specialisations.get(tuple(key))
+            plain = plain_key(args, keep_python_scalars=self.keep_python_scalars, traced_ints=self._traced_ints)
+            if plain is not None:
+                key, leaves, only_arrays = plain
+                found = self._state.specialisations.get(key)
                 if found:
                     entry = found[-1]
                     if type(entry) is Specialisation and entry.is_usable(leaves):
@@ -335,8 +309,7 @@ class CompiledFunction:
             running.n_left += 1
             self._fast = missed  # which would not tell of a call that is not left
             if running.n_left == MOST_LEFT:
-                message = f"WB351  {self.name} runs in NumPy: a check has failed {MOST_LEFT} times in a row."
-                self._fall_back(TracingError(message, code="WB351"), args, kwargs)
+                self._leave(running, args, kwargs)
         if isinstance(failure, RecursionError):
             self._fall_back(too_deep_recursion(), args, kwargs)
         elif failure is not None:
@@ -359,6 +332,18 @@ class CompiledFunction:
             )
             logger.info("%s", message)
             self._fall_back(TracingError(message, code="WB500"), args, kwargs)
+
+    def _leave(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
+        """A check of a version has failed several times in a row. It may be for a message, which parts of the code can
+        give while they run; otherwise NumPy runs such calls."""
+        if self._leaves_messages:
+            self._leaves_messages = False
+            with self._state.lock:
+                for key, found in self._state.specialisations.items():
+                    self._state.specialisations[key] = [other for other in found if other is not entry]
+        else:
+            message = f"WB351  {self.name} runs in NumPy: a check has failed {MOST_LEFT} times in a row."
+            self._fall_back(TracingError(message, code="WB351"), args, kwargs)
 
     def _blame(self, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
         """What raised in the compiler did not raise in NumPy, mostly for a bug of ours. Such calls stay in NumPy."""
@@ -460,7 +445,8 @@ class CompiledFunction:
             return trace(
                 self.fn, args, kwargs, static_argnums=self.static.numbers, static_argnames=self.static.names,
                 keep_python_scalars=self.keep_python_scalars, strict=self.is_strict, name=self.name,
-                on_gpu=on_gpu, falls_back=falls_back, traced_ints=self._traced_ints,
+                on_gpu=on_gpu, falls_back=falls_back, leaves_messages=falls_back and self._leaves_messages,
+                traced_ints=self._traced_ints,
                 varying=self._held, given=given, traced_held_ints=bool(given) and self._traced_held_ints,
             )  # fmt: skip
 

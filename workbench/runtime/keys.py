@@ -14,7 +14,7 @@ from ..errors import NonHashableStaticArgumentError
 from ..frontend.device_arrays import device_aval
 from ..frontend.proxies import is_impure
 from ..ir import supported_dtype
-from .arguments import STATIC_TYPES, array_key
+from .arguments import ALIGNED, C_CONTIGUOUS, STATIC_TYPES, array_key
 from .given import Contents, Identity, contents_of, kind_of
 
 
@@ -127,6 +127,39 @@ def call_key(
     if simple and len(leaves) == len(args):
         return tuple(key), traced
     return (tuple(key), tree, constants), traced
+
+
+def plain_key(
+    args: tuple, *, keep_python_scalars: bool, traced_ints: Collection[int]
+) -> tuple[tuple, list[Any], bool] | None:  # fmt: skip
+    """The same key, its traced leaves and whether these are all arrays, for arrays, numbers and static values
+    alone, sooner; None where there is anything else."""
+    key: list[Any] = []
+    leaves: list[Any] = []
+    only_arrays = True
+    for arg in args:
+        kind = type(arg)
+        if kind is np.ndarray:
+            flags = arg.flags.num
+            if not flags & ALIGNED:
+                return None
+            key.append((arg.dtype, arg.shape, True if flags & C_CONTIGUOUS else arg.strides))
+            leaves.append(arg)
+            continue
+        if kind is float and not keep_python_scalars:
+            key.append(float)
+        elif kind is int and len(key) in traced_ints and is_traced_int(arg):
+            key.append(int)
+        elif kind in STATIC_TYPES:
+            key.append((kind, arg))
+            continue
+        elif issubclass(kind, np.generic) and supported_dtype(arg.dtype):
+            key.append((kind, arg.dtype))
+        else:
+            return None
+        leaves.append(arg)
+        only_arrays = False
+    return tuple(key), leaves, only_arrays
 
 
 def is_traced_int(value: Any) -> bool:
