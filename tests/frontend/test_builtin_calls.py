@@ -236,3 +236,22 @@ def test_two_numbers_are_sorted_as_python_does(program: Callable, i: Any) -> Non
     with np.errstate(all="ignore"):
         assert repr(compiled(x, i)) == repr(program(x, i))
     assert all(reason.code == "WB500" for reason in compiled.fallbacks)
+
+
+class Rounded:
+    dtype = np.float32
+
+    def of(self, x):
+        return self.dtype(x) + self.dtype(1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.complex128, float, bool])
+def test_types_that_variables_hold_are_called_as_types(dtype, call):
+    def f(x, its_type=dtype):
+        return its_type(x.sum()), (its_type(x) if issubclass(its_type, np.generic) else x), x.dtype.type(3) * x, Rounded().of(x)
+
+    for x in (np.arange(4.0), np.arange(4, dtype=np.float32), np.arange(4), np.arange(6).reshape(2, 3)):
+        for ours, numpys in zip(call(f, x), f(x), strict=True):
+            assert type(ours) is type(numpys)
+            np.testing.assert_array_equal(ours, numpys)
+            assert getattr(ours, "dtype", None) == getattr(numpys, "dtype", None)

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import REGISTRY
-from .builtin_calls import folded, number
+from .builtin_calls import folded, number, of_type
 from .checks import end_unless
 from .choices import Choice, settled, truth
 from .comprehensions import array_of, counted, folded_items, listed
@@ -652,6 +652,6 @@ def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) 
 
 __all__ = [
     "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "equal", "extreme", "folded",
-    "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "or_", "ordered", "raised", "range_",
-    "reduced", "rows_of", "same", "subject", "unequal", "while_",
+    "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "of_type", "or_", "ordered",
+    "raised", "range_", "reduced", "rows_of", "same", "subject", "unequal", "while_",
 ]  # fmt: skip

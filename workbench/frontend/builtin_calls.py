@@ -54,6 +54,12 @@ def number(function: Any, value: Any) -> Any:
     return function(value)
 
 
+def of_type(function: Any, value: Any) -> Any:
+    """`function(value)` of what may be a type of numbers that a variable or an attribute holds."""
+    is_type = isinstance(function, type) and issubclass(function, np.generic | float | int | complex)
+    return number(function, value) if is_type else function(value)
+
+
 def folded(function: Any, values: Any) -> Any:
     """`function(values)` for `sum`, `min`, `max`, `any` and `all` over one iterable."""
     values = settled(values)

@@ -109,6 +109,7 @@ def _worth_it(node: ast.AST) -> bool:
         isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
         or isinstance(n, ast.Compare) and (len(n.ops) > 1 or _asks_for_identity(n) or _asks_for_membership(n))
+        or isinstance(n, ast.Call) and _may_be_type(n.func)
         for n in ast.walk(node)
     )  # fmt: skip
 
@@ -553,6 +554,8 @@ class _Expressions(ast.NodeTransformer):
         name = _called(node.func) if alone else ""
         if name in _FOLDS or name in _NUMBERS or name in _SCALAR_TYPES:
             return self._made("folded" if name in _FOLDS else "number", [node.func, *node.args], node)
+        if alone and _may_be_type(node.func):
+            return self._made("of_type", [node.func, *node.args], node)
         if name == "sorted":
             return self._made("ordered", [node.func, *node.args], node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNC_METHODS and node.args:
@@ -627,6 +630,12 @@ def _called(function: ast.expr) -> str:
         case ast.Attribute(value=ast.Name(), attr=name) if name in _SCALAR_TYPES:
             return name
     return ""
+
+
+def _may_be_type(function: ast.expr) -> bool:
+    """Whether it is called as one that holds a type of numbers is: `dtype(x)`, `x.dtype.type(2)`."""
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return name.endswith("type") and name != "type" or name == "type" and isinstance(function, ast.Attribute)
 
 
 def _of_item(target: ast.expr, body: ast.expr) -> ast.expr:
