@@ -248,7 +248,12 @@ class Rounded:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.complex128, float, bool])
 def test_types_that_variables_hold_are_called_as_types(dtype, call):
     def f(x, its_type=dtype):
-        return its_type(x.sum()), (its_type(x) if issubclass(its_type, np.generic) else x), x.dtype.type(3) * x, Rounded().of(x)
+        return (
+            its_type(x.sum()),
+            (its_type(x) if issubclass(its_type, np.generic) else x),
+            x.dtype.type(3) * x,
+            Rounded().of(x),
+        )
 
     for x in (np.arange(4.0), np.arange(4, dtype=np.float32), np.arange(4), np.arange(6).reshape(2, 3)):
         for ours, numpys in zip(call(f, x), f(x), strict=True):

@@ -461,10 +461,34 @@ class Lifter:
         for _original, cell, before in self.cells.values():
             if held_in(cell, _MISSING) is not before:
                 raise _changed("a nonlocal variable", "assigns", "it")
-        for overlay in self.overlays.values():
-            if overlay.refuses_writes:
-                for name in overlay.written():
-                    raise _changed(name, "assigns the global", "it")
+        for _, name in self.assigned_globals():
+            raise _changed(name, "assigns the global", "it")
+
+    def assigned_globals(self) -> dict[tuple[int, str], Any]:
+        """The globals that functions have set, and are not what they were outside, by the overlay and the name."""
+        return {
+            (key, name): value
+            for key, overlay in self.overlays.items()
+            if overlay.refuses_writes
+            for name, value in overlay.assigned().items()
+        }
+
+    @contextmanager
+    def globals_stay(self) -> Iterator[None]:
+        """A side of a branch, or the body of a loop, that may not run: it has to leave the globals as they were."""
+        before = self.assigned_globals()
+        try:
+            yield
+        except BaseException:
+            for key, name in self.assigned_globals().keys() - before.keys():
+                dict.pop(self.overlays[key], name)
+            for (key, name), value in before.items():
+                dict.__setitem__(self.overlays[key], name, value)
+            raise
+        after = self.assigned_globals()
+        for place in after.keys() | before.keys():
+            if after.get(place, _MISSING) is not before.get(place, _MISSING):
+                raise _changed(place[1], "assigns the global", "it")
 
 
 class _Lifted:
@@ -612,3 +636,12 @@ class Overlay(dict):
             for name, value in dict.items(self)
             if name != "__builtins__" and not (name in self._placed and self._placed[name] is value)
         ]
+
+    def assigned(self) -> dict[str, Any]:
+        """The same with their values, without those that are again what is outside."""
+        found = {}
+        for name in self.written():
+            value, outside = dict.__getitem__(self, name), self._seen.get(name, _MISSING)
+            if value is not outside and not (is_constant(value) and same_constant(value, outside)):
+                found[name] = value
+        return found

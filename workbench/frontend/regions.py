@@ -8,6 +8,7 @@ stay aliases. What it writes comes out as one more result, which is written to t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ class Region:
         with recording(record):
             self.inputs = tuple(_input(record, prototype) for prototype in prototypes)
             try:
-                self.result = run(*self.inputs)
+                with nullcontext() if record.lifter is None else record.lifter.globals_stay():
+                    self.result = run(*self.inputs)
                 test_conditions(record)
             finally:
                 parent.failure = parent.failure or record.failure
