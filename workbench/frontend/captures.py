@@ -310,10 +310,10 @@ class Lifter:
         return self._remember(value, self._watched(name, deque(items, value.maxlen)), read)
 
     def _mapping(self, value: dict, name: str, read: Read) -> Any:
-        from .functions import is_user_class
+        from .functions import is_user_class, lift_dict_object
 
         if is_user_class(type(value)):
-            raise unsupported(f"`{name}`, a {type(value).__name__}", why="it is a dict with code of its own")
+            return lift_dict_object(self, value, name, read)
         if not all(map(is_constant, value)):
             raise unsupported(f"`{name}`, a dict with objects as keys", why="copies of them are others")
         self.guard(name, KeysOf(read), (type(value), list(value)), operator.eq)

@@ -19,13 +19,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedOperationError
-from .diagnostics import build, unsupported
+from .constants import is_constant
+from .diagnostics import build, side_effect, unsupported
 from .positions import USER, code_kind, is_user_code
 from .reads import (
     AttributeOf,
     HeldBy,
     ItemOf,
     Itself,
+    KeysOf,
     NamesHeldBy,
     Read,
     TypeOf,
@@ -33,7 +35,7 @@ from .reads import (
     held_in,
     instance_attributes,
     is_slot,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from .captures import Lifter
@@ -420,6 +422,43 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
             set_attribute(new, key, lifted)
     lifter.watch_attributes(name, new, instance_attributes)
     return new
+
+
+# What tells what is in a dict, and what changes it.
+_DICT_READS = frozenset(("__new__", "__getitem__", "__iter__", "__len__", "__contains__", "keys", "values", "items",
+                          "get"))  # fmt: skip
+_DICT_CHANGES = (
+    "__setitem__", "__delitem__", "__ior__", "__setattr__", "__delattr__", "update", "pop", "popitem", "clear",
+    "setdefault",
+)  # fmt: skip
+
+
+def lift_dict_object(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
+    """A dict of a class of the user's, such as those whose keys are attributes, too: one that does not change."""
+    cls = type(value)
+    own = {key for base in cls.__mro__[: cls.__mro__.index(dict)] for key in vars(base)}
+    if own & _DICT_READS or not all(map(is_constant, value)):
+        raise unsupported(f"`{name}`, a {cls.__name__}", why="it is a dict with code of its own")
+    lifter.guard(name, KeysOf(read), (cls, list(value)), operator.eq)
+    lifted_cls = lifter.lift(cls, cls.__qualname__, Itself(cls))
+    refuses = dict.fromkeys(_DICT_CHANGES, functools.partialmethod(_refuse_change, name))
+    new = dict.__new__(type(cls.__name__, (lifted_cls,), {**refuses, "__module__": cls.__module__}))
+    lifter._remember(value, new, read)
+    held = getattr(value, "__dict__", None)
+    with lifter.whole_or_not(value):
+        for key, item in value.items():
+            dict.__setitem__(new, key, lifter.lift(item, f"{name}[{key!r}]", ItemOf(read, key)))
+        if held is value:
+            object.__setattr__(new, "__dict__", new)
+        elif held is not None:
+            lifter.guard(name, NamesHeldBy(read), list(instance_attributes(value)), operator.eq)
+            for key, item in held.items():
+                new.__dict__[key] = lifter.lift(item, f"{name}.{key}", HeldBy(read, key))
+    return new
+
+
+def _refuse_change(_: Any, name: str, *__: Any, **___: Any) -> None:
+    raise side_effect(f"changes `{name}`", "it must change at every run")
 
 
 def set_attribute(holder: Any, name: str, value: Any) -> None:
