@@ -51,7 +51,9 @@ def may_end_the_call(error: BaseException) -> bool:
     if not isinstance(error, TracingError) or not root.leaves_messages:
         return False
     # What is printed may be how far a loop has come, which parts of the code print as it runs.
-    return error.says == "warning" or error.says == "text" and not trace.region and not root.lifter.of_cell
+    may_end = error.says == "warning" or error.says == "text" and not trace.region and not root.lifter.of_cell
+    root.has_left_message |= may_end
+    return may_end
 
 
 class _Message(_Lifted):

@@ -68,6 +68,7 @@ class Trace:
         self.failure: TracingError | None = None  # the first one: the user's own code may catch it
         self.signal: BaseException | None = None  # what asks for another attempt: the same
         self.leaves_messages = False  # whether a call may end where the code says something (`messages`)
+        self.has_left_message = False  # whether there is such a place
         self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
         # Rows that loops stacked for lists, by id: the row, its array, its place there, the version of the buffer.
         self.stacked: dict[int, tuple[Tracer, Tracer, int, int]] = {}

@@ -57,6 +57,7 @@ class Traced:
     flatten: Callable[[tuple, dict[str, Any]], list[Any]] = field(repr=False)
     function: Callable | None = field(default=None, repr=False)
     layout_sensitive: bool = False  # the program depends on the strides of inputs that are not C-contiguous
+    leaves_messages: bool = False  # a call that has something to say ends
 
     @property
     def out_tree(self) -> Any:
@@ -272,6 +273,7 @@ def finish(
         flatten=flatten,
         function=function,
         layout_sensitive=any(x is not None and x.buffer.strides is not None for x in every_input),
+        leaves_messages=record.has_left_message,
     )
 
 

@@ -336,7 +336,7 @@ class CompiledFunction:
     def _leave(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """A check of a version has failed several times in a row. It may be for a message, which parts of the code can
         give while they run; otherwise NumPy runs such calls."""
-        if self._leaves_messages:
+        if entry.traced.leaves_messages:
             self._leaves_messages = False
             with self._state.lock:
                 for key, found in self._state.specialisations.items():

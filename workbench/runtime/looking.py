@@ -117,7 +117,7 @@ class Lookups:
             return self._name(f"{self.text(read.parent)}[{self._bind('key', read.key)}]")
         if type(read) is AttributeOf and _is_name(read.name):
             return self._name(f"{self.text(read.parent)}.{read.name}")
-        if type(read) is HeldBy and (text := self._held_text(read)) is not None:
+        if isinstance(read, HeldBy) and (text := self._held_text(read)) is not None:
             return self._name(text)
         return self._name(f"{self._bind('read', read)}()")
 
