@@ -144,6 +144,7 @@ class Lifter:
         self.cell_reads: dict[int, Read] = {}  # of cells that are others at another call
         self.is_by_content = False
         self.runs_statements = False  # it is for some statements of a cell or function, which run again and again
+        self.n_in_numba = 0  # functions that numba compiles, of which the code runs
         self.ignores_warnings: list[bool] = []  # each `warnings.catch_warnings` around, whether it ignores all
         self.of_cell = False  # or of parts of a function: what takes long in Python may become one
         self.unfilled: set[int] = set()

@@ -124,7 +124,10 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         getattr(value, "py_func", None), types.FunctionType
     ):  # a function that somebody else compiles: its Python source traces
         lifter.guard(name, read, value)
-        return lifter.lift(value.py_func, name, AttributeOf(read, "py_func"))
+        from .numba_functions import NumbaFunction
+
+        function = lifter.lift(value.py_func, name, AttributeOf(read, "py_func"))
+        return lifter._remember(value, NumbaFunction(lifter, function), read)
     if isinstance(value, staticmethod | classmethod):
         return type(value)(lifter.lift(value.__func__, name, AttributeOf(read, "__func__")))
     if _is_numpy_callable(value):
