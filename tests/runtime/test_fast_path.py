@@ -541,3 +541,20 @@ def test_methods_see_what_their_object_is_now():
     del model.scale
     with pytest.raises(AttributeError, match="scale"):
         model.forward(X)
+
+
+def test_functions_that_are_never_traced_cost_little():
+    def f(x, log):
+        log.append(x.sum())
+        return x * 2
+
+    ours, log, theirs = wb.jit(f), [], []
+    for _ in range(30):
+        np.testing.assert_array_equal(ours(X, log), f(X, theirs))
+    assert log == theirs and ours._fits_numpy(X, log) is not MISS
+    n_traces = ours.n_traces
+    assert ours(X[:3], log).shape == (3,) and ours.n_traces == n_traces
+    with wb.config(strict=True), pytest.raises(wb.errors.TracingError):
+        ours(X, log)
+    inlined = wb.jit(lambda x: ours(x, []) + 1)
+    np.testing.assert_array_equal(inlined(X), X * 2 + 1)

@@ -33,7 +33,7 @@ from .arguments import input_key, layout_of
 from .compilation import Compilation, Source, compile_traced
 from .devices import accelerator, available, brought_here, canonical, chosen, device_of, stand_in, trace_for
 from .executable import Executable, has_written
-from .fast_path import MISS, Native, fast_call, fits_call, missed
+from .fast_path import MISS, Native, fast_call, fits_call, missed, outside_traces
 from .given import Given
 from .keys import (
     StaticArguments,
@@ -171,7 +171,7 @@ class CompiledFunction:
             there = self.where()
             if there is not self:
                 return self._call_there(there, args, kwargs)
-        in_numpy = self._fits_numpy(*args, **kwargs) is not MISS
+        in_numpy = self._fits_numpy(*args, **kwargs) is not MISS and not self.is_strict
         if not in_numpy and self._plain and not kwargs and current_trace() is None:
             plain = plain_key(args, keep_python_scalars=self.keep_python_scalars, traced_ints=self._traced_ints)
             if plain is not None:
@@ -223,6 +223,9 @@ class CompiledFunction:
 
     def _remember_numpy(self, entry: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let the next call go to NumPy at once, where its arguments tell quickly that it is such a one again."""
+        if entry is self._refused and self._n_refused >= MOST_REFUSED:
+            self._fits_numpy = outside_traces  # whatever they are
+            return
         if entry.fits is None:
             about = {"given": self._given, "by_kind": self._by_kind, "traced_ints": self._traced_ints}
             entry.fits = fits_call(args, kwargs, floats_are_traced=not self.keep_python_scalars, **about)
