@@ -31,7 +31,7 @@ def stand_in(value: Any) -> Any:
         return Warn(value, "warnings.warn")
     if value is warnings.catch_warnings:
         return CatchWarnings(value, "warnings.catch_warnings")
-    if value in (warnings.simplefilter, warnings.filterwarnings):
+    if value is warnings.simplefilter or value is warnings.filterwarnings:
         return FilterWarnings(value, f"warnings.{value.__name__}")
     owner, name = getattr(value, "__self__", None), getattr(value, "__name__", "")
     if isinstance(owner, logging.Logger) and (name in _LEVELS or name == "log"):
