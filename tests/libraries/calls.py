@@ -1,4 +1,4 @@
-"""The calls of a package's functions that its doctests make, with their arguments as they were."""
+"""The calls of a package's functions that its doctests and tests make, with their arguments as they were."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pkgutil
 import signal
 import time
 import types
+import unittest
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +20,20 @@ from typing import Any
 import numpy as np
 
 MOST_BYTES = 30_000_000
-EXAMPLE_S = 8  # that one docstring may take
-LEFT_OUT = ("plotting", ".examples", "matplotlib", "__main__", ".gui", ".vis", "jax", "torch", "tensorflow", "cupy")
+EXAMPLE_S = 8  # that one docstring or test may take
+LEFT_OUT = (
+    "conftest",
+    "plotting",
+    ".examples",
+    "matplotlib",
+    "__main__",
+    ".gui",
+    ".vis",
+    "jax",
+    "torch",
+    "tensorflow",
+    "cupy",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +53,10 @@ class Call:
 
 
 def calls(package: str, each: int = 2, seconds: float = 60) -> list[Call]:
-    """What the doctests of `package` call with arrays or floats, inside of one another, too. each: calls of one
-    function, with arguments of other types; seconds: to be spent on examples."""
+    """What the doctests of `package`, and the tests that come with it and take no fixtures, call with arrays or floats,
+    inside of one another, too. each: calls of one function, with arguments of other types; seconds: to be spent."""
     modules = list(_modules(package))
+    tests = list(_modules(package, tests=True))
     found: list[Call] = []
     seen: set[tuple] = set()
 
@@ -69,28 +83,42 @@ def calls(package: str, each: int = 2, seconds: float = 60) -> list[Call]:
         if isinstance(value, types.FunctionType) and value.__module__.startswith(package)
         and "<" not in value.__qualname__ and not hasattr(value, "__wrapped__")
     }  # fmt: skip
-    with _replaced(modules, own):
+    with _replaced([*modules, *tests], own):
         end = time.monotonic() + seconds
-        for module in modules:
-            for test in _doctests(module):
-                if time.monotonic() < end:
-                    _run(test)
+        for run in (*(run for module in tests for run in _tests(module)), *map(_doctest, _doctests(modules))):
+            if time.monotonic() < end:
+                _run(run)
     return found
 
 
-def _modules(package: str) -> Iterator[types.ModuleType]:
+def _modules(package: str, tests: bool = False) -> Iterator[types.ModuleType]:
     root = importlib.import_module(package)
-    yield root
+    if not tests:
+        yield root
     for info in pkgutil.walk_packages(getattr(root, "__path__", ()), f"{package}.", onerror=lambda _: None):
-        if not any(part in info.name for part in (*LEFT_OUT, ".tests", ".test_", "conftest")):
-            with contextlib.suppress(Exception):  # one that needs what is not installed
+        is_test = ".tests." in info.name or ".test_" in info.name
+        if is_test is tests and not any(part in info.name for part in LEFT_OUT):
+            with contextlib.suppress(BaseException):  # one that needs what is not installed, or skips itself
                 yield importlib.import_module(info.name)
 
 
-def _doctests(module: types.ModuleType) -> list[doctest.DocTest]:
-    with contextlib.suppress(Exception):
-        return doctest.DocTestFinder().find(module, module.__name__)
-    return []
+def _tests(module: types.ModuleType) -> Iterator[Callable[[], Any]]:
+    for name, value in list(vars(module).items()):
+        if isinstance(value, type) and issubclass(value, unittest.TestCase):
+            for case in unittest.defaultTestLoader.loadTestsFromTestCase(value):
+                yield functools.partial(case.run, unittest.TestResult())
+        elif name.startswith("test") and isinstance(value, types.FunctionType) and not value.__code__.co_argcount:
+            yield value
+
+
+def _doctests(modules: list[types.ModuleType]) -> Iterator[doctest.DocTest]:
+    for module in modules:
+        with contextlib.suppress(Exception):
+            yield from doctest.DocTestFinder().find(module, module.__name__)
+
+
+def _doctest(test: doctest.DocTest) -> Callable[[], Any]:
+    return lambda: doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)
 
 
 @contextlib.contextmanager
@@ -110,15 +138,19 @@ def _replaced(modules: list[types.ModuleType], own: dict[types.FunctionType, Cal
             setattr(module, name, value)
 
 
-def _run(test: doctest.DocTest) -> None:
+def _run(example: Callable[[], Any]) -> None:
     def out_of_time(*_: Any) -> None:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(EXAMPLE_S)
     try:
-        with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):
-            doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            example()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # what skips itself, too
+        pass
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
