@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+MOST_DEEP = 8  # objects within objects that are compared
 SUM_EPSILONS = 32  # roundings of the summed magnitude that two correct orders of summation may differ by
 
 
@@ -81,3 +82,40 @@ def _fail_where(wrong: np.ndarray, a: np.ndarray, b: np.ndarray, where: str) -> 
         first = tuple(int(i) for i in places[0])
         at = f" at {list(first)}" if first else ""
         raise AssertionError(f"{where}{at}: {a[first]!r}, not {b[first]!r} ({len(places)} of {b.size} elements differ)")
+
+
+def assert_close(
+    result: Any, expected: Any, where: str = "result", *, rtol: float, atol: float | None = None, depth: int = 0
+) -> None:
+    """Raise AssertionError unless all numbers in `result`, which may be objects, are close to those of `expected`, and of
+    the same types: for whole programs, of which no bound is known.
+
+    atol: by default, a hundredth of `rtol` of the largest finite magnitude of each array. Functions and classes are not
+    compared, nor what lies very deep: objects may hold each other.
+    """
+    assert type(result).__qualname__ == type(expected).__qualname__, f"{where}: {type(result)}, not {type(expected)}"
+    close = {"rtol": rtol, "atol": atol, "depth": depth + 1}
+    match expected:
+        case _ if depth > MOST_DEEP or callable(expected):
+            pass
+        case np.ndarray() | np.inexact() | float() | complex():
+            a, b = np.asarray(result), np.asarray(expected)
+            assert (a.dtype, a.shape) == (b.dtype, b.shape), f"{where}: {a.dtype}{a.shape}, not {b.dtype}{b.shape}"
+            if b.dtype.kind in "fc":
+                finite = np.abs(b[np.isfinite(b)])
+                least = rtol * 1e-2 * float(finite.max(initial=0)) if atol is None else atol
+                np.testing.assert_allclose(a, b, rtol, least, err_msg=where)
+            else:
+                np.testing.assert_array_equal(a, b, err_msg=where)
+        case list() | tuple():
+            assert len(result) == len(expected), f"{where}: {len(result)} parts, not {len(expected)}"
+            for k, (x, y) in enumerate(zip(result, expected, strict=True)):
+                assert_close(x, y, f"{where}[{k}]", **close)
+        case dict():
+            assert [*result] == [*expected], f"{where}: keys {[*result]}, not {[*expected]}"
+            for key in expected:
+                assert_close(result[key], expected[key], f"{where}[{key!r}]", **close)
+        case _ if hasattr(expected, "__dict__") and not isinstance(expected, np.generic):
+            assert_close(vars(result), vars(expected), where, **close)
+        case _:
+            assert result == expected, f"{where}: {result!r}, not {expected!r}"

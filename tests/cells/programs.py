@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.compare import assert_close
+
 _NOT_COMPARED = (types.FunctionType, types.ModuleType, type, np.random.Generator, types.GeneratorType)
 # Of what is iterated until it stands still the last digits are noise, as large as the numbers that cancelled.
 RELATIVE, ABSOLUTE = 1e-6, 1e-8
@@ -66,29 +68,4 @@ def compare(found: dict[str, Any], expected: dict[str, Any]) -> None:
     for name, value in expected.items():
         if not name.startswith("_") and not isinstance(value, _NOT_COMPARED):
             assert name in found, f"{name} is missing"
-            _same(found[name], value, name)
-
-
-def _same(a: Any, b: Any, name: str) -> None:
-    assert type(a).__qualname__ == type(b).__qualname__, f"{name}: {type(a)}, not {type(b)}"
-    match b:
-        case np.ndarray() if b.dtype.kind in "fc":
-            assert (a.dtype, a.shape) == (b.dtype, b.shape), name
-            np.testing.assert_allclose(a, b, RELATIVE, ABSOLUTE, err_msg=name)
-        case np.ndarray():
-            assert a.dtype == b.dtype, name
-            np.testing.assert_array_equal(a, b, err_msg=name)
-        case float() | complex() | np.floating() | np.complexfloating():
-            np.testing.assert_allclose(a, b, RELATIVE, ABSOLUTE, err_msg=name)
-        case list() | tuple():
-            assert len(a) == len(b), name
-            for k, (x, y) in enumerate(zip(a, b, strict=True)):
-                _same(x, y, f"{name}[{k}]")
-        case dict():
-            assert [*a] == [*b], name
-            for key in b:
-                _same(a[key], b[key], f"{name}[{key!r}]")
-        case _ if hasattr(b, "__dict__") and not isinstance(b, np.generic):
-            _same(vars(a), vars(b), name)
-        case _:
-            assert a == b, f"{name}: {a!r}, not {b!r}"
+            assert_close(found[name], value, name, rtol=RELATIVE, atol=ABSOLUTE)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import workbench as wb
+from tests.compare import assert_close
 
 from .calls import Call
 
@@ -109,31 +110,10 @@ def _repeated(value: Any, times: int) -> Any:
     return type(value)(_repeated(x, times) for x in value) if type(value) in (tuple, list) else value
 
 
-def _difference(result: Any, expected: Any, where: str = "", depth: int = 0) -> str:
+def _difference(result: Any, expected: Any) -> str:
     """Where the two differ by more than rounding, and how; "" if they do not."""
-    if type(result) is not type(expected):
-        return f"{where}: a {type(result).__name__}, not a {type(expected).__name__}"
-    if isinstance(expected, np.ndarray | np.generic | float | complex):
-        a, b = np.asarray(result), np.asarray(expected)
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return f"{where}: {a.dtype}{list(a.shape)}, not {b.dtype}{list(b.shape)}"
-        if b.dtype.kind not in "fc":
-            return "" if b.dtype == object or np.array_equal(a, b) else f"{where}: {a}, not {b}"
-        finite = np.abs(b[np.isfinite(b)])
-        rtol = RTOL if b.dtype.itemsize >= 8 else 1e-4
-        close = np.allclose(a, b, rtol=rtol, atol=rtol * 1e-2 * finite.max(initial=0), equal_nan=True)
-        return "" if close else f"{where}: {a.ravel()[:5]}, not {b.ravel()[:5]}"
-    if isinstance(expected, tuple | list):
-        if len(result) != len(expected):
-            return f"{where}: {len(result)} parts, not {len(expected)}"
-        pairs = [(a, b, f"{where}[{i}]") for i, (a, b) in enumerate(zip(result, expected, strict=True))]
-    elif isinstance(expected, dict):
-        if list(result) != list(expected):
-            return f"{where}: keys {list(result)}, not {list(expected)}"
-        pairs = [(result[key], expected[key], f"{where}[{key!r}]") for key in expected]
-    elif isinstance(expected, int | str | bytes | set | frozenset | range | slice | type | None):
-        return "" if result == expected else f"{where}: {result!r}, not {expected!r}"
-    else:
-        held = getattr(result, "__dict__", {}), getattr(expected, "__dict__", {})
-        pairs = [(*held, where)] if depth < 5 else []
-    return next((found for a, b, place in pairs if (found := _difference(a, b, place, depth + 1))), "")
+    try:
+        assert_close(result, expected, "", rtol=RTOL)
+    except AssertionError as error:
+        return " ".join(str(error).split())
+    return ""
