@@ -133,6 +133,24 @@ def test_filters_of_warnings_have_nothing_to_do():
     assert not ours.fallbacks
 
 
+def test_a_filter_inside_of_another_takes_its_place():
+    def f(x):
+        with catch_warnings():
+            simplefilter("ignore")
+            with catch_warnings():
+                warn("unheard", stacklevel=2)
+                simplefilter("always")
+                warn("heard", stacklevel=2)
+        return x * 2
+
+    ours = wb.jit(f)
+    for _ in range(3):
+        for call in (ours, f):
+            with pytest.warns(UserWarning) as caught:
+                np.testing.assert_array_equal(call(SMALL), SMALL * 2)
+            assert [str(w.message) for w in caught] == ["heard"]
+
+
 def test_filters_that_change_what_happens_are_numpys():
     def raises(x):
         with catch_warnings():

@@ -480,12 +480,14 @@ DRAWN = (
 )
 
 
-def side_effect(what: str, why: str, fixes: Sequence[str] = ()) -> TracingError:
-    """WB160: something besides arrays that must happen at every run. "{line} {what}; {why}"."""
-    return build(
+def side_effect(what: str, why: str, fixes: Sequence[str] = (), says: str = "") -> TracingError:
+    """WB160: something besides arrays that must happen at every run. "{line} {what}; {why}". says: see the error."""
+    error = build(
         SideEffectError, f"{{line}} {what}; {why}.", "a side effect",
         fixes=fixes or (DRAWN if why == RANDOM else ("leave it outside the compiled code",)),
     )  # fmt: skip
+    error.says = says
+    return error
 
 
 def placed_apart(device: str) -> TracingError:

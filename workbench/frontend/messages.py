@@ -62,9 +62,7 @@ class _Message(_Lifted):
         self.__name__ = name
 
     def refuse(self) -> TracingError:
-        error = side_effect(f"calls {self.__name__}", _WHY)
-        error.says = "warning"
-        return error
+        return side_effect(f"calls {self.__name__}", _WHY, says="warning")
 
     def lifter(self) -> Lifter:
         return require_trace().lifter
@@ -72,7 +70,8 @@ class _Message(_Lifted):
 
 class Warn(_Message):
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        if not any(self.lifter().ignores_warnings):
+        contexts = self.lifter().ignores_warnings
+        if not contexts or not contexts[-1]:
             raise self.refuse()
 
 
@@ -88,7 +87,8 @@ class _Caught(_Lifted):
         self._lifter, self._ignores = lifter, ignores
 
     def __enter__(self) -> None:
-        self._lifter.ignores_warnings.append(self._ignores)
+        contexts = self._lifter.ignores_warnings
+        contexts.append(self._ignores or bool(contexts) and contexts[-1])  # with the filters of the one around
 
     def __exit__(self, *_: Any) -> None:
         self._lifter.ignores_warnings.pop()

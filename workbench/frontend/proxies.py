@@ -137,9 +137,7 @@ class Refused(_Lifted):
         return Refused(value, f"{self.__name}.{name}", self.__why)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        error = side_effect(f"calls {self.__name}", self.__why)
-        error.says = "text" if self.__value is print else ""
-        raise error
+        raise side_effect(f"calls {self.__name}", self.__why)
 
     def __getitem__(self, key: Any) -> Any:
         raise side_effect(f"reads {self.__name}", self.__why)

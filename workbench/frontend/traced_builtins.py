@@ -155,9 +155,8 @@ class _RefusedBuiltin(_Lifted):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if current_trace() is None:
             return self.__wrapped__(*args, **kwargs)
-        error = side_effect(self._action, "that must happen at every run")
-        error.says = "text" if self.__wrapped__ is print else ""
-        raise error
+        says = "text" if self.__wrapped__ is print else ""
+        raise side_effect(self._action, "that must happen at every run", says=says)
 
 
 class _Directory(_RefusedBuiltin):
