@@ -123,9 +123,9 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     if type(value).__module__.startswith("numba.") and isinstance(
         getattr(value, "py_func", None), types.FunctionType
     ):  # a function that somebody else compiles: its Python source traces
-        lifter.guard(name, read, value)
         from .numba_functions import NumbaFunction
 
+        lifter.guard(name, read, value)
         function = lifter.lift(value.py_func, name, AttributeOf(read, "py_func"))
         return lifter._remember(value, NumbaFunction(lifter, function), read)
     if isinstance(value, staticmethod | classmethod):

@@ -9,12 +9,10 @@ import numpy as np
 
 from .builtin_calls import number
 from .captures import _Lifted
-from .tracer import Tracer
+from .tracer import PYTHONS, Tracer
 
 if TYPE_CHECKING:
     from .captures import Lifter
-
-_PYTHONS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 class NumbaFunction(_Lifted):
@@ -41,5 +39,5 @@ def _handed_over(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if kind is Tracer and value.scalar and not value.weak_type:
-        return number(_PYTHONS[value.dtype.kind], value)
+        return number(PYTHONS[value.dtype.kind], value)
     return value

@@ -115,7 +115,7 @@ class Tracer:
         if not self.scalar:
             return np.ndarray
         if self.aval.weak_type:
-            return _PYTHONS[self.aval.dtype.kind]
+            return PYTHONS[self.aval.dtype.kind]
         return self.aval.dtype.type
 
     @property
@@ -426,7 +426,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
 _SCALARS = (float, int, complex, bool, np.generic)  # made once: a union of types is built anew at every `isinstance`
 
 
-_PYTHONS = {"f": float, "c": complex, "i": int, "b": bool}  # types of numbers, by the kind of their dtype
+PYTHONS = {"f": float, "c": complex, "i": int, "u": int, "b": bool}  # types of numbers, by the kind of their dtype
 _PYTHONS_BOOL = Aval((), np.dtype(bool), weak_type=True)  # a result that may be one is a bool, no np.bool
 
 

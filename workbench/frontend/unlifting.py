@@ -110,7 +110,6 @@ def _check_holds_no_tracer(value: Any, seen: set[int]) -> None:
 def holds_constants_alone(value: Any, around: tuple[Any, ...] = ()) -> bool:
     """Whether it is a function, or a container, that holds constants and such functions and nothing else. (By the types
     themselves: a traced float says that it is a float.)"""
-
     if issubclass(type(value), CONSTANT_TYPES) or any(value is other for other in around):
         return True
     held: Iterable[Any]

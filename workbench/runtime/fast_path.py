@@ -334,13 +334,16 @@ def fast_call(
             reader.read(arg, f"a{i}")
         for name in sorted(kwargs):
             reader.read(kwargs[name], f"named.get({name!r}, MISS)")
+    except (_OtherKindError, TypeError):  # keys that cannot be sorted, too
+        return None
+    try:
         lookups.guards(guards)
         for capture in captures:
             value = _value(capture.read)
             if type(value) is np.ndarray and not value.flags.num & ALIGNED or not is_input(value):
                 return None
             reader.inputs.append((value, lookups.text(capture.read)))
-    except Exception:  # an argument of another kind, keys that cannot be sorted, or something that is gone already
+    except Exception:  # what is read outside is gone already, or is of the user's and raises
         return None
     if not _same(reader.leaves, optree.tree_leaves((args, dict(kwargs)), none_is_leaf=True)):  # type: ignore[arg-type]
         return None

@@ -87,7 +87,6 @@ def _filler(container: Any, arrays: Names, lifter: Any) -> Callable[[Mapping[str
 
 def _holds_arrays(function: FunctionType, around: tuple[FunctionType, ...] = ()) -> bool:
     """Whether a traced array is in its closure, or in that of a function there."""
-
     if function in around:
         return False
     held = [c for cell in function.__closure__ or () if (c := held_in(cell)) is not None]
