@@ -311,9 +311,9 @@ class Lifter:
         return self._remember(value, self._watched(name, deque(items, value.maxlen)), read)
 
     def _mapping(self, value: dict, name: str, read: Read) -> Any:
-        from .functions import is_user_class, lift_dict_object
+        from .functions import is_traced_class, lift_dict_object
 
-        if is_user_class(type(value)):
+        if is_traced_class(type(value)):
             return lift_dict_object(self, value, name, read)
         if not all(map(is_constant, value)):
             raise unsupported(f"`{name}`, a dict with objects as keys", why="copies of them are others")

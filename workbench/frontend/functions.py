@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UnsupportedOperationError
 from .constants import is_constant
 from .diagnostics import build, side_effect, unsupported
-from .positions import USER, code_kind, is_user_code
+from .positions import INSTALLED, code_kind, is_traced_code, is_user_code
 from .reads import (
     AttributeOf,
     HeldBy,
@@ -139,10 +139,16 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
 def _lift_library_function(lifter: Lifter, fn: types.FunctionType, name: str, read: Read) -> Any:
     """A library's function. The user's functions and objects in its closure are as traced code sees them: what a
     decorator makes, as `contextlib.contextmanager` does, calls them."""
+    from .libraries import InstalledFunction, LibraryFunction
     from .proxies import wrap_library
 
+    if is_traced_code(fn.__code__):
+        lifted = wrap_library(lifter, fn)
+        if lifted is fn or type(lifted) is LibraryFunction:
+            lifted = InstalledFunction(lifter, fn, read)
+        return lifter._remember(fn, lifted, read)
     originals = [*(fn.__closure__ or ())]
-    cells = [types.CellType() if _runs_users_code(cell, {id(fn)}) else cell for cell in originals]
+    cells = [types.CellType() if _runs_traced_code(cell, {id(fn)}) else cell for cell in originals]
     new = fn
     if not all(map(operator.is_, cells, originals)):
         new = types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, tuple(cells))
@@ -156,7 +162,7 @@ def _lift_library_function(lifter: Lifter, fn: types.FunctionType, name: str, re
     return lifted
 
 
-def _runs_users_code(cell: types.CellType, seen: set[int]) -> bool:
+def _runs_traced_code(cell: types.CellType, seen: set[int]) -> bool:
     value = held_in(cell)
     while isinstance(value, types.MethodType | functools.partial | staticmethod | classmethod):
         value = value.func if isinstance(value, functools.partial) else value.__func__
@@ -164,8 +170,8 @@ def _runs_users_code(cell: types.CellType, seen: set[int]) -> bool:
         return False
     seen.add(id(value))
     if isinstance(value, types.FunctionType):
-        return is_user_code(value.__code__) or any(_runs_users_code(cell, seen) for cell in value.__closure__ or ())
-    return _is_of_user(value if isinstance(value, type) else type(value))
+        return is_traced_code(value.__code__) or any(_runs_traced_code(cell, seen) for cell in value.__closure__ or ())
+    return _is_traced(value if isinstance(value, type) else type(value))
 
 
 def _chooses_by_type(value: types.FunctionType) -> bool:
@@ -258,27 +264,29 @@ def _fill_cell(lifter: Lifter, original: types.CellType, cell: types.CellType, n
 # ---- classes and their objects ----
 
 
-def is_user_class(cls: type) -> bool:
-    """Whether `cls` was written by the user, in a way that a copy of it behaves the same."""
+def is_traced_class(cls: type) -> bool:
+    """Whether `cls` is in traced code, the user's or an installed package's, in a way that a copy of it behaves the
+    same."""
     if type(cls) not in (type, abc.ABCMeta) or issubclass(cls, enum.Enum | BaseException | tuple):
         return False
-    if not _is_of_user(cls):
+    if not _is_traced(cls):
         return False
     # Classes that do something when they are subclassed would do it to the copy.
     return "__init_subclass__" not in {k for base in cls.__mro__[:-1] for k in vars(base)}
 
 
-def _is_of_user(cls: type) -> bool:
+def _is_traced(cls: type) -> bool:
+    """Whether the module of `cls` is traced code."""
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    return cls.__module__ == "__main__" or file is not None and code_kind(file) == USER
+    return cls.__module__ == "__main__" or file is not None and code_kind(file) <= INSTALLED
 
 
 def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
     """A class of the user's with rebuilt methods; other classes as they are."""
     from .proxies import wrap_library
 
-    if not is_user_class(cls):
-        if _is_of_user(type(cls)):  # it makes objects by code that is not traced, which would run while tracing
+    if not is_traced_class(cls):
+        if _is_traced(type(cls)):  # it makes objects by code that is not traced, which would run while tracing
             raise unsupported(f"`{name}`, a class with a metaclass", why="a copy of it would be another class")
         return lifter._remember(cls, wrap_library(lifter, cls), read)
 
@@ -392,7 +400,7 @@ def copy_class(
         elif (
             isinstance(value, types.FunctionType | _LRU_CACHE)
             or not hasattr(type(value), "__get__")
-            or is_user_class(type(value))
+            or is_traced_class(type(value))
         ):
             value = convert(key, value) if not key.startswith(("__dataclass", "__annot")) else value
         setattr(new, key, value)
@@ -404,7 +412,7 @@ def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     from .proxies import wrap_object
 
     cls = type(value)
-    if not is_user_class(cls) and cls is not types.SimpleNamespace:
+    if not is_traced_class(cls) and cls is not types.SimpleNamespace:
         lifter.guard(name, read, value)
         return lifter._remember(value, wrap_object(lifter, value, name, read), read)
     lifter.guard(name, TypeOf(read), cls)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .constants import is_constant
-from .functions import instance_attributes, is_slot, is_user_class, set_attribute
+from .functions import instance_attributes, is_slot, is_traced_class, set_attribute
 
 
 class _Undefined:
@@ -113,7 +113,7 @@ def remove_attribute(holder: Any, name: str) -> None:
 def holds_attributes(value: Any) -> bool:
     """Whether it is an object of which all is known by its attributes."""
     kind = type(value)
-    return kind is types.SimpleNamespace or is_user_class(kind)
+    return kind is types.SimpleNamespace or is_traced_class(kind)
 
 
 def places_set_since(before: Any, value: Any) -> tuple[Any, tuple[Any, ...] | None]:

@@ -3,6 +3,8 @@
 An interpreter frame and Python's column positions (PEP 657) give the sub-expression that is being evaluated. Frames of
 the workbench, of NumPy, of the standard library and of installed packages are skipped. Everything is cached per code
 object and instruction, so that a span costs a dictionary lookup after the first time.
+
+Whose code it is decides, too, what is traced through: the user's, and that of installed packages.
 """
 
 from __future__ import annotations
@@ -32,27 +34,44 @@ _LIBRARIES = tuple(
 )
 _SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
+# Installed packages that are called as they are: compilers, arrays of another kind, and what draws or shows.
+_CALLED_AS_THEY_ARE = frozenset((
+    "numba", "llvmlite", "jax", "jaxlib", "torch", "tensorflow", "cupy", "pandas", "xarray", "dask", "polars", "pyarrow",
+    "IPython", "ipykernel", "ipywidgets", "traitlets", "matplotlib", "mpl_toolkits", "plotly", "pytest", "_pytest",
+    "hypothesis",
+))  # fmt: skip
+
 _kinds: dict[str, int] = {}
-USER, LIBRARY, INTERNAL = 0, 1, 2
+USER, INSTALLED, LIBRARY, INTERNAL = 0, 1, 2, 3
 
 
 def code_kind(filename: str) -> int:
-    """USER, LIBRARY (installed packages, the standard library) or INTERNAL (the workbench and NumPy)."""
+    """USER, INSTALLED (packages whose functions are traced through), LIBRARY (the standard library, and packages that
+    are called as they are) or INTERNAL (the workbench and NumPy)."""
     kind = _kinds.get(filename)
     if kind is None:
-        path = os.path.abspath(filename) if not filename.startswith("<") else filename
-        if path.startswith((_PACKAGE, _NUMPY)):
-            kind = INTERNAL
-        elif path.startswith("<frozen ") or path.startswith(_LIBRARIES) or any(part in path for part in _SITE):
-            kind = LIBRARY
-        else:
-            kind = USER
-        _kinds[filename] = kind
+        kind = _kinds[filename] = _code_kind(filename)
     return kind
+
+
+def _code_kind(filename: str) -> int:
+    path = os.path.abspath(filename) if not filename.startswith("<") else filename
+    if path.startswith((_PACKAGE, _NUMPY)):
+        return INTERNAL
+    for site in _SITE:
+        if site in path:
+            package = path.rpartition(site)[2].partition(os.sep)[0]
+            return LIBRARY if package in _CALLED_AS_THEY_ARE or not path.endswith(".py") else INSTALLED
+    return LIBRARY if path.startswith(("<frozen ", *_LIBRARIES)) else USER
 
 
 def is_user_code(code: CodeType) -> bool:
     return code_kind(code.co_filename) == USER
+
+
+def is_traced_code(code: CodeType) -> bool:
+    """Whether a trace goes through what the code calls: the user's code, and that of installed packages."""
+    return code_kind(code.co_filename) <= INSTALLED
 
 
 class _CodeSpans:
@@ -141,7 +160,7 @@ def position_of(
             spans.append(info.spans.get(lasti) or info.span(lasti))
             if len(spans) == limit:
                 break
-        elif info.kind == LIBRARY and library is None:
+        elif info.kind != INTERNAL and library is None:
             library = frame
         frame = frame.f_back
     if not spans and library is not None:

@@ -27,6 +27,7 @@ from .choices import Choice, as_numpys, settled
 from .constants import CONSTANT_TYPES, is_constant
 from .diagnostics import RANDOM, side_effect, unsupported
 from .functions import NOT_CALLABLE
+from .libraries import LibraryFunction
 from .operators import weaken
 from .reads import AttributeOf, Itself, Read
 from .recording import Trace, current_trace
@@ -240,8 +241,8 @@ def wrap_module(lifter: Lifter, module: types.ModuleType) -> Any:
     if why is not None:
         return Refused(module, module.__name__.replace("numpy", "np"), why)
     file = getattr(module, "__file__", None)
-    if file is not None and positions.code_kind(file) == positions.USER:
-        return UserModuleView(lifter, module)
+    if file is not None and positions.code_kind(file) <= positions.INSTALLED:
+        return TracedModuleView(lifter, module)
     if top_level(module.__name__) == "workbench":
         return module
     return ModuleView(lifter, module)
@@ -281,8 +282,8 @@ class LoadedModules(_Lifted):
         raise side_effect("reads sys.modules", "which modules there are is another thing at every run")
 
 
-class UserModuleView(ModuleView):
-    """A module of the user's own: its globals are seen as its functions see them."""
+class TracedModuleView(ModuleView):
+    """A module whose functions are traced through: its globals are seen as its functions see them."""
 
     def __getattr__(self, name: str) -> Any:
         module = self.__dict__["__wrapped__"]
@@ -463,33 +464,6 @@ class MathFunction(_Lifted):
             result = self._ufunc(*numbers)
         end_unless_finite(numbers, result)
         return weaken(result)
-
-    def __repr__(self) -> str:
-        return repr(self.__wrapped__)
-
-
-class LibraryFunction(_Lifted):
-    """A function of an installed package. A call whose result is dropped can only be a side effect: it refuses."""
-
-    __slots__ = ("__name__", "__wrapped__")
-
-    def __init__(self, function: Callable):
-        self.__wrapped__ = function
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if positions.caller_drops_result(2):
-            name = f"{self.__wrapped__.__module__}.{self.__name__}"
-            raise side_effect(f"calls {name} for what it does", "that must happen at every run")
-        return self.__wrapped__(*args, **kwargs)
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As a method of a user's class, such as the `__repr__` of a dataclass is."""
-        is_method = instance is not None and isinstance(self.__wrapped__, types.FunctionType)
-        return types.MethodType(self, instance) if is_method else self
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__wrapped__, name)
 
     def __repr__(self) -> str:
         return repr(self.__wrapped__)

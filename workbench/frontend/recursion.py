@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import FrameType
 
 from ..errors import TracingError
-from .positions import is_user_code
+from .positions import is_traced_code
 
 MAX_EQUATIONS = 2048
 MAX_STEPS = 64
@@ -49,7 +49,7 @@ def _outermost_of_recursion(frame: FrameType | None) -> FrameType | None:
     seen: set[int] = set()  # ids: code that runs in parts holds what cannot be hashed
     found = None
     while frame is not None:
-        if is_user_code(frame.f_code):
+        if is_traced_code(frame.f_code):
             if id(frame.f_code) in seen:
                 found = frame
             seen.add(id(frame.f_code))

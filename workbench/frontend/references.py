@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import CellType, FrameType
 from typing import Any
 
-from .positions import is_user_code
+from .positions import is_traced_code
 
 MUTABLE = (list, dict, deque, OrderedDict, defaultdict)  # the nodes of a pytree that code can change
 
@@ -83,11 +83,11 @@ def own_cells(cells: Mapping[str, CellType]) -> frozenset[str]:
     """Those of the names that are variables of the function whose branch or loop is being traced, and not of one around
     it. Its bodies run as functions that are called as it is."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_user_code(frame.f_code):
+    while frame is not None and not is_traced_code(frame.f_code):
         frame = frame.f_back
     name = frame.f_code.co_qualname if frame is not None else ""
     while frame is not None:
-        if is_user_code(frame.f_code):
+        if is_traced_code(frame.f_code):
             if frame.f_code.co_qualname != name:
                 break
             own = cells.keys() & frame.f_code.co_cellvars

@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import inspect
 import linecache
 import operator
 import os
@@ -11,7 +12,7 @@ from functools import reduce
 from types import CodeType
 from typing import Any, TypeVar
 
-from .positions import python_source
+from .positions import INSTALLED, code_kind, python_source
 
 FUTURE_FLAGS = reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 MAX_FILES = 500
@@ -25,6 +26,8 @@ def syntax_of(code: CodeType) -> ast.AST | None:
     lines = linecache.getlines(code.co_filename)
     if not lines or code.co_name.startswith("<") and code.co_name != "<lambda>":
         return None
+    if code_kind(code.co_filename) == INSTALLED and code.co_name != "<lambda>":
+        return _installed(code, lines)
     entry = _modules.get(code.co_filename)
     if entry is None or entry[0] is not lines and entry[0] != lines:
         if len(_modules) > MAX_FILES:
@@ -32,6 +35,21 @@ def syntax_of(code: CodeType) -> ast.AST | None:
         entry = _modules[code.co_filename] = (lines, _functions(python_source(lines), code))
     candidates = [node for found, node in entry[1].get((code.co_name, code.co_firstlineno), ()) if found == code]
     return candidates[0] if len(candidates) == 1 else None
+
+
+def _installed(code: CodeType, lines: list[str]) -> ast.AST | None:
+    """The same of an installed package, whose files are long and stay as they are: the rest of the file is not read."""
+    first = code.co_firstlineno
+    try:
+        block = inspect.getblock(lines[first - 1 :])
+        is_indented = block[0][:1].isspace()
+        tree = ast.parse("".join(["if True:\n", *block] if is_indented else block))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    ast.increment_lineno(tree, first - 1 - is_indented)
+    statement = tree.body[0]
+    node = statement.body[0] if isinstance(statement, ast.If) else statement
+    return node if getattr(node, "name", "") == code.co_name else None
 
 
 def _functions(source: str, like: CodeType) -> dict[tuple[str, int], list[tuple[CodeType, ast.AST]]]:

@@ -33,12 +33,12 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
     if isinstance(value, type):
         if id(value) in lifter.originals:
             return lifter.handed_out(value)
-        from .functions import copy_class, is_user_class
+        from .functions import copy_class, is_traced_class
 
         _check_holds_no_tracer(value, set())
-        if is_user_class(value):
+        if is_traced_class(value):
             lifter.must_be_made_anew(value.__name__)
-        if not any(isinstance(v, types.FunctionType) or is_user_class(type(v)) for v in vars(value).values()):
+        if not any(isinstance(v, types.FunctionType) or is_traced_class(type(v)) for v in vars(value).values()):
             return value
 
         return copy_class(
@@ -158,9 +158,9 @@ def unlift_static(lifter: Lifter, value: Any) -> Any:
         return unlift_function(lifter, value)
     if isinstance(value, property):
         return property(*[f and unlift_static(lifter, f) for f in (value.fget, value.fset, value.fdel)])
-    from .functions import is_user_class
+    from .functions import is_traced_class
 
-    if id(type(value)) in lifter.originals or is_user_class(type(value)):
+    if id(type(value)) in lifter.originals or is_traced_class(type(value)):
         raise unsupported(f"an object of {type(value).__qualname__}, which a function or class keeps",
                           why="its class sees what is outside as traced code does")  # fmt: skip
     return value

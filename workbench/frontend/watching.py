@@ -14,7 +14,7 @@ import numpy as np
 
 from .captures import Lifter, Overlay, VaryingHeldError
 from .choices import Choice
-from .functions import class_attributes, is_user_class
+from .functions import class_attributes, is_traced_class
 from .held import (
     UNDEFINED,
     Attributes,
@@ -115,7 +115,7 @@ class Watched:
             elif isinstance(value, staticmethod | classmethod):
                 pending.append((name, value.__func__))
             elif isinstance(value, type):
-                if is_user_class(value):
+                if is_traced_class(value):
                     state = Attributes(value, class_attributes)
                     self.contents.append((name, state, state.content))
                     pending += [(name, v) for v in (*state.content.values(), *value.__bases__)]

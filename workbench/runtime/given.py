@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.functions import instance_attributes, is_user_class
+from ..frontend.functions import instance_attributes, is_traced_class
 from ..frontend.positions import is_user_code
 from ..frontend.reads import Read, held_in
 from .arguments import STATIC_TYPES, array_key
@@ -85,7 +85,7 @@ def kind_of(value: Any) -> Hashable | None:
     kind = type(value)
     if kind in (partial, set):
         return kind
-    return kind if kind is types.SimpleNamespace or is_user_class(kind) else None
+    return kind if kind is types.SimpleNamespace or is_traced_class(kind) else None
 
 
 def contents_of(kind: Hashable, value: Any, traced: frozenset[type]) -> Contents:

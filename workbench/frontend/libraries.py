@@ -1,0 +1,153 @@
+"""Functions of libraries as traced code sees them.
+
+Those of installed packages are traced through, as the user's own are, where they are given what is traced. On numbers,
+strings and the like alone they are called as they are, while tracing, and what they give is a constant: filter
+coefficients need no kernel. `watched_call` makes sure that such a call only computes. What is written in C, and the
+standard library, is always called as it is.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import positions
+from .captures import _Lifted
+from .constants import is_constant
+from .diagnostics import RANDOM, side_effect
+from .functions import rebuild_function
+from .reads import Itself
+
+if TYPE_CHECKING:
+    from .captures import Lifter
+
+
+class LibraryFunction(_Lifted):
+    """A function that is called as it is. A call whose result is dropped can only be a side effect: it refuses."""
+
+    __slots__ = ("__name__", "__wrapped__")
+
+    def __init__(self, function: Callable):
+        self.__wrapped__ = function
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if positions.caller_drops_result(2):
+            name = f"{self.__wrapped__.__module__}.{self.__name__}"
+            raise side_effect(f"calls {name} for what it does", "that must happen at every run")
+        return self.__wrapped__(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method of a user's class, such as the `__repr__` of a dataclass is."""
+        is_method = instance is not None and isinstance(self.__wrapped__, types.FunctionType)
+        return types.MethodType(self, instance) if is_method else self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
+class InstalledFunction(LibraryFunction):
+    """A Python function of an installed package."""
+
+    __slots__ = ("_lifter", "_read", "_traced")
+
+    def __init__(self, lifter: Lifter, function: types.FunctionType, read: Callable[[], Any]):
+        super().__init__(function)
+        self._lifter = lifter
+        self._read = read
+        self._traced: types.FunctionType | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not positions.caller_drops_result(2) and _is_plain(args) and _is_plain(kwargs):
+            result = watched_call(self.__wrapped__, args, kwargs)
+            if _is_plain(result):
+                return result
+        return self.traced()(*args, **kwargs)
+
+    def traced(self) -> types.FunctionType:
+        """The function over the traced view of its module."""
+        if self._traced is None:
+            function, lifter = self.__wrapped__, self._lifter
+            self._traced = rebuild_function(lifter, function, self.__name__, Itself(function))
+            lifter._remember(function, self, self._read)
+        return self._traced
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value holds numbers, strings and arrays alone: nothing that is traced, and no code."""
+    kind = type(value)
+    if kind in (tuple, list):
+        return all(map(_is_plain, value))
+    if kind is dict:
+        return all(map(_is_plain, value.values())) and all(map(is_constant, value))
+    return kind is np.ndarray and not value.dtype.hasobject or not issubclass(kind, _Lifted) and is_constant(value)
+
+
+# ---- calls while tracing ----
+
+_OUTSIDE = "what it does outside must happen at every run"
+_ACTING_MODULES = {
+    "time": "the clock must be read at every run", **dict.fromkeys(("posix", "nt", "io", "_io", "_socket"), _OUTSIDE)
+}  # fmt: skip
+_COMPUTING = frozenset(("fspath", "text_encoding", "getpid", "cpu_count", "sched_getaffinity"))
+
+
+def watched_call(function: Callable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What a library's function gives. SideEffectError, before it acts, if it reads a clock or a file, prints, or draws
+    random numbers; the modules that it imports may."""
+    acts: list[tuple[str, str]] = []
+
+    def watch(frame: types.FrameType, event: str, called: Any) -> None:
+        why = _why_it_acts(called) if event == "c_call" else None
+        if why is not None and not _is_importing(frame):
+            acts.append((called.__name__, why))
+            raise side_effect(f"calls `{function.__name__}`, which calls `{called.__name__}`", why)
+
+    drawn = _drawn_so_far()
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        sys.setprofile(before)
+        if acts:  # also where the library has an `except` for it
+            name, why = acts[0]
+            raise side_effect(f"calls `{function.__name__}`, which calls `{name}`", why)
+        if drawn is not None and not _same_draws(drawn, _drawn_so_far()):
+            np.random.set_state(drawn)
+            raise side_effect(f"calls `{function.__name__}`, which draws random numbers", RANDOM)
+
+
+def _why_it_acts(called: Any) -> str | None:
+    owner, name = getattr(called, "__self__", None), called.__name__
+    if isinstance(owner, random.Random) or name == "urandom":
+        return RANDOM
+    module = owner.__name__ if isinstance(owner, types.ModuleType) else ""
+    if module == "builtins" and name in ("print", "input"):
+        return _OUTSIDE
+    return None if name in _COMPUTING else _ACTING_MODULES.get(module)
+
+
+def _is_importing(frame: types.FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _drawn_so_far() -> Any:
+    """The state of NumPy's global source of random numbers, whose draws no profiler sees."""
+    return np.random.get_state(legacy=False) if "numpy.random" in sys.modules else None
+
+
+def _same_draws(a: Any, b: Any) -> bool:
+    return a["state"]["pos"] == b["state"]["pos"] and np.array_equal(a["state"]["key"], b["state"]["key"])
