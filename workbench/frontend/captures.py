@@ -246,6 +246,7 @@ class Lifter:
 
     def _lift_object(self, value: Any, name: str, read: Read) -> Any:
         from . import functions, proxies
+        from .scipy_api import stand_in
 
         kind = type(value)
         if isinstance(value, np.ndarray):
@@ -274,6 +275,10 @@ class Lifter:
         index_object = proxies.wrap_index_object(value)
         if index_object is not value:
             return self._remember(value, index_object, read)
+        handler = stand_in(value)
+        if handler is not None:
+            self.guard(name, read, value)
+            return self._remember(value, proxies.Creation(value, handler), read)
         lifted = functions.lift_callable(self, value, name, read)
         if lifted is not functions.NOT_CALLABLE:
             return lifted

@@ -298,7 +298,8 @@ class TracedModuleView(ModuleView):
 
 
 class Creation(_Lifted):
-    """A NumPy function that makes arrays (`np.zeros`): inside a trace, it makes tracers."""
+    """A function in whose place the trace has one of its own: those of NumPy that make arrays (`np.zeros`), and SciPy's
+    of `frontend.scipy_api`."""
 
     __slots__ = ("__name__", "__wrapped__", "_handler")
 

@@ -1,7 +1,9 @@
-"""Calls of pure NumPy functions that have no better lowering: they run in NumPy, between kernels."""
+"""Calls of pure functions of NumPy, or of another package's ufuncs, that have no better lowering: they run as they are,
+between kernels."""
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Mapping
 from functools import reduce
@@ -20,8 +22,15 @@ numpy_call_p = Primitive("numpy_call", multiple_results=True)
 
 
 def numpy_function(name: str) -> Any:
-    """`np.linalg.pinv` for "linalg.pinv"."""
+    """`np.linalg.pinv` for "linalg.pinv", and another package's `scipy.special.gamma` for "scipy.special:gamma"."""
+    if ":" in name:
+        module, _, name = name.partition(":")
+        return getattr(importlib.import_module(module), name)
     return _OURS[name] if name in _OURS else reduce(getattr, name.split("."), np)
+
+
+def _spelled(name: str) -> str:
+    return name.replace(":", ".") if ":" in name else f"numpy.{name}"
 
 
 def _weighted_histogram(a: np.ndarray, weights: np.ndarray, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -64,7 +73,7 @@ def numpy_call_impl(
     arrays = tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else (np.asarray(found),)
     for array, aval in zip(arrays, avals or (), strict=False):
         if array.shape != aval.shape or array.dtype != aval.dtype:
-            message = f"WB350  numpy.{name}: the result is {array.dtype}{list(array.shape)}, not {aval} as was traced"
+            message = f"WB350  {_spelled(name)}: the result is {array.dtype}{list(array.shape)}, not {aval} as was traced"
             raise LoopAbortedError(message)
     return arrays
 
@@ -79,7 +88,7 @@ def numpy_call_aval(
     results = numpy_result_avals(name, operands, kwargs) if avals is None else tuple(avals)
     for aval in results:
         if not supported_dtype(aval.dtype):
-            raise TypeError(f"numpy.{name}: arrays of dtype {aval.dtype} can't be compiled")
+            raise TypeError(f"{_spelled(name)}: arrays of dtype {aval.dtype} can't be compiled")
     return results
 
 

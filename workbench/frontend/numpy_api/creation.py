@@ -150,11 +150,15 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 # ---- from values ----
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False,
+_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+
+
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False,
           ndmin: int = 0, ndmax: int = 0, like: Any = None) -> Any:  # fmt: skip
     if type(object) is CountedList and copy and not ndmin:
         return object.stacked(dtype)
     x = as_array_of(object, dtype)
+    copy = _COPY_MODES.get(copy, copy)
     if copy is False and x is not object:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     is_array = is_tracer(object) or isinstance(object, np.ndarray)
@@ -190,6 +194,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
     if type(a) is CountedList:
         return a.stacked(dtype)
     x = _in_order(as_array_of(a, dtype), order or "K")
+    copy = _COPY_MODES.get(copy, copy)
     if copy is False and x is not a:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     return copied(x, order or "K") if copy and x is a else x

@@ -559,6 +559,14 @@ def fill(x: Selection, value: Any) -> None:
     setitem(x, Ellipsis, value)
 
 
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """`arr[mask] = vals`: there are as many values as places."""
+    if not is_tracer(arr) or find((arr, mask)) is not None:
+        raise vals.error()
+    flat = reshape_to(truth(array(mask)), (-1,))
+    indexing.setitem(arr if arr.ndim == 1 else movement.reshape(arr, (-1,)), flat, vals)
+
+
 def ndim(x: Selection) -> int:
     return x.ndim
 
@@ -576,7 +584,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.amin: amin, np.var: variance, np.std: standard_deviation, np.ptp: ptp, np.count_nonzero: count_nonzero,
     np.dot: dot, np.inner: dot, np.linalg.norm: norm, np.nansum: _without_nan(sum_), np.nanmean: _without_nan(mean),
     np.nanstd: _without_nan(standard_deviation), np.nanvar: _without_nan(variance), np.ravel: raveled,
-    np.copy: copied, np.astype: astype, np.ndim: ndim, np.size: lambda a, axis=None: a.size,
+    np.copy: copied, np.astype: astype, np.ndim: ndim, np.place: place, np.size: lambda a, axis=None: a.size,
     **{f: _elementwise(g) for f, g in (
         (np.where, selection.where), (np.clip, selection.clip), (np.isclose, selection.isclose),
         (np.round, selection.around), (np.around, selection.around), (np.nan_to_num, selection.nan_to_num),

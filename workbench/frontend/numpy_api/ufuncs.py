@@ -6,6 +6,7 @@ methods of ufuncs are found by `dispatch`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ def call_ufunc(
     for name in keywords:
         if name not in IGNORED_KEYWORDS:
             raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument '{name}'")
-    if ufunc not in RULES:
+    rule = rule_of(ufunc)
+    if rule is None:
         raise unsupported(f"the ufunc {ufunc.__name__!r} is not one that can be compiled")
     operands = [operand(x) for x in inputs]
     if ufunc is np.signbit and dtype_of(operands[0]).kind in "biu":  # NumPy converts, for int8 to float16
@@ -89,13 +91,23 @@ def call_ufunc(
     if power is not None:
         results = (bind(power[0], operands[0], **power[1]),)
     else:
-        results = RULES[ufunc](*broadcast_scalars(operands, shape), out=out_dtypes)
+        results = rule(*broadcast_scalars(operands, shape), out=out_dtypes)
         results = results if isinstance(results, tuple) else (results,)
     if weak:
         results = tuple(strong(r) for r in results)
     if where is not True or any(o is not None for o in outs):
         results = tuple(store(r, o, where, casting, ufunc.__name__, shape) for r, o in zip(results, outs, strict=True))
     return results if ufunc.nout > 1 else results[0]
+
+
+def rule_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """What computes a ufunc, NumPy's or another package's; None if nothing does."""
+    rule = RULES.get(ufunc)
+    if rule is None:
+        from ..scipy_api import rule_of
+
+        rule = rule_of(ufunc)
+    return rule
 
 
 # (ufunc, what is known of each operand) -> its loop: (in_dtypes, out_dtypes, rule)
@@ -124,9 +136,10 @@ def call_plainly(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
             return None
     loop = _loops.get(tuple(key))
     if loop is None:
-        if ufunc not in RULES or len(inputs) != ufunc.nin or ufunc is np.signbit:
+        rule = rule_of(ufunc)
+        if rule is None or len(inputs) != ufunc.nin or ufunc is np.signbit:
             return None
-        loop = _loops[tuple(key)] = (*resolve_ufunc(ufunc, inputs), RULES[ufunc])
+        loop = _loops[tuple(key)] = (*resolve_ufunc(ufunc, inputs), rule)
     in_dtypes, out_dtypes, rule = loop
     operands = []
     for x, dtype in zip(inputs, in_dtypes, strict=True):

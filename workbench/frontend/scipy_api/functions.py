@@ -1,0 +1,53 @@
+"""Functions of SciPy in place of which traced code gets others that compute the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..numpy_api import fft, indexing, movement
+from ..numpy_api.operands import array, unsupported
+
+
+def _transform(name: str) -> Callable[..., Any]:
+    """`scipy.fft.<name>`, which adds to NumPy's how it is to be run."""
+    handler = getattr(fft, name)
+    several = name.endswith(("n", "2"))
+
+    def transform(x: Any, n: Any = None, axis: Any = -1, norm: Any = None, overwrite_x: bool = False,
+                  workers: Any = None, *, plan: Any = None) -> Any:  # fmt: skip
+        return handler(x, n, axis, norm)
+
+    def over_axes(x: Any, s: Any = None, axes: Any = (-2, -1) if name.endswith("2") else None, norm: Any = None,
+                  overwrite_x: bool = False, workers: Any = None, *, plan: Any = None) -> Any:  # fmt: skip
+        x = array(x)
+        if s is not None and axes is None:
+            axes = tuple(range(x.ndim - len(tuple(s)), x.ndim))
+        return handler(x, s, axes, norm)
+
+    return over_axes if several else transform
+
+
+def argsreduce(cond: Any, *args: Any) -> list[Any]:
+    """The elements of each where `cond` holds, flat; what has one element stays. SciPy takes another way to the same
+    where `cond` holds everywhere, which is only known when the kernel runs."""
+    shape = np.shape(cond)
+    arrays = [movement.atleast_1d(array(x)) for x in args]
+    return [x if x.size == 1 else indexing.extract(cond, movement.broadcast_to(x, shape)) for x in arrays]
+
+
+STAND_INS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("scipy.stats._distn_infrastructure", "argsreduce"): argsreduce,
+    **{
+        ("scipy.fft._basic", name): _transform(name)
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn",
+                     "rfftn", "irfftn")
+    },
+}  # fmt: skip
+
+
+def stand_in(value: Any) -> Callable[..., Any] | None:
+    """What traced code calls in place of `value`; None for what it calls itself."""
+    return STAND_INS.get((getattr(value, "__module__", None), getattr(value, "__name__", None)))  # type: ignore[arg-type]
