@@ -233,15 +233,16 @@ def _lift_attribute(lifter: Lifter, module: types.ModuleType, name: str) -> Any:
 
 def wrap_module(lifter: Lifter, module: types.ModuleType) -> Any:
     """A stand-in for `module` in traced code."""
-    if lifter.trace.strict and top_level(module.__name__) != "numpy":
+    file = getattr(module, "__file__", None)
+    is_traced = file is not None and positions.code_kind(file) <= positions.INSTALLED
+    if lifter.trace.strict and not is_traced and top_level(module.__name__) != "numpy":
         return module
     why = _impurity(module.__name__)
     if module is sys and why is not None:
         return SystemView(lifter, why)
     if why is not None:
         return Refused(module, module.__name__.replace("numpy", "np"), why)
-    file = getattr(module, "__file__", None)
-    if file is not None and positions.code_kind(file) <= positions.INSTALLED:
+    if is_traced:
         return TracedModuleView(lifter, module)
     if top_level(module.__name__) == "workbench":
         return module

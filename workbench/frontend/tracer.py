@@ -411,7 +411,7 @@ def _api() -> Any:
 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """`ufunc.method(*inputs, **kwargs)` on tracers."""
-    handler = _api().UFUNCS.get(ufunc)
+    handler = _api().ufunc_handler(ufunc)
     if handler is None:
         from .diagnostics import untraceable_function
 

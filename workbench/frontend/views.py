@@ -503,7 +503,10 @@ class Flags:
     def f_contiguous(self) -> bool:
         return self._contiguous(self._x.shape[::-1], self._x.strides[::-1])
 
-    contiguous = c_contiguous
+    contiguous, fortran = c_contiguous, f_contiguous
+    carray = property(lambda self: self.behaved and self.c_contiguous)
+    farray = property(lambda self: self.behaved and self.fnc)
+    behaved = property(lambda self: self.writeable)
     fnc = property(lambda self: self.f_contiguous and not self.c_contiguous)
     forc = property(lambda self: self.f_contiguous or self.c_contiguous)
     aligned = True

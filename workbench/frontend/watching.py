@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .captures import Lifter, Overlay, VaryingHeldError
+from .captures import Lifter, Overlay, VaryingHeldError, _Lifted
 from .choices import Choice
 from .functions import class_attributes, is_traced_class
 from .held import (
@@ -92,7 +92,7 @@ class Watched:
                 if type(value) is list:
                     self.held_lists[id(value)] = HeldValue.of(name, *where)
             kind = type(value)
-            if kind is Tracer or kind is Choice or id(value) in seen:
+            if kind is Tracer or kind is Choice or issubclass(kind, _Lifted) or id(value) in seen:
                 continue
             seen.add(id(value))
             if type(value) is OutsideList:

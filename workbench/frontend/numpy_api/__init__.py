@@ -18,10 +18,11 @@ from .creation import CREATION
 from .dispatch import GUFUNCS, apply_ufunc
 from .functions import FUNCTIONS
 from .methods import METHODS, PROPERTIES
+from .ufuncs import rule_of
 
 __all__ = [
     "CREATION", "FUNCTIONS", "INDEX_OBJECTS", "METHODS", "PROPERTIES", "UFUNCS", "broadcast", "indexing", "promote",
-    "take_item",
+    "take_item", "ufunc_handler",
 ]  # fmt: skip
 
 
@@ -30,6 +31,14 @@ def _handler(ufunc: np.ufunc) -> Callable[..., Any]:
         return apply_ufunc(ufunc, method, inputs, kwargs)
 
     return handle
+
+
+def ufunc_handler(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """What UFUNCS has for a ufunc; those of other packages come in when they are first called."""
+    handler = UFUNCS.get(ufunc)
+    if handler is None and rule_of(ufunc) is not None:
+        handler = UFUNCS[ufunc] = _handler(ufunc)
+    return handler
 
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {

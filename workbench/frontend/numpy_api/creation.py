@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import checks, views
 from .. import tracer as core
-from .. import views
 from ..counted_lists import CountedList
 from . import movement, reductions, ufuncs
 from .operands import (
@@ -245,10 +245,13 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Any:
-    value = None if has_tracer(a) else np.asarray_chkfinite(a, dtype, order)  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy's stubs say less than NumPy does
-    if value is None:
-        raise unsupported("asarray_chkfinite raises depending on data, which is not known when traced")
-    return asarray(a, dtype)
+    """NumPy's error for what is not finite ends the call: NumPy makes it then, and raises it."""
+    if not has_tracer(a):
+        np.asarray_chkfinite(a, dtype, order)  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy's stubs say less than NumPy does
+    x = asarray(a, dtype, order)
+    if has_tracer(a) and x.dtype.kind in "fc" and x.size:
+        checks.end_unless(np.isfinite(x).all())
+    return x
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:

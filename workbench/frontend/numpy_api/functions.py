@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tracer import Deferred
 from ..views import shares_memory
 from . import (
     calculus,
@@ -219,6 +220,8 @@ def _of_lists(function: Callable[..., Any], handler: Callable[..., Any]) -> Call
     """`np.max([a, b])` of traced scalars: NumPy looks for overrides in arguments, not in lists."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if any(issubclass(type(x), Deferred) for x in args):  # it has its own handlers
+            return function(*args, **kwargs)
         if any(map(has_tracer, args)) or any(map(has_tracer, kwargs.values())):
             return handler(*args, **kwargs)
         return function(*args, **kwargs)

@@ -16,9 +16,9 @@ from ...ir import Atom, Literal
 from .. import diagnostics, operators, views
 from .. import tracer as core
 from ..recording import current_trace
-from . import creation, indexing, reductions, selection, statistics, ufuncs
+from . import creation, indexing, movement, reductions, selection, statistics, ufuncs
 from .elementwise import truth
-from .operands import array, as_axes, bind, cast, is_tracer, known, ndim_of, operand, reshape_to
+from .operands import array, as_axes, bind, cast, is_tracer, known, ndim_of, operand, reshape_to, shape_of
 from .promotion import BOOL, INT64, as_dtype, check_cast
 from .reductions import NOVALUE
 
@@ -258,6 +258,8 @@ def aligned(model: Selection, value: Any) -> Any:
             raise model.error()
         return value.array
     value = operand(value)
+    if ndim_of(value) == len(model.rest) + 1 and shape_of(value)[0] == 1:  # one for all elements
+        return reshape_to(array(value), shape_of(value)[1:])
     if ndim_of(value) > len(model.rest):
         raise model.error()
     return value
@@ -563,7 +565,8 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """`arr[mask] = vals`: there are as many values as places."""
     if not is_tracer(arr) or find((arr, mask)) is not None:
         raise vals.error()
-    flat = reshape_to(truth(array(mask)), (-1,))
+    mask = truth(array(mask))
+    flat = reshape_to(mask, (mask.size,))
     indexing.setitem(arr if arr.ndim == 1 else movement.reshape(arr, (-1,)), flat, vals)
 
 

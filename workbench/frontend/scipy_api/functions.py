@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..numpy_api import fft, indexing, movement
-from ..numpy_api.operands import array, unsupported
+from ..numpy_api import fft, movement, selection
+from ..numpy_api.operands import array
 
 
 def _transform(name: str) -> Callable[..., Any]:
@@ -35,7 +35,7 @@ def argsreduce(cond: Any, *args: Any) -> list[Any]:
     where `cond` holds everywhere, which is only known when the kernel runs."""
     shape = np.shape(cond)
     arrays = [movement.atleast_1d(array(x)) for x in args]
-    return [x if x.size == 1 else indexing.extract(cond, movement.broadcast_to(x, shape)) for x in arrays]
+    return [x if x.size == 1 else selection.extract(cond, movement.broadcast_to(x, shape)) for x in arrays]
 
 
 STAND_INS: dict[tuple[str, str], Callable[..., Any]] = {
