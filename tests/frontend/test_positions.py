@@ -2,10 +2,12 @@
 
 import linecache
 
+import numba
 import numpy as np
+import optree
 
 from workbench.frontend.diagnostics import source_text
-from workbench.frontend.positions import assigned_name, code_kind
+from workbench.frontend.positions import INSTALLED, INTERNAL, LIBRARY, USER, assigned_name, code_kind
 from workbench.frontend.trace import trace
 
 X = np.ones(3)
@@ -110,10 +112,12 @@ def test_names_follow_a_cell_that_is_run_again():
 
 
 def test_kinds_of_code():
-    assert code_kind(__file__) == 0
-    assert code_kind(linecache.__file__) == 1
-    assert code_kind(np.__file__) == 2
-    assert code_kind("<cell 3>") == 0
+    assert code_kind(__file__) == USER
+    assert code_kind("<cell 3>") == USER
+    assert code_kind(optree.__file__) == INSTALLED
+    assert code_kind(numba.__file__) == LIBRARY  # a compiler, which is called as it is
+    assert code_kind(linecache.__file__) == LIBRARY
+    assert code_kind(np.__file__) == INTERNAL
 
 
 def test_names_by_span():

@@ -20,12 +20,13 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import REGISTRY
-from .builtin_calls import folded, number, of_type
+from .builtin_calls import folded, number, of_type, range_, reduced
 from .checks import end_unless
 from .choices import Choice, settled, truth
 from .comprehensions import array_of, counted, folded_items, listed
 from .counted_lists import lists_alone, signals, with_held_lists
 from .diagnostics import bool_value
+from .foresight import foreseen
 from .held import HeldValue
 from .identity import same
 from .items import item_at
@@ -52,7 +53,7 @@ from .regions import as_index, emit_cond
 from .rows import MAX_UNROLL, Rows, rows_of
 from .staging import Stage
 from .traced_ranges import TracedRange
-from .tracer import Tracer, emit, in_region, known_value, lift, require_trace
+from .tracer import Tracer, emit, in_region, lift, require_trace
 from .variables import Variables, closure_names
 from .watching import Watched
 
@@ -106,6 +107,7 @@ def _traced_if(
 ) -> Any:  # fmt: skip
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     watched: Watched | None = None
+    failure = require_trace().failure
     while True:
         before = variables.assigned(names)
         earlier, watched = watched, variables.watched(reads, names)
@@ -124,7 +126,11 @@ def _traced_if(
             except BaseException as error:
                 watched.undo(cells)
                 watched.vouch_for(error)
-                raise
+                way = foreseen(test, sides) if isinstance(error, TracingError) else None
+                if way is None or side is sides[way]:
+                    raise
+                require_trace().failure = failure
+                return _only_way(test, sides, way)
             finally:
                 variables.restore(before)
             held += watched.changed_values(cells)
@@ -141,9 +147,13 @@ def _traced_if(
         merged = merge_results(outcomes, watched.containers())
     except UnstableLoopError:
         gives_none = [outcome.result is None for outcome in outcomes]
-        if not any(gives_none) or all(gives_none):
+        way = foreseen(test, sides)
+        if way is None and any(gives_none) and not all(gives_none):
+            way = gives_none.index(False)  # `return None` for input that has no result
+        if way is None:
             raise
-        return _only_way(test, sides, gives_none.index(False))  # `return None` for input that has no result
+        require_trace().failure = failure
+        return _only_way(test, sides, way)
     outs = emit_cond(as_index(_scalar(test)), [o.region for o in outcomes], merged.columns, op="if")
     result, state = merged.rebuild(outs)
     variables.restore({name: state.get(name, UNDEFINED) for name in names})
@@ -239,7 +249,8 @@ def _connected(
         test = truth(value)
         if unknown(test):
             more = lambda operand=operand, rest=rest: _connected(operand(), rest, goes_on, seen_as)  # noqa: E731
-            return _logical(test, value, more, operand, rest, goes_on)
+            here = not goes_on if seen_as is as_bool else value  # known, where the rest may be, too
+            return _logical(test, here, more, operand, rest, goes_on)
         if bool(test) is not goes_on:
             return value
         value = seen_as(operand())
@@ -363,24 +374,6 @@ def compare(left: Any, symbols: tuple[str, ...], *operands: FunctionType) -> Any
 
 
 # ---- loops ----
-
-
-def range_(function: Any, *bounds: Any) -> Any:
-    """`range(*bounds)`, also of traced integers."""
-    bounds = tuple(map(settled, bounds))
-    if function is range and any(type(b) is Tracer for b in bounds):
-        known = [known_value(b) if type(b) is Tracer else b for b in bounds]
-        if any(v is None for v in known) and all(type(b) is not Tracer or b.dtype.kind in "iu" for b in bounds):
-            return TracedRange.of(bounds)
-    return function(*bounds)
-
-
-def reduced(method: Any, *args: Any, **kwargs: Any) -> Any:
-    """`method(*args, **kwargs)`, where that may be `ufunc.reduce`, which asks no tracers in a list."""
-    if isinstance(getattr(method, "__self__", None), np.ufunc) and args and isinstance(args[0], list | tuple):
-        if current_trace() is not None and any(type(x) is Tracer for x in args[0]):
-            args = (lift(args[0]), *args[1:])
-    return method(*args, **kwargs)
 
 
 def while_(

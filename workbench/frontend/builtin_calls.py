@@ -22,8 +22,9 @@ from .counted_lists import is_counted
 from .growing import rows_together
 from .list_folds import fold_of_list
 from .operators import weaken
-from .recording import Deferred
-from .tracer import Tracer, as_scalar, emit, known_value, method
+from .recording import Deferred, current_trace
+from .traced_ranges import TracedRange
+from .tracer import Tracer, as_scalar, emit, known_value, lift, method
 
 INT_BOUND = 2.0**63  # of what an int64 holds
 FOLDS = (sum, min, max, any, all)
@@ -218,3 +219,21 @@ def _of_numpy(dtype: np.dtype, x: Tracer) -> Any:
 _CONVERSIONS: dict[Any, Callable[[Tracer], Any]] = {
     float: _float, int: _int, bool: _bool, complex: _complex, round: _round,
 }  # fmt: skip
+
+
+def range_(function: Any, *bounds: Any) -> Any:
+    """`range(*bounds)`, also of traced integers."""
+    bounds = tuple(map(settled, bounds))
+    if function is range and any(type(b) is Tracer for b in bounds):
+        known = [known_value(b) if type(b) is Tracer else b for b in bounds]
+        if any(v is None for v in known) and all(type(b) is not Tracer or b.dtype.kind in "iu" for b in bounds):
+            return TracedRange.of(bounds)
+    return function(*bounds)
+
+
+def reduced(method: Any, *args: Any, **kwargs: Any) -> Any:
+    """`method(*args, **kwargs)`, where that may be `ufunc.reduce`, which asks no tracers in a list."""
+    if isinstance(getattr(method, "__self__", None), np.ufunc) and args and isinstance(args[0], list | tuple):
+        if current_trace() is not None and any(type(x) is Tracer for x in args[0]):
+            args = (lift(args[0]), *args[1:])
+    return method(*args, **kwargs)

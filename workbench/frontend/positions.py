@@ -36,9 +36,9 @@ _SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 # Installed packages that are called as they are: compilers, arrays of another kind, and what draws or shows.
 _CALLED_AS_THEY_ARE = frozenset((
-    "numba", "llvmlite", "jax", "jaxlib", "torch", "tensorflow", "cupy", "pandas", "xarray", "dask", "polars", "pyarrow",
-    "IPython", "ipykernel", "ipywidgets", "traitlets", "matplotlib", "mpl_toolkits", "plotly", "pytest", "_pytest",
-    "hypothesis",
+    "numba", "llvmlite", "jax", "jaxlib", "torch", "tensorflow", "cupy", "pandas", "xarray", "dask", "polars",
+    "pyarrow", "IPython", "ipykernel", "ipywidgets", "traitlets", "matplotlib", "mpl_toolkits", "plotly", "pytest",
+    "_pytest", "hypothesis",
 ))  # fmt: skip
 
 _kinds: dict[str, int] = {}

@@ -69,6 +69,8 @@ class Trace:
         self.signal: BaseException | None = None  # what asks for another attempt: the same
         self.leaves_messages = False  # whether a call may end where the code says something (`messages`)
         self.has_left_message = False  # whether there is such a place
+        self.given: dict[Var, Any] = {}  # the arrays, scalars or avals that stand for inputs now
+        self.n_foreseen = 0  # branches that go one way (`foresight`)
         self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
         # Rows that loops stacked for lists, by id: the row, its array, its place there, the version of the buffer.
         self.stacked: dict[int, tuple[Tracer, Tracer, int, int]] = {}

@@ -556,6 +556,7 @@ def input_tracer(trace: Trace, var: Var, value: Any) -> Tracer:
         strides, writeable, scalar = layout_of(value), value.flags.writeable, False
     else:
         scalar = not isinstance(value, Aval)
+    trace.given[var] = value
     buffer = Buffer(trace, var, strides, writeable)
     buffer.var_in, buffer.given, buffer.mixed, buffer.bits = var, value, mixed, bits
     buffer.python = value.buffer.python if type(value) is Tracer else None

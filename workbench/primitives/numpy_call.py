@@ -73,8 +73,8 @@ def numpy_call_impl(
     arrays = tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else (np.asarray(found),)
     for array, aval in zip(arrays, avals or (), strict=False):
         if array.shape != aval.shape or array.dtype != aval.dtype:
-            message = f"WB350  {_spelled(name)}: the result is {array.dtype}{list(array.shape)}, not {aval} as was traced"
-            raise LoopAbortedError(message)
+            found_now = f"{array.dtype}{list(array.shape)}"
+            raise LoopAbortedError(f"WB350  {_spelled(name)}: the result is {found_now}, not {aval} as was traced")
     return arrays
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -38,16 +39,18 @@ def argsreduce(cond: Any, *args: Any) -> list[Any]:
     return [x if x.size == 1 else selection.extract(cond, movement.broadcast_to(x, shape)) for x in arrays]
 
 
+TRANSFORMS = (
+    "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn",
+    "irfftn",
+)  # fmt: skip
 STAND_INS: dict[tuple[str, str], Callable[..., Any]] = {
     ("scipy.stats._distn_infrastructure", "argsreduce"): argsreduce,
-    **{
-        ("scipy.fft._basic", name): _transform(name)
-        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn",
-                     "rfftn", "irfftn")
-    },
-}  # fmt: skip
+    **{("scipy.fft._basic", name): _transform(name) for name in TRANSFORMS},
+}
 
 
 def stand_in(value: Any) -> Callable[..., Any] | None:
     """What traced code calls in place of `value`; None for what it calls itself."""
-    return STAND_INS.get((getattr(value, "__module__", None), getattr(value, "__name__", None)))  # type: ignore[arg-type]
+    if type(value) is not FunctionType and type(value).__module__ != "uarray":  # which dispatches SciPy's transforms
+        return None
+    return STAND_INS.get((value.__module__, value.__name__))
