@@ -32,7 +32,7 @@ from .liveness import (
     set_by_functions,
     walk_scope,
 )  # fmt: skip
-from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of
+from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of, walk
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 # These look at their caller's frame, which conversion changes.
@@ -110,7 +110,7 @@ def _worth_it(node: ast.AST) -> bool:
         isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
         or isinstance(n, ast.Compare) and (len(n.ops) > 1 or _asks_for_identity(n) or _asks_for_membership(n))
         or isinstance(n, ast.Call) and _may_be_type(n.func)
-        for n in ast.walk(node)
+        for n in walk(node)
     )  # fmt: skip
 
 
@@ -241,7 +241,7 @@ class _Function:
             if isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith):
                 raise NotConvertibleError("a generator or coroutine")
         for stmt in body:
-            for n in ast.walk(stmt):
+            for n in walk(stmt):
                 if isinstance(n, ast.Name) and n.id in _FRAME_READERS:
                     raise NotConvertibleError(n.id)
                 name = getattr(n, "id", getattr(n, "attr", ""))
@@ -412,7 +412,7 @@ def _appended(loop: ast.For) -> Names:
         match call:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append") as method, args=[_], keywords=[]):
                 found[id(method.value)] = name
-    others = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in found}
+    others = {n.id for n in walk(loop) if isinstance(n, ast.Name) and id(n) not in found}
     return frozenset(found.values()) - others
 
 
@@ -527,7 +527,7 @@ class _Expressions(ast.NodeTransformer):
         """What a comprehension of one loop goes over, and its element and condition as functions of an item. None where
         functions inside would see the item change. convert: the element."""
         generator, *more = node.generators
-        inside = [n for part in (node.elt, *generator.ifs) for n in ast.walk(part)]
+        inside = [n for part in (node.elt, *generator.ifs) for n in walk(part)]
         calls = [n for n in inside if isinstance(n, ast.Call)]
         consumed = {id(arg) for call in calls for arg in call.args if isinstance(arg, ast.GeneratorExp)}
         late = any(
@@ -652,7 +652,7 @@ def _of_item(target: ast.expr, body: ast.expr) -> ast.expr:
 def _movable(nodes: list[ast.expr]) -> bool:
     """Whether the expressions may stand in a function of their own: nothing in them binds a name."""
     return not any(isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
-                   for node in nodes for n in ast.walk(node))  # fmt: skip
+                   for node in nodes for n in walk(node))  # fmt: skip
 
 
 def _delayed(node: ast.expr) -> ast.expr:

@@ -20,7 +20,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from .liveness import Names, bound, live_at_head, read, walk_scope
-from .syntax import copied
+from .syntax import child_nodes, copied, walk
 
 Node = TypeVar("Node", bound=ast.AST)
 MAX_COPIED_NODES = 3000  # syntax nodes that may be duplicated, when both sides of branches go on
@@ -116,7 +116,7 @@ class Jumps:
 
     def _sets(self, test: ast.expr) -> bool:
         """Whether computing a test sets variables."""
-        return any(isinstance(n, ast.NamedExpr) for n in ast.walk(test)) or not self.setters.isdisjoint(read(test))
+        return any(isinstance(n, ast.NamedExpr) for n in walk(test)) or not self.setters.isdisjoint(read(test))
 
     def _stop(self, loop: _Loop) -> str:
         loop.stop = loop.stop or self._name("stop")
@@ -129,7 +129,7 @@ class Jumps:
         for side in (stmt.body, stmt.orelse):
             if not ends(side):
                 if n_copies > 1:
-                    self.copied += sum(1 for s in rest for _ in ast.walk(s))
+                    self.copied += sum(1 for s in rest for _ in walk(s))
                     if self.copied > MAX_COPIED_NODES:
                         raise NotConvertibleError("too many ways through the function")
                 side = [*side, *(copied(rest) if n_copies > 1 else rest)]
@@ -315,7 +315,7 @@ def assign(name: str, value: ast.expr, like: ast.AST) -> ast.stmt:
 
 def located(node: Node, like: ast.AST, *, deep: bool = True) -> Node:
     """`node` and the nodes made with it, at the place of `like`."""
-    for n in ast.walk(node) if deep else (node, *ast.iter_child_nodes(node)):
+    for n in walk(node) if deep else (node, *child_nodes(node)):
         if not hasattr(n, "lineno") and "lineno" in n._attributes:
             ast.copy_location(n, like)
     return node

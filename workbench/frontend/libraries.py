@@ -97,7 +97,9 @@ _OUTSIDE = "what it does outside must happen at every run"
 _ACTING_MODULES = {
     "time": "the clock must be read at every run", **dict.fromkeys(("posix", "nt", "io", "_io", "_socket"), _OUTSIDE)
 }  # fmt: skip
-_COMPUTING = frozenset(("fspath", "text_encoding", "getpid", "cpu_count", "sched_getaffinity"))
+_COMPUTING = frozenset((
+    "fspath", "text_encoding", "getpid", "cpu_count", "sched_getaffinity", "_path_normpath", "_path_splitroot",
+))  # fmt: skip
 
 
 def watched_call(function: Callable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -112,12 +114,14 @@ def watched_call(function: Callable, args: tuple[Any, ...], kwargs: Mapping[str,
             raise side_effect(f"calls `{function.__name__}`, which calls `{called.__name__}`", why)
 
     drawn = _drawn_so_far()
-    before = sys.getprofile()
-    sys.setprofile(watch)
+    watches = sys.getprofile() is None  # Python's profiler is written in C, and cannot be put back
+    if watches:
+        sys.setprofile(watch)
     try:
         return function(*args, **kwargs)
     finally:
-        sys.setprofile(before)
+        if watches:
+            sys.setprofile(None)
         if acts:  # also where the library has an `except` for it
             name, why = acts[0]
             raise side_effect(f"calls `{function.__name__}`, which calls `{name}`", why)

@@ -10,6 +10,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from .syntax import child_nodes, walk
+
 Names = frozenset[str]
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -28,7 +30,7 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
                 pending.extend([*args.defaults, *(d for d in args.kw_defaults if d is not None)])
             pending.extend(getattr(node, "bases", ()))
         else:
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(child_nodes(node))
 
 
 def bound(nodes: Iterable[ast.AST]) -> Names:
@@ -49,11 +51,11 @@ def bound(nodes: Iterable[ast.AST]) -> Names:
             case ast.MatchMapping(rest=str(name)):
                 found.add(name)
         if isinstance(node, _COMPREHENSIONS):  # its targets are its own; a walrus inside is not
-            found.update(n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+            found.update(n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr))
         elif isinstance(node, _SCOPES):
             pending.extend(getattr(node, "decorator_list", ()))
         else:
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(child_nodes(node))
     return frozenset(found)
 
 
@@ -70,7 +72,7 @@ def bound_once(nodes: Iterable[ast.AST]) -> Names:
                     stores.append(name)
             case ast.Assign(targets=targets):
                 assigned.update(t.id for t in targets if isinstance(t, ast.Name))
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(child_nodes(node))
     return frozenset(name for name, n in Counter(stores).items() if n == 1 and name in assigned)
 
 
@@ -78,7 +80,7 @@ def read(*nodes: ast.AST | None) -> Names:
     """Every name that is read anywhere inside, nested functions included."""
     found = set()
     for node in nodes:
-        for n in ast.walk(node) if node is not None else ():
+        for n in walk(node) if node is not None else ():
             if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store):
                 found.add(n.id)
             elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
@@ -91,7 +93,7 @@ def captured(nodes: Iterable[ast.AST]) -> Names:
     found: set[str] = set()
     for node in walk_scope(nodes):
         if isinstance(node, (*_SCOPES, ast.GeneratorExp)):
-            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - _own_names(node)
+            found |= {n.id for n in walk(node) if isinstance(n, ast.Name)} - _own_names(node)
     return frozenset(found)
 
 

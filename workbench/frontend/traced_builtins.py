@@ -90,7 +90,7 @@ class _IsInstance(_Lifted):
             plain = _plain_classes(classes)
             _tell_apart(value, lambda kind: issubclass(kind, plain))
             return issubclass(value.__class__, plain)
-        return self.__wrapped__(value, _plain_classes(classes))
+        return self.__wrapped__(unwrap(value), _plain_classes(classes))
 
 
 class _IsSubclass(_Lifted):

@@ -21,7 +21,7 @@ import numpy as np
 from ..liveness import bound as bound_names
 from ..liveness import bound_once, live_at_head
 from ..liveness import read as read_names
-from ..syntax import copied
+from ..syntax import copied, walk
 from .draws import is_source
 from .elses import PREFIX, without_else, without_elses
 from .expressions import is_set, local
@@ -198,7 +198,7 @@ def translate_here(
 ) -> ConcreteLoop:
     """`UntranslatableError` where the loop cannot be translated. namespace: holds, or finds, what it reads; later: the
     names that are read when it has run, if not any may be."""
-    if any(isinstance(n, ast.Return) for n in ast.walk(node)):
+    if any(isinstance(n, ast.Return) for n in walk(node)):
         raise UntranslatableError("a loop that returns")
     node = copied(node)
     node = without_else(node) if node.orelse else without_elses(node)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from ..syntax import walk
 from .expressions import Scope
 from .letters import compared
 from .operators import SYMBOLS, compare, truth, unary, whole_of, whole_text
@@ -35,7 +36,7 @@ class Conditions(Scope):
             right = self.value(right_node) if not position else self.later(right_node)
             if position + 1 < len(node.ops) and not isinstance(right_node, ast.Name | ast.Constant | ast.Attribute):
                 # It is computed twice, which only costs time where nothing is called.
-                if any(isinstance(n, ast.Call) for n in ast.walk(right_node)):
+                if any(isinstance(n, ast.Call) for n in walk(right_node)):
                     raise UntranslatableError("a chain of comparisons with a call inside")
             if isinstance(op, ast.In | ast.NotIn) and isinstance(right.type, Array):
                 return self._in_array(node)
@@ -81,7 +82,7 @@ class Conditions(Scope):
 
     def _in_array(self, node: ast.Compare) -> Value:
         """`x in a`, which is `(a == x).any()`."""
-        if len(node.ops) > 1 or any(isinstance(n, ast.Call) for n in ast.walk(node)):
+        if len(node.ops) > 1 or any(isinstance(n, ast.Call) for n in walk(node)):
             raise UntranslatableError("`in` an array, of what is computed")
         equal = ast.Compare(node.comparators[0], [ast.Eq()], [node.left])
         found = self.value(ast.copy_location(ast.Call(ast.Attribute(equal, "any", ast.Load()), [], []), node))
@@ -159,7 +160,7 @@ class Conditions(Scope):
         if any(v.type.dtype != BOOL for v in values):  # type: ignore[union-attr]  # numbers
             last = values.pop()
             for v in reversed(values):
-                if "(" in v.text and any(isinstance(n, ast.Call) for n in ast.walk(node)):
+                if "(" in v.text and any(isinstance(n, ast.Call) for n in walk(node)):
                     raise UntranslatableError("`and` or `or` of numbers that are computed")
                 both = (v, last) if isinstance(node.op, ast.Or) else (last, v)
                 last = self.choose(truth(v), *both)

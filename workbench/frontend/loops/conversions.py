@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import TypeGuard
 
+from ..syntax import walk
+
 _CONVERSIONS = frozenset(("int", "float", "bool", "complex", "round", "len"))
 _METHODS = frozenset(("item",))
 _SCOPES = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
@@ -26,8 +28,8 @@ def split_conversions(
     loop: ast.For | ast.While, after: Collection[str], is_builtin: Callable[[str], bool]
 ) -> ast.For | ast.While:
     """The loop, which is changed. after: the names that are read after it; is_builtin: of a function's name."""
-    if any(_is_conversion(n.value, is_builtin) for n in ast.walk(loop) if isinstance(n, ast.Assign)):
-        taken = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name)} | set(after)
+    if any(_is_conversion(n.value, is_builtin) for n in walk(loop) if isinstance(n, ast.Assign)):
+        taken = {n.id for n in walk(loop) if isinstance(n, ast.Name)} | set(after)
         _Splitter(taken, is_builtin).loop(loop, after)
     return loop
 
@@ -49,13 +51,13 @@ class _Splitter:
     def loop(self, loop: ast.For | ast.While, after: Collection[str] | None) -> None:
         """after: None where it is not known."""
         for stmt in loop.body:
-            for inner in ast.walk(stmt):
+            for inner in walk(stmt):
                 if isinstance(inner, ast.For | ast.While):
                     self.loop(inner, None)
         # By name: where it was last bound on all paths, and whether to what Python made. -1 is the loop's target.
         bound: dict[str, tuple[int, bool]] = {}
         if isinstance(loop, ast.For):
-            bound = {n.id: (-1, False) for n in ast.walk(loop.target) if _is_store(n)}
+            bound = {n.id: (-1, False) for n in walk(loop.target) if _is_store(n)}
         for i, stmt in enumerate(loop.body):
             if not isinstance(stmt, ast.Assign):
                 continue
@@ -71,7 +73,7 @@ class _Splitter:
         """Give `name` another one from the statement that binds it, `first`, to the value of statement `last`."""
         value = loop.body[last].value  # type: ignore[attr-defined]  # an assignment
         between: Sequence[ast.stmt] = loop.body[first + 1 : last]
-        nodes = [n for part in (*between, value) for n in ast.walk(part)]
+        nodes = [n for part in (*between, value) for n in walk(part)]
         if any(isinstance(n, _BINDING) or isinstance(n, _SCOPES) and _mentions(n, name) for n in nodes):
             return
         if any(isinstance(n, _JUMPS) for n in nodes) and (after is None or name in after):
@@ -79,7 +81,7 @@ class _Splitter:
         new = next(wish for k in count(1) if (wish := f"{name}_{k}") not in self.taken)
         self.taken.add(new)
         start = loop.target if first < 0 else loop.body[first].targets[0]  # type: ignore[union-attr, attr-defined]
-        for node in (*ast.walk(start), *nodes):
+        for node in (*walk(start), *nodes):
             if isinstance(node, ast.Name) and node.id == name:
                 node.id = new
 
@@ -89,4 +91,4 @@ def _is_store(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def _mentions(scope: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(scope))
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(scope))

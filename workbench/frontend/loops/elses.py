@@ -14,13 +14,15 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..syntax import walk
+
 Loop = ast.For | ast.While
 PREFIX = "_ends_"  # of the names of such variables
 
 
 def without_elses(node: Loop) -> Loop:
     """The loop, whose inner loops have no `else`. It is changed."""
-    if any(isinstance(n, Loop) and n.orelse for stmt in node.body for n in ast.walk(stmt)):
+    if any(isinstance(n, Loop) and n.orelse for stmt in node.body for n in walk(stmt)):
         node.body = _flattened(node.body)
         ast.fix_missing_locations(node)
     return node

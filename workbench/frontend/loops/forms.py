@@ -17,7 +17,7 @@ from typing import Any
 from ..jumps import LoopSource
 from ..liveness import bound as bound_names
 from ..liveness import bound_once, live_at_head
-from ..syntax import copied
+from ..syntax import copied, walk
 from .conversions import split_conversions
 from .elses import without_elses
 from .generators import without_generators
@@ -64,19 +64,19 @@ class Form:
     @functools.cached_property
     def nested(self) -> bool:
         """Whether it holds loops of its own."""
-        return any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in ast.walk(s))
+        return any(isinstance(n, ast.For | ast.While) for s in self.node.body for n in walk(s))
 
     @functools.cached_property
     def renamed(self) -> frozenset[str]:
         """The names that are given another value, rather than changed in place."""
         found: set[str] = set()
-        for n in ast.walk(self.node):
+        for n in walk(self.node):
             targets: list[ast.AST] = []
             if isinstance(n, ast.Assign):
                 targets = list(n.targets)
             elif isinstance(n, ast.For | ast.AnnAssign | ast.NamedExpr):
                 targets = [n.target]
-            inside = (t for target in targets for t in ast.walk(target))
+            inside = (t for target in targets for t in walk(target))
             found.update(t.id for t in inside if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store))
         return frozenset(found)
 

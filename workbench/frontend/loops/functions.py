@@ -13,7 +13,7 @@ from typing import Any
 from ..constants import CONSTANT_TYPES
 from ..liveness import bound as bound_names
 from ..liveness import bound_once, walk_scope
-from ..syntax import syntax_of
+from ..syntax import syntax_of, walk
 from ..tracer import Tracer
 from .draws import is_source
 from .expressions import local
@@ -56,8 +56,8 @@ def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
             value = replace(value, known=None)
         values[name] = value
     set_here = _set_variables(caller, function, syntax, node)
-    writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(syntax))
-    if writes or any(_may_write(n, set_here) for n in ast.walk(syntax)):
+    writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in walk(syntax))
+    if writes or any(_may_write(n, set_here) for n in walk(syntax)):
         caller.calls_writer = True
         caller.writer_calls.append(node)
     is_outside = isinstance(node.func, ast.Name) and node.func.id not in caller.statics

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
 
-from ..syntax import copied
+from ..syntax import child_nodes, copied, walk
 
 FOLDS = frozenset(("sum", "min", "max", "any", "all"))
 _HARMLESS = FOLDS | {"abs", "len", "float", "int", "bool", "complex", "round", "range"}
@@ -30,7 +30,7 @@ def without_generators(
 ) -> list[ast.stmt]:
     """The statements with folds of generators written out; the given ones are left as they are. listings: and with
     comprehensions written out, as lists that grow."""
-    nodes = (n for stmt in stmts for n in ast.walk(stmt))
+    nodes = (n for stmt in stmts for n in walk(stmt))
     if not any(_fold_of(n) or listings and isinstance(n, ast.ListComp) for n in nodes):
         return stmts
     return _Rewriter(stmts, is_builtin, listings=listings).block(copied(stmts))
@@ -48,7 +48,7 @@ class _Rewriter:
     def __init__(self, stmts: Iterable[ast.stmt], is_builtin: Callable[[str], bool], *, listings: bool):
         self.is_builtin = is_builtin
         self.listings = listings
-        self.taken = {n.id for stmt in stmts for n in ast.walk(stmt) if isinstance(n, ast.Name)}
+        self.taken = {n.id for stmt in stmts for n in walk(stmt) if isinstance(n, ast.Name)}
         self.numbers = count(1)
 
     def block(self, stmts: list[ast.stmt]) -> list[ast.stmt]:
@@ -115,7 +115,7 @@ class _Rewriter:
         loops = []
         for part in node.generators:
             over = renamed.visit(part.iter)
-            targets = [n.id for n in ast.walk(part.target) if isinstance(n, ast.Name)]
+            targets = [n.id for n in walk(part.target) if isinstance(n, ast.Name)]
             renamed.names |= {target: self.name(target) for target in targets}
             loops.append((renamed.visit(part.target), over, [renamed.visit(test) for test in part.ifs]))
         body: list[ast.stmt] = step(renamed.visit(node.elt))
@@ -133,9 +133,9 @@ class _Rewriter:
     def only_computes(self, value: ast.expr) -> bool:
         """Whether nothing in an expression that comes before its folds and listings is a call that may write into an
         array, and nothing binds a name."""
-        if any(isinstance(node, ast.NamedExpr | ast.Lambda) for node in ast.walk(value)):
+        if any(isinstance(node, ast.NamedExpr | ast.Lambda) for node in walk(value)):
             return False
-        written_out = [n for n in ast.walk(value) if _fold_of(n) or self.is_listing(n)]
+        written_out = [n for n in walk(value) if _fold_of(n) or self.is_listing(n)]
         pending: list[ast.AST] = [value]
         while pending:
             node = pending.pop()
@@ -148,9 +148,9 @@ class _Rewriter:
                     pass
                 case ast.Call():
                     # A call comes after what it is given.
-                    if len(written_out) != 1 or not any(n is written_out[0] for n in ast.walk(node)):
+                    if len(written_out) != 1 or not any(n is written_out[0] for n in walk(node)):
                         return False
-            pending += ast.iter_child_nodes(node)
+            pending += child_nodes(node)
         return True
 
     def step(

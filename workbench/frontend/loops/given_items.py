@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..syntax import walk
 from .types import EXACT, F64, Number, Type, UntranslatableError, join, weak_int
 
 TYPES = frozenset((int, float, np.float64))
@@ -24,7 +25,7 @@ def names_of_such(node: ast.AST, namespace: Mapping[str, Any]) -> dict[str, froz
     """The lists of numbers that a loop uses in no other way, with the types of what they hold."""
     fine: set[int] = set()
     appended: set[str] = set()
-    for n in ast.walk(node):
+    for n in walk(node):
         match n:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as found, attr="append"), args=[_]):
                 appended.add(name)
@@ -34,7 +35,7 @@ def names_of_such(node: ast.AST, namespace: Mapping[str, Any]) -> dict[str, froz
             case ast.Subscript(value=ast.Name() as found, slice=index, ctx=ast.Load()):
                 if not isinstance(index, ast.Slice | ast.Tuple):
                     fine.add(id(found))
-    for n in ast.walk(node):
+    for n in walk(node):
         if isinstance(n, ast.Name) and id(n) not in fine:
             appended.discard(n.id)
     lists = {name: namespace[name] for name in appended if name in namespace and type(namespace[name]) is list}

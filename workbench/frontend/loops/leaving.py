@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
+from ..syntax import walk
 from ..tracer import Tracer
 from .sharing import VIEWING
 
@@ -30,12 +31,12 @@ def left_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, Tracer]:
     """Variables that hold views when the loop `node` has run. given: what the loop reads, as it was before."""
     if not isinstance(node, ast.For) or node.orelse:
         return {}
-    inside = [n for stmt in node.body for n in ast.walk(stmt)]
+    inside = [n for stmt in node.body for n in walk(stmt)]
     if any(isinstance(n, ast.Break | ast.Return) for n in inside):
         return {}
     stores = Counter(n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     in_place = Counter(n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name))
-    targets = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+    targets = {n.id for n in walk(node.target) if isinstance(n, ast.Name)}
     known = {name: value for name, value in given.items() if name not in stores and name not in targets}
     found: dict[str, Tracer] = {}
     try:
@@ -62,10 +63,10 @@ def left_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, Tracer]:
 
 def possible_views(node: ast.AST, given: Mapping[str, Any]) -> dict[str, list[Tracer]]:
     """Views of the arrays outside, the same in each iteration, that the loop `node` gives names to on some path."""
-    stores = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    stores = {n.id for n in walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     known = {name: value for name, value in given.items() if name not in stores}
     found: dict[str, list[Tracer]] = {}
-    for stmt in ast.walk(node):
+    for stmt in walk(node):
         match stmt:
             case ast.Assign(targets=targets, value=value) if names := _names(targets):
                 try:

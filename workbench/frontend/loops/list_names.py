@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from ..syntax import walk
+
 TAKES = frozenset(("pop", "popleft"))  # methods that change a list and give one of its elements
 CHANGES = TAKES | {"append", "extend", "insert", "clear", "reverse", "appendleft", "remove", "sort", "rotate"}
 HEAPS = frozenset(("heappush", "heappop"))
@@ -12,7 +14,7 @@ HEAPS = frozenset(("heappush", "heappop"))
 
 def growing_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names of lists that statements change the length of, and of what shares them by assignments."""
-    nodes = [n for node in nodes for n in ast.walk(node)]
+    nodes = [n for node in nodes for n in walk(node)]
     found: set[str] = set()
     for n in nodes:
         match n:
@@ -35,21 +37,21 @@ def appended_names(loop: ast.AST) -> frozenset[str]:
     `x.extend(...)` there are at most `x[i]` and `len(x)`."""
     found: set[str] = set()
     known: set[int] = set()
-    for n in ast.walk(loop):
+    for n in walk(loop):
         match n:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as base, attr="append" | "extend")):
                 found.add(name)
                 known.add(id(base))
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as base]) | ast.Subscript(value=ast.Name() as base):
                 known.add(id(base))
-    others = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in known}
+    others = {n.id for n in walk(loop) if isinstance(n, ast.Name) and id(n) not in known}
     return frozenset(found - others)
 
 
 def queue_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names of lists whose first elements are taken away."""
     found: set[str] = set()
-    for n in (n for node in nodes for n in ast.walk(node)):
+    for n in (n for node in nodes for n in walk(node)):
         match n:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="popleft")):
                 found.add(name)
@@ -80,7 +82,7 @@ def _shared(node: ast.AST) -> Iterable[set[str]]:
 
 def takes_elements(node: ast.AST) -> bool:
     """Whether a statement calls `pop` or the like."""
-    return any(isinstance(n, ast.Call) and is_taking(n) for n in ast.walk(node))
+    return any(isinstance(n, ast.Call) and is_taking(n) for n in walk(node))
 
 
 def is_taking(node: ast.Call) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..syntax import walk
 from .arrays import scalar_name
 from .contractions import Contractions
 from .expressions import local
@@ -548,13 +549,13 @@ class Lists(Contractions):
         """A list that the present loop goes over by indices must keep its length, and its name."""
         if base.source is None or base.source[0] in growing_names(self.loop_body) or base.source[1]:
             raise UntranslatableError("a list that changes while its elements are gone through")
-        stored = (n for s in self.loop_body for n in ast.walk(s) if isinstance(n, ast.Name))
+        stored = (n for s in self.loop_body for n in walk(s) if isinstance(n, ast.Name))
         if any(n.id == base.source[0] and isinstance(n.ctx, ast.Store) for n in stored):
             raise UntranslatableError("a list that changes while its elements are gone through")
 
     def check_order(self, nodes: list[ast.AST]) -> None:
         """What takes an element away stands in front of its statement: nothing else of it may look at that list."""
-        inside = [n for node in nodes for n in ast.walk(node)]
+        inside = [n for node in nodes for n in walk(node)]
         bases: dict[str, list[ast.AST]] = {}
         for n in inside:
             match n:

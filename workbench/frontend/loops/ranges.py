@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..syntax import child_nodes, walk
 from .affine import Affine, Guards, Proof, Symbol, constant, of, simplified, text_of
 from .syntax import (
     bound,
@@ -245,8 +246,8 @@ class _Walker:
         rest = kind.ndim - len(nodes)
         if rest < 1 or kind.ndim > MOST_AXES or not all(map(self.stays, nodes)):
             return False
-        uses = [n for n in ast.walk(self.function) if isinstance(n, ast.Subscript) and is_name(n.value, name)]
-        n_loads = sum(is_name(n, name) and isinstance(n.ctx, ast.Load) for n in ast.walk(self.function))  # type: ignore[attr-defined]  # names
+        uses = [n for n in walk(self.function) if isinstance(n, ast.Subscript) and is_name(n.value, name)]
+        n_loads = sum(is_name(n, name) and isinstance(n.ctx, ast.Load) for n in walk(self.function))  # type: ignore[attr-defined]  # names
         if n_loads != len(uses) or not all(n_indices(n) == rest for n in uses):
             return False
         held = [self.held(n) for n in nodes]
@@ -493,7 +494,7 @@ class _Walker:
                 return any(map(self.has_variables, parts))
             case ast.Attribute(value=ast.Name(id="np")):
                 return False
-        return isinstance(node, ast.Name) or any(map(self.has_variables, ast.iter_child_nodes(node)))
+        return isinstance(node, ast.Name) or any(map(self.has_variables, child_nodes(node)))
 
     # ---- expressions without checks ----
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..syntax import walk
+
 # Functions and methods that may give a view of their argument. Other functions of NumPy's make arrays.
 VIEWING = frozenset((
     "array_split", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "atleast_1d", "atleast_2d",
@@ -35,7 +37,7 @@ def sharing_names(node: ast.AST) -> list[Group]:
             together = names.union(*(group.names for group in touched))
             groups.append(Group(frozenset(together), as_wholes and all(group.as_wholes for group in touched)))
 
-    for stmt in ast.walk(node):
+    for stmt in walk(node):
         for targets, value in _bindings(stmt):
             as_wholes = not isinstance(stmt, ast.For) and (isinstance(value, ast.Name) or not _sources(value))
             unite({*targets, *_sources(value)}, as_wholes)
@@ -70,7 +72,7 @@ def _unpacked(target: ast.Tuple | ast.List, value: ast.expr) -> Iterator[tuple[s
 
 
 def _names(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _sources(value: ast.expr) -> set[str]:

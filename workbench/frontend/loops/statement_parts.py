@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from ..syntax import walk
+
 
 def expressions_of(stmt: ast.stmt) -> list[ast.AST]:
     """What a statement computes itself."""
@@ -17,7 +19,7 @@ def expressions_of(stmt: ast.stmt) -> list[ast.AST]:
 
 def looked_at(stmt: ast.stmt) -> set[str]:
     """The names that a statement itself reads; what `x += y` changes is one of them."""
-    names = [n for each in expressions_of(stmt) for n in ast.walk(each) if isinstance(n, ast.Name)]
+    names = [n for each in expressions_of(stmt) for n in walk(each) if isinstance(n, ast.Name)]
     names += [stmt.target] if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name) else []
     return {n.id for n in names if isinstance(n.ctx, ast.Load) or isinstance(stmt, ast.AugAssign)}
 

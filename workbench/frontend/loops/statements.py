@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..jumps import jumps
+from ..syntax import walk
 from .arrays import broadcast, tuple_of
 from .expressions import is_set, is_whole, local
 from .letters import letter
@@ -432,7 +433,7 @@ class Translator(Writers):
         function = self.value(node.func).type
         if not isinstance(function, Static) or function.value not in (np.ndindex, np.ndenumerate):
             return False
-        leaving = any(isinstance(n, ast.Break | ast.Return) for each in stmt.body for n in ast.walk(each))
+        leaving = any(isinstance(n, ast.Break | ast.Return) for each in stmt.body for n in walk(each))
         if leaving and jumps(stmt.body, True):
             raise UntranslatableError("`break` out of a loop over the indices of an array")
         args = [value for a in node.args for value in self._argument(a)]

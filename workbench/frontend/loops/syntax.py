@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..syntax import walk
+
 # What never raises, beside the arithmetic of kernels on single numbers.
 _QUIET = frozenset(("larger", "smaller", "chosen", "around", "turned", "lost", "with_lost", "min", "max", "abs",
                     "range", "close", "complex", "first_of", "count_between", "rolled"))  # fmt: skip
@@ -17,7 +19,7 @@ _SUFFIXES = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for 
 
 def is_quiet(body: list[ast.stmt], functions: set[str]) -> bool:
     """Whether these statements raise nothing: no checked subscripts, no calls but of plain arithmetic."""
-    for node in (n for stmt in body for n in ast.walk(stmt)):
+    for node in (n for stmt in body for n in walk(stmt)):
         if isinstance(node, ast.Raise | ast.Assert):
             return False
         if isinstance(node, ast.Subscript) and not is_shape(node) and not is_item(node):
@@ -48,12 +50,12 @@ def is_shape(node: ast.Subscript) -> bool:
 
 def bound(body: list[ast.stmt]) -> list[str]:
     """The names that statements set, in order."""
-    names = (n.id for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    names = (n.id for stmt in body for n in walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     return list(dict.fromkeys(names))
 
 
 def stores(body: list[ast.stmt]) -> Iterable[str]:
-    names = (n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name))
+    names = (n for stmt in body for n in walk(stmt) if isinstance(n, ast.Name))
     return (n.id for n in names if isinstance(n.ctx, ast.Store))
 
 
@@ -72,9 +74,9 @@ def n_indices(node: ast.Subscript) -> int:
 def steps(name: str, body: list[ast.stmt]) -> list[int] | None:
     """By what a variable is changed in a loop, if it only counts."""
     found: list[int] = []
-    sets = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and n.id == name]
+    sets = [n for stmt in body for n in walk(stmt) if isinstance(n, ast.Name) and n.id == name]
     n_stores = sum(isinstance(n.ctx, ast.Store) for n in sets)
-    for stmt in (n for each in body for n in ast.walk(each) if isinstance(n, ast.Assign)):
+    for stmt in (n for each in body for n in walk(each) if isinstance(n, ast.Assign)):
         if len(stmt.targets) != 1 or not isinstance(stmt.targets[0], ast.Name) or stmt.targets[0].id != name:
             continue
         match stmt.value:

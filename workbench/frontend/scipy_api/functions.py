@@ -15,20 +15,20 @@ from ..numpy_api.operands import array
 def _transform(name: str) -> Callable[..., Any]:
     """`scipy.fft.<name>`, which adds to NumPy's how it is to be run."""
     handler = getattr(fft, name)
-    several = name.endswith(("n", "2"))
+    last_axes = (-2, -1) if name.endswith("2") else None
 
     def transform(x: Any, n: Any = None, axis: Any = -1, norm: Any = None, overwrite_x: bool = False,
                   workers: Any = None, *, plan: Any = None) -> Any:  # fmt: skip
         return handler(x, n, axis, norm)
 
-    def over_axes(x: Any, s: Any = None, axes: Any = (-2, -1) if name.endswith("2") else None, norm: Any = None,
-                  overwrite_x: bool = False, workers: Any = None, *, plan: Any = None) -> Any:  # fmt: skip
+    def over_axes(x: Any, s: Any = None, axes: Any = last_axes, norm: Any = None, overwrite_x: bool = False,
+                  workers: Any = None, *, plan: Any = None) -> Any:  # fmt: skip
         x = array(x)
         if s is not None and axes is None:
             axes = tuple(range(x.ndim - len(tuple(s)), x.ndim))
         return handler(x, s, axes, norm)
 
-    return over_axes if several else transform
+    return over_axes if name.endswith(("n", "2")) else transform
 
 
 def argsreduce(cond: Any, *args: Any) -> list[Any]:

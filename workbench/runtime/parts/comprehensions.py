@@ -20,7 +20,7 @@ import numpy as np
 from ...frontend.liveness import bound, read
 from ...frontend.loops.concrete import written_out
 from ...frontend.scopes import running_in_numpy
-from ...frontend.syntax import copied
+from ...frontend.syntax import copied, walk
 from ..cells import CellResult
 from .whole_loops import WholeLoop
 
@@ -57,7 +57,7 @@ class WrittenOut:
     @classmethod
     def of(cls, node: ast.stmt, namespace: Mapping[str, Any]) -> WrittenOut | None:
         """None where there is nothing to write out."""
-        if not any(isinstance(n, ast.ListComp | ast.GeneratorExp) for n in ast.walk(node)):
+        if not any(isinstance(n, ast.ListComp | ast.GeneratorExp) for n in walk(node)):
             return None
         *before, last = written_out([copied(node)], namespace)
         loops = {k: WholeLoop(stmt) for k, stmt in enumerate(before) if isinstance(stmt, ast.For)}
@@ -123,7 +123,7 @@ def made_arrays(last: ast.AST, made: frozenset[str]) -> dict[str, str]:
     """The lists that code only hands to functions of NumPy's, and by which name NumPy is called there."""
     found: dict[str, str] = {}
     consumed: set[int] = set()
-    for node in ast.walk(last):
+    for node in walk(last):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=module), attr=attr), args=[ast.Name(id=name) as arg, *_]
@@ -131,7 +131,7 @@ def made_arrays(last: ast.AST, made: frozenset[str]) -> dict[str, str]:
                 if attr in _OF_ARRAYS and name in made:
                     found[name] = module
                     consumed.add(id(arg))
-    for node in ast.walk(last):
+    for node in walk(last):
         if isinstance(node, ast.Name) and id(node) not in consumed:
             found.pop(node.id, None)
     return found
@@ -139,7 +139,7 @@ def made_arrays(last: ast.AST, made: frozenset[str]) -> dict[str, str]:
 
 def _sequences(iterable: ast.expr) -> list[CodeType] | None:
     """Expressions of which the shortest tells how often a loop runs; None where only the loop can tell."""
-    for node in ast.walk(iterable):
+    for node in walk(iterable):
         calls_other = isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _LENGTHS)
         if calls_other or not isinstance(node, _KNOWN):
             return None

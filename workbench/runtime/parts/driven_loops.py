@@ -22,6 +22,7 @@ from ...errors import SideEffectError, TracingError
 from ...frontend.captures import DOT
 from ...frontend.positions import kept_frames
 from ...frontend.scopes import running_in_numpy
+from ...frontend.syntax import walk
 from ..cells import CellResult
 from .syntax import TESTED, Splitter, has_loop
 
@@ -248,7 +249,7 @@ def attribute_stores(statements: Sequence[Statement]) -> dict[int, Exception]:
         index: SideEffectError(f"WB160  Line {statement.first} sets attributes of `self`; each run must", code="WB160")
         for index, statement in enumerate(statements)
         for top in statement.nodes
-        for n in ast.walk(top)
+        for n in walk(top)
         if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
         and isinstance(n.value, ast.Name) and n.value.id == "self"
     }  # fmt: skip
@@ -258,7 +259,7 @@ def numbers_of(loop: ast.stmt | None) -> frozenset[str]:
     """The names whose integers a loop may change."""
     if loop is None:
         return frozenset()
-    stored = [n for n in ast.walk(loop) if isinstance(getattr(n, "ctx", None), ast.Store)]
+    stored = [n for n in walk(loop) if isinstance(getattr(n, "ctx", None), ast.Store)]
     names = {n.id for n in stored if isinstance(n, ast.Name)}
     attributes = (n for n in stored if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name))
     return frozenset(names | {f"{n.value.id}{DOT}{n.attr}" for n in attributes})  # type: ignore[attr-defined]
@@ -295,7 +296,7 @@ def _on_pythons_numbers(statements: Sequence[Statement], namespace: dict[str, An
     plain = (bool, int, float, complex, str, type(None))
     found: dict[int, Exception] = {}
     for index, statement in enumerate(statements):
-        nodes = [n for top in statement.nodes for n in ast.walk(top)]
+        nodes = [n for top in statement.nodes for n in walk(top)]
         if not all(isinstance(top, ast.Assign | ast.AugAssign) for top in statement.nodes):
             continue
         if any(isinstance(n, ast.Call | ast.Attribute | ast.Subscript | ast.Starred) for n in nodes):

@@ -19,7 +19,7 @@ from typing import Any
 from ...errors import TracingError
 from ...frontend.diagnostics import PLACED_APART
 from ...frontend.scopes import running_in_numpy
-from ...frontend.syntax import syntax_of
+from ...frontend.syntax import syntax_of, walk
 from ..compilation import Source
 from .driven_functions import (
     PlainOptions,
@@ -193,7 +193,7 @@ def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:
         return False
     *body, last = node.body
     tops: list[ast.AST | None] = [*body, last.value if isinstance(last, ast.Return) else last]
-    inside = [n for top in tops if top is not None for n in ast.walk(top)]
+    inside = [n for top in tops if top is not None for n in walk(top)]
     consumed = {id(arg) for n in inside if isinstance(n, ast.Call) for arg in n.args}
     if set(code.co_freevars) & rebound_names(code):
         return False

@@ -29,7 +29,7 @@ import numpy as np
 from ...errors import SideEffectError, TracingError
 from ...frontend.liveness import bound, walk_scope
 from ...frontend.scopes import running_in_numpy
-from ...frontend.syntax import copied
+from ...frontend.syntax import copied, walk
 from ..log import logger
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class _Writer:
         self.node = node
         self.around = around
         self.changing = bound([node])
-        self.taken = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        self.taken = {n.id for n in walk(node) if isinstance(n, ast.Name)}
         self.order = self._fresh(f"printed_{node.lineno}")
         self.lines: list[_Line] = []
         self.plain: set[str] = set()

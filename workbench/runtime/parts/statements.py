@@ -22,7 +22,7 @@ from ...frontend.counted_lists import enlarge
 from ...frontend.liveness import read, walk_scope
 from ...frontend.recursion import too_deep_recursion
 from ...frontend.scopes import running_in_numpy
-from ...frontend.syntax import copied
+from ...frontend.syntax import copied, walk
 from ...ir import Aval
 from ..cells import (
     CellPart,
@@ -549,7 +549,7 @@ def _n_numbers(values: list[Any]) -> int:
 
 
 def _names(statements: Sequence[Statement], context: type) -> frozenset[str]:
-    names = (n for each in statements for top in each.nodes for n in ast.walk(top) if isinstance(n, ast.Name))
+    names = (n for each in statements for top in each.nodes for n in walk(top) if isinstance(n, ast.Name))
     return frozenset(name.id for name in names if isinstance(name.ctx, context))
 
 

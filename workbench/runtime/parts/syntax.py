@@ -15,7 +15,7 @@ from typing import Any
 from ...frontend.captures import DOT
 from ...frontend.liveness import bound, walk_scope
 from ...frontend.positions import USER, code_kind
-from ...frontend.syntax import copied
+from ...frontend.syntax import child_nodes, copied, walk
 
 OPERATIONS = "<workbench.runtime.parts.syntax>"  # a constant of driven code, replaced by an object with operations
 
@@ -124,7 +124,7 @@ def is_holder(node: ast.AST) -> bool:
 
 def must_stay(node: ast.stmt) -> bool:
     """Whether a statement may leave the code around it, or means something else in a place of its own."""
-    return isinstance(node, _STAYS) or leaves(node) or any(isinstance(n, _LEAVES) for n in ast.walk(node))
+    return isinstance(node, _STAYS) or leaves(node) or any(isinstance(n, _LEAVES) for n in walk(node))
 
 
 def leaves(node: ast.AST) -> bool:
@@ -136,7 +136,7 @@ def leaves(node: ast.AST) -> bool:
         return any(map(leaves, node.orelse)) or any(isinstance(n, ast.Return) for n in inside)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
-    return any(leaves(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler))
+    return any(leaves(child) for child in child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler))
 
 
 def has_loop(nodes: Sequence[ast.AST]) -> bool:
@@ -145,7 +145,7 @@ def has_loop(nodes: Sequence[ast.AST]) -> bool:
 
 def _only_names(node: ast.stmt) -> bool:
     """Whether a statement hands on names and constants alone: nothing to compile."""
-    return isinstance(node, ast.Assign | ast.Expr) and all(isinstance(n, _PLAIN) for n in ast.walk(node))
+    return isinstance(node, ast.Assign | ast.Expr) and all(isinstance(n, _PLAIN) for n in walk(node))
 
 
 def _marks_operations(node: ast.stmt) -> bool:
@@ -157,7 +157,7 @@ def _names_in_heading(node: ast.stmt, name: str) -> bool:
     """Whether it is a `with` statement whose heading names this."""
     if not isinstance(node, ast.With):
         return False
-    names = (getattr(n, "id", getattr(n, "attr", "")) for item in node.items for n in ast.walk(item.context_expr))
+    names = (getattr(n, "id", getattr(n, "attr", "")) for item in node.items for n in walk(item.context_expr))
     return name in names
 
 
@@ -281,7 +281,7 @@ class FunctionSyntax:
         sets = bound([node])
         if sets & self.declared or isinstance(node, HOLDERS) and sets & self.captured:
             return True
-        inside = list(ast.walk(node))
+        inside = list(walk(node))
         consumed = {id(arg) for n in inside if isinstance(n, ast.Call) for arg in n.args}
         return any(
             # Functions and generators could outlive the namespace that they read.
@@ -333,7 +333,7 @@ class FunctionSyntax:
 
 def _located(node: ast.stmt, at: ast.AST) -> ast.stmt:
     """Give what has no place that of `at`."""
-    for each in ast.walk(node):
+    for each in walk(node):
         if isinstance(each, ast.stmt | ast.expr) and not hasattr(each, "lineno"):
             ast.copy_location(each, at)
     return node
@@ -350,7 +350,7 @@ def may_run_in_parts(node: ast.AST, code: types.CodeType) -> bool:
         return False
     if _READS_ITS_FRAME & {*code.co_names, *code.co_freevars}:
         return False
-    for n in ast.walk(node):
+    for n in walk(node):
         name = getattr(n, "id", getattr(n, "attr", ""))
         if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
             return False  # a private name, which its class changes
@@ -368,7 +368,7 @@ class _ValuesFirst(_Scope):
         self.own = own
 
     def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802 (ast's name)
-        if node.value is None or all(isinstance(n, _PLAIN) for n in ast.walk(node.value)):
+        if node.value is None or all(isinstance(n, _PLAIN) for n in walk(node.value)):
             return node
         return _split(_assigned(RETURNED, node.value), _at(ast.Return(_name(RETURNED, ast.Load(), node)), node))
 
@@ -416,9 +416,8 @@ class _ValuesFirst(_Scope):
 def _computes(node: ast.expr) -> bool:
     """Whether an expression may compute with arrays: it calls something that is no builtin."""
     return any(
-        isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in _BUILTINS)
-        for n in ast.walk(node)
-    ) and not any(isinstance(n, ast.NamedExpr | ast.Starred) for n in ast.walk(node))
+        isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in _BUILTINS) for n in walk(node)
+    ) and not any(isinstance(n, ast.NamedExpr | ast.Starred) for n in walk(node))
 
 
 def _assigned(name: str, value: ast.expr) -> ast.stmt:

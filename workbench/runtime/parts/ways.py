@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ...frontend.syntax import walk
+
 BRIEF_S = 3e-4  # what takes longer stays compiled
 COMPILED_RUNS, NUMPY_RUNS = 4, 2
 _NUMBERS = (bool, int, float, complex, np.generic)
@@ -56,7 +58,7 @@ _LONG = (
 def are_straight(nodes: Sequence[ast.stmt], namespace: Mapping[str, Any]) -> bool:
     """Whether statements compute something and are done: without loops, and calls but of NumPy's and a few of
     Python's."""
-    every = [n for top in nodes for n in ast.walk(top)]
+    every = [n for top in nodes for n in walk(top)]
     calls = (n.func for n in every if isinstance(n, ast.Call))
     own = {n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return not any(isinstance(n, _LONG) for n in every) and all(_is_brief(called, namespace, own) for called in calls)
