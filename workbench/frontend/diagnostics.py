@@ -407,7 +407,7 @@ def untraceable_function(func: Callable, args: Any, kwargs: Any) -> Any:
     """A NumPy function that no table knows: its value if every argument is known while tracing, else WB120."""
     arguments = _concrete((tuple(args), dict(kwargs)))
     if arguments is not None and "out" not in kwargs:
-        return _traced_result(func(*arguments[0], **arguments[1]))
+        return as_constants(func(*arguments[0], **arguments[1]))
     module = getattr(func, "__module__", "") or "numpy"
     name = getattr(func, "__name__", str(func))
     raise unsupported(f"{'np' + module[5:] if module.startswith('numpy') else module}.{name}")
@@ -428,18 +428,28 @@ def _concrete(value: Any) -> Any:
     return value
 
 
-def _traced_result(value: Any) -> Any:
-    from .tracer import lift
-
+def as_constants(value: Any) -> Any:
+    """What a function has given while tracing, its arrays as constants of the program, which may be written to."""
     if isinstance(value, np.ndarray):
-        return lift(value) if value.dtype.kind in "biufc" else value
+        return _constant_array(value) if value.dtype.kind in "biufc" else value
     make = getattr(value, "_make", None)
     if isinstance(value, tuple) and make is not None:
-        return make([_traced_result(v) for v in value])
+        return make([as_constants(v) for v in value])
     if isinstance(value, list | tuple):
-        items = [_traced_result(v) for v in value]
+        items = [as_constants(v) for v in value]
         return items if isinstance(value, list) else tuple(items)
     return value
+
+
+def _constant_array(value: np.ndarray) -> Any:
+    from .numpy_api.operands import full
+    from .tracer import lift
+
+    if value.size > 16 and value.flags.c_contiguous:
+        first = value[(0,) * value.ndim]
+        if value.tobytes() == first.tobytes() * value.size:  # zeros, say: a program holds one
+            return full(value.shape, first)
+    return lift(value)
 
 
 def unsupported_dtype(dtype: np.dtype, what: str = "an array") -> UnsupportedOperationError:

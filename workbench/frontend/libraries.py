@@ -8,6 +8,7 @@ standard library, is always called as it is.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 import types
@@ -19,9 +20,10 @@ import numpy as np
 from . import positions
 from .captures import _Lifted
 from .constants import is_constant
-from .diagnostics import RANDOM, side_effect
+from .diagnostics import RANDOM, as_constants, side_effect
 from .functions import rebuild_function
 from .reads import Itself
+from .tracer import Tracer, known_value
 
 if TYPE_CHECKING:
     from .captures import Lifter
@@ -66,10 +68,14 @@ class InstalledFunction(LibraryFunction):
         self._traced: types.FunctionType | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not positions.caller_drops_result(2) and _is_plain(args) and _is_plain(kwargs):
-            result = watched_call(self.__wrapped__, args, kwargs)
-            if _is_plain(result):
-                return result
+        if not positions.caller_drops_result(2):
+            try:
+                plain_args, plain_kwargs = _plain(args), _plain(kwargs)
+            except _NotPlain:
+                return self.traced()(*args, **kwargs)
+            result = watched_call(self.__wrapped__, plain_args, plain_kwargs)
+            with contextlib.suppress(_NotPlain):
+                return as_constants(_plain(result))
         return self.traced()(*args, **kwargs)
 
     def traced(self) -> types.FunctionType:
@@ -81,14 +87,29 @@ class InstalledFunction(LibraryFunction):
         return self._traced
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a value holds numbers, strings and arrays alone: nothing that is traced, and no code."""
+class _NotPlain(Exception):  # noqa: N818 (it is no error)
+    """A value that is traced, or holds code of the user's."""
+
+
+def _plain(value: Any) -> Any:
+    """A value as a library sees it outside of a trace, if it holds numbers, strings, arrays and libraries alone."""
     kind = type(value)
-    if kind in (tuple, list):
-        return all(map(_is_plain, value))
-    if kind is dict:
-        return all(map(_is_plain, value.values())) and all(map(is_constant, value))
-    return kind is np.ndarray and not value.dtype.hasobject or not issubclass(kind, _Lifted) and is_constant(value)
+    if kind is tuple or kind is list:
+        return kind(map(_plain, value))
+    if kind is dict and all(map(is_constant, value)):
+        return {key: _plain(item) for key, item in value.items()}
+    if kind is Tracer and not value.shape and (known := known_value(value)) is not None and not value.buffer.mixed:
+        return known.item() if value.weak_type else known[()] if value.scalar else known.copy()
+    if issubclass(kind, _Lifted):
+        value = getattr(value, "__wrapped__", value)
+        is_plain = isinstance(value, types.ModuleType) and positions.code_kind(value.__file__ or "") != positions.USER
+    elif kind is type:
+        is_plain = value.__module__ in ("builtins", "numpy")
+    else:
+        is_plain = kind is np.ndarray and not value.dtype.hasobject or kind is not Tracer and is_constant(value)
+    if not is_plain:
+        raise _NotPlain
+    return value
 
 
 # ---- calls while tracing ----

@@ -595,7 +595,7 @@ class ObjectView(_Lifted):
 def wrap_object(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     """An object of a class that is not the user's, as traced code sees it."""
     package = top_level(type(value).__module__)
-    if lifter.trace.strict or package == "workbench":
+    if lifter.trace.strict or package in ("workbench", "typing"):
         return value
     if (package in PURE_MODULES or package == "__future__") and not getattr(value, "__dict__", None):
         return value

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Mapping
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,23 @@ Kwargs = tuple[tuple[str, Any], ...]
 numpy_call_p = Primitive("numpy_call", multiple_results=True)
 
 
-def numpy_function(name: str) -> Any:
-    """`np.linalg.pinv` for "linalg.pinv", and another package's `scipy.special.gamma` for "scipy.special:gamma"."""
-    if ":" in name:
-        module, _, name = name.partition(":")
-        return getattr(importlib.import_module(module), name)
-    return _OURS[name] if name in _OURS else reduce(getattr, name.split("."), np)
+def numpy_function(name: str) -> Callable[..., Any]:
+    """`np.linalg.pinv` for "linalg.pinv"; of another package `scipy.special.gamma` for "scipy.special:gamma", and for
+    "scipy.signal:lfilter(b, a, x)" one that takes the operands as these arguments."""
+    if name in _OURS:
+        return _OURS[name]
+    if ":" not in name:
+        return reduce(getattr, name.split("."), np)
+    module, _, path = name.partition(":")
+    path, _, parameters = path.rstrip(")").partition("(")
+    function = getattr(importlib.import_module(module), path)
+    return partial(_called_by_name, function, parameters.split(", ")) if parameters else function
+
+
+def _called_by_name(function: Callable[..., Any], names: Sequence[str], *operands: np.ndarray, **settings: Any) -> Any:
+    # Some compiled functions ask for arrays that may be written to, and do not write to them.
+    arrays = [x if x.flags.writeable else x.copy() for x in map(np.asarray, operands)]
+    return function(**dict(zip(names, arrays, strict=True)), **settings)
 
 
 def _spelled(name: str) -> str:
@@ -52,14 +63,27 @@ _BLOCK = 65536  # elements that np.histogram adds up at a time
 _OURS = {"weighted_histogram": _weighted_histogram, "sums_in_bins": _sums_in_bins}
 
 
+def _example(aval: Aval) -> np.ndarray:
+    """Ones; matrices have other ones on their diagonal, and so full rank."""
+    example = np.ones(aval.shape, aval.dtype)
+    if aval.ndim > 1 and aval.dtype.kind in "fc":
+        example += np.eye(*aval.shape[-2:], dtype=aval.dtype)
+    return example
+
+
 def numpy_result_avals(name: str, avals: tuple[Aval, ...], kwargs: Kwargs | Mapping[str, Any] = ()) -> tuple[Aval, ...]:
-    """The results' avals, found by running the function once on ones: only for functions whose result has a shape and
-    a dtype that depend on nothing but the operands' shapes and dtypes."""
+    """The results' avals, found by running the function once: only for functions whose result has a shape and a dtype
+    that depend on nothing but the operands' shapes and dtypes."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the ones
-        found = numpy_function(name)(*(np.ones(aval.shape, aval.dtype) for aval in avals), **dict(kwargs))
-    arrays = tuple(map(np.asarray, found)) if isinstance(found, tuple | list) else (np.asarray(found),)
-    return tuple(Aval(array.shape, array.dtype) for array in arrays)
+        warnings.simplefilter("ignore")  # of the example
+        found = numpy_function(name)(*map(_example, avals), **dict(kwargs))
+    results = found if isinstance(found, tuple | list) else (found,)
+    return tuple(_aval_of_result(result) for result in results)
+
+
+def _aval_of_result(result: Any) -> Aval:
+    array = np.asarray(result)
+    return Aval(array.shape, array.dtype, weak_type=type(result) in (bool, int, float, complex))
 
 
 @numpy_call_p.def_impl

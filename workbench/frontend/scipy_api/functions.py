@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from ..numpy_api import fft, movement, selection
+from ..numpy_api import fft, linalg, movement, selection
 from ..numpy_api.operands import array
+from . import filters
+from .calls import between_kernels
 
 
 def _transform(name: str) -> Callable[..., Any]:
@@ -46,11 +48,18 @@ TRANSFORMS = (
 STAND_INS: dict[tuple[str, str], Callable[..., Any]] = {
     ("scipy.stats._distn_infrastructure", "argsreduce"): argsreduce,
     **{("scipy.fft._basic", name): _transform(name) for name in TRANSFORMS},
+    **filters.STAND_INS,
+    # The array API's names for what NumPy has, in a module that has NumPy's code.
+    ("scipy._lib.array_api_compat.numpy.linalg", "solve"): linalg.solve,
 }
 
 
 def stand_in(value: Any) -> Callable[..., Any] | None:
     """What traced code calls in place of `value`; None for what it calls itself."""
-    if type(value) is not FunctionType and type(value).__module__ != "uarray":  # which dispatches SciPy's transforms
+    kind = type(value)
+    if kind not in (FunctionType, BuiltinFunctionType) and kind.__module__ != "uarray":  # which dispatches transforms
         return None
-    return STAND_INS.get((value.__module__, value.__name__))
+    module = value.__module__
+    if not isinstance(module, str) or not module.startswith("scipy."):
+        return None
+    return STAND_INS.get((module, value.__name__)) or between_kernels(value)
