@@ -148,11 +148,12 @@ def _traced_if(
     except UnstableLoopError:
         gives_none = [outcome.result is None for outcome in outcomes]
         way = foreseen(test, sides)
-        if way is None and any(gives_none) and not all(gives_none):
+        if way is not None:
+            require_trace().failure = failure
+        elif any(gives_none) and not all(gives_none):
             way = gives_none.index(False)  # `return None` for input that has no result
-        if way is None:
+        else:
             raise
-        require_trace().failure = failure
         return _only_way(test, sides, way)
     outs = emit_cond(as_index(_scalar(test)), [o.region for o in outcomes], merged.columns, op="if")
     result, state = merged.rebuild(outs)

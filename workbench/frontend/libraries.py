@@ -146,7 +146,7 @@ def watched_call(function: Callable, args: tuple[Any, ...], kwargs: Mapping[str,
         if acts:  # also where the library has an `except` for it
             name, why = acts[0]
             raise side_effect(f"calls `{function.__name__}`, which calls `{name}`", why)
-        if drawn is not None and not _same_draws(drawn, _drawn_so_far()):
+        if not _same_draws(drawn, _drawn_so_far()):
             np.random.set_state(drawn)
             raise side_effect(f"calls `{function.__name__}`, which draws random numbers", RANDOM)
 
@@ -171,7 +171,7 @@ def _is_importing(frame: types.FrameType | None) -> bool:
 
 def _drawn_so_far() -> Any:
     """The state of NumPy's global source of random numbers, whose draws no profiler sees."""
-    return np.random.get_state(legacy=False) if "numpy.random" in sys.modules else None
+    return np.random.get_state(legacy=False)
 
 
 def _same_draws(a: Any, b: Any) -> bool:

@@ -66,14 +66,17 @@ def _rel_entr(x: Any, y: Any) -> Any:
     tiny = np.finfo(np.float64).tiny
     logarithm = np.where((ratio > tiny) & (ratio < np.inf), np.log(ratio), np.log(x) - np.log(y))
     inside = x * np.where((ratio > 0.5) & (ratio < 2), np.log1p((x - y) / y), logarithm)
-    outside = np.where((x == 0) & (y >= 0), 0, np.where(np.isnan(x) | np.isnan(y), np.nan, np.inf))
-    return np.where((x > 0) & (y > 0), inside, outside)
+    return np.where((x > 0) & (y > 0), inside, _outside(x, y, 0))
+
+
+def _outside(x: Any, y: Any, at_zero: Any) -> Any:
+    """Where x or y is no positive number: infinity, but for x = 0."""
+    nan, infinity = dtype_of(x).type(np.nan), dtype_of(x).type(np.inf)
+    return np.where((x == 0) & (y >= 0), at_zero, np.where(np.isnan(x) | np.isnan(y), nan, infinity))
 
 
 def _kl_div(x: Any, y: Any) -> Any:
-    inside = x * np.log(x / y) - x + y
-    outside = np.where((x == 0) & (y >= 0), y, np.where(np.isnan(x) | np.isnan(y), np.nan, np.inf))
-    return np.where((x > 0) & (y > 0), inside, outside)
+    return np.where((x > 0) & (y > 0), x * np.log(x / y) - x + y, _outside(x, y, y))
 
 
 def _huber(delta: Any, r: Any) -> Any:
@@ -83,7 +86,7 @@ def _huber(delta: Any, r: Any) -> Any:
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
     v = r / delta
-    inside = delta * delta * (np.sqrt(1 + v * v) - 1)
+    inside = delta * delta * np.expm1(0.5 * np.log1p(v * v))
     return np.where(delta < 0, np.inf, np.where((delta == 0) | (r == 0), 0, inside))
 
 
