@@ -15,10 +15,9 @@ import logging
 import operator
 import types
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -29,15 +28,14 @@ from .constants import CONSTANT_TYPES, is_constant, same_constant
 from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
 from .held import APPENDED, Attributes, HeldValue, has_grown_since, places_set_since
+from .library_places import copied_table, is_table, stays
 from .outside_lists import OutsideList
+from .overlay import Overlay
 from .reads import ItemOf, KeysOf, LengthOf, Read, TypeOf, held_in, place_of
 from .recording import Trace
 from .tracer import Tracer, from_outside
 
 T = TypeVar("T")
-
-
-DOT = "·"  # a letter to Python: `self·weights` is one name, of an attribute (`runtime.parts.frames`)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,7 +74,6 @@ def may_vary(guard: Guard) -> bool:
 
 
 _MISSING = object()
-ABSENT = object()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -196,7 +193,7 @@ class Lifter:
             if isinstance(value, types.ModuleType | types.FunctionType) and place_of(read) and place_of(first):
                 self.guard(name, read, value)  # a look-up, which costs a call less than the question below
                 self.guard(name, first, value)
-            elif first is not read:  # the program relies on both paths leading to one object
+            elif first is not read and not stays(read, value):  # the program relies on both paths leading to one object
                 self.guard(name, lambda: read() is first(), True)
             return memo[1]
         if isinstance(value, types.ModuleType):
@@ -206,7 +203,7 @@ class Lifter:
         return self._lift_object(value, name, read)
 
     def guard(self, name: str, read: Read, value: Any, same: Callable[[Any, Any], bool] = operator.is_) -> None:
-        if not self._through_parent:
+        if not self._through_parent and not stays(read, value):
             self.guards.append(Guard(name, read, value, same))
 
     def _remember(self, value: Any, lifted: Any, read: Read) -> Any:
@@ -278,7 +275,7 @@ class Lifter:
         handler = stand_in(value)
         if handler is not None:
             self.guard(name, read, value)
-            return self._remember(value, proxies.Creation(value, handler), read)
+            return self._remember(value, proxies.Creation(cast(Any, value), handler), read)
         lifted = functions.lift_callable(self, value, name, read)
         if lifted is not functions.NOT_CALLABLE:
             return lifted
@@ -295,6 +292,8 @@ class Lifter:
             self.guard(name, TypeOf(read), list)
             self._copies.append((name, lifted := OutsideList(name), ()))
             return self._remember(value, lifted, read)
+        if self._is_table(value, name, read):
+            return self._table(value, name, read)
         self.guard(name, LengthOf(read), (type(value), len(value)), operator.eq)
         # Long lists of plain numbers are tables: one guard for all.
         if len(value) > 16 and all(type(v) in (int, float, str, bool) for v in value):
@@ -306,6 +305,19 @@ class Lifter:
             return self._remember(value, self._watched(name, items), read)
         lifted = value._make(items) if hasattr(value, "_make") else tuple(items)  # type: ignore[attr-defined]
         return self._remember(value, lifted, read)
+
+    def _is_table(self, value: Any, name: str, read: Read) -> bool:
+        varies = any(held.startswith(name) for held in self.trace_held)
+        return not varies and not self._through_parent and is_table(read, value)
+
+    def _table(self, value: Any, name: str, read: Read) -> Any:
+        """A library's container of constants, with one guard for all that is in it."""
+        self.guard(name, read, copied_table(value), operator.eq)
+        self._through_parent = True
+        try:
+            return self.lift(value, name, read)
+        finally:
+            self._through_parent = False
 
     def _deque(self, value: deque, name: str, read: Read) -> Any:
         def form(x: Any) -> tuple[Any, ...]:
@@ -322,6 +334,8 @@ class Lifter:
             return lift_dict_object(self, value, name, read)
         if not all(map(is_constant, value)):
             raise unsupported(f"`{name}`, a dict with objects as keys", why="copies of them are others")
+        if self._is_table(value, name, read):
+            return self._table(value, name, read)
         self.guard(name, KeysOf(read), (type(value), list(value)), operator.eq)
         lifted: Any = {} if type(value) is dict else copy.copy(value)
         self._remember(value, lifted, read)  # it may hold itself
@@ -540,114 +554,3 @@ def _changed(name: str, verb: str, what: str) -> TracingError:
         value=name,
         fixes=("return the new value instead",),
     )
-
-
-class HiddenNameError(TracingError):
-    """A function reads a global of which only the cell's loop knows whether it is set."""
-
-
-class Overlay(dict):
-    """The globals that traced code sees: its own assignments, and lifted values of the namespace underneath.
-
-    The interpreter asks a dict subclass through `__getitem__`, so that only what is read is lifted. Assignments stay
-    here.
-    """
-
-    def __init__(self, lifter: Lifter, source: MutableMapping[str, Any]):
-        from .traced_builtins import traced_builtins
-
-        super().__init__(__builtins__=traced_builtins(lifter, source))
-        self.lifter = lifter
-        self.source = source
-        self.refuses_writes = True
-        self.removed: set[str] = set()
-        self.hidden: frozenset[str] = frozenset()  # a loop being traced sets them: what they were before is not theirs
-        self._seen: dict[str, Any] = {}
-        self._absent: set[str] = set()
-        self._placed: dict[str, Any] = {}
-
-    def place(self, names: Iterable[str]) -> None:
-        """Lift names now: the bodies of classes look globals up past `__getitem__`."""
-        for name in names:
-            if name not in self._placed and not dict.__contains__(self, name) and name in self:
-                self._placed[name] = value = self[name]
-                dict.__setitem__(self, name, value)
-
-    def __getitem__(self, name: str) -> Any:
-        value = dict.get(self, name, _MISSING)
-        if value is not _MISSING:
-            return value
-        if name in self.hidden:
-            raise HiddenNameError(f"`{name}` is read in a loop before the loop sets it", value=name, code="WB182")
-        value = self._seen.get(name, _MISSING)
-        if value is not _MISSING:
-            return value
-        if name in self.removed:
-            raise KeyError(name)
-        source = self.source
-        try:
-            value = source[name]
-        except KeyError:
-            if name not in self._absent:  # a later definition could shadow the builtin that the program uses
-                self._absent.add(name)
-                self.lifter.guard(name, partial(operator.contains, source, name), False)
-            raise
-        lifter = self.lifter
-        saved, lifter._through_parent = lifter._through_parent, lifter._through_parent or isinstance(source, Overlay)
-        try:
-            value = self._seen[name] = lifter.lift(
-                value, name.replace(DOT, "."), partial(operator.getitem, source, name)
-            )
-        finally:
-            lifter._through_parent = saved
-        return value
-
-    def peek(self, name: str) -> tuple[Any] | None:
-        """The constant of a name outside, or ABSENT; None where only reading it tells."""
-        known = dict.__contains__(self, name) or name in self._seen or name in self._absent or name in self.removed
-        if known or name in self.hidden or type(self.source) is not dict or name in self.lifter.trace_integers:
-            return None
-        value = self.source.get(name, ABSENT)
-        return (value,) if value is ABSENT or type(value) in (int, bool, str, type(None)) else None
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self.removed.discard(name)
-        dict.__setitem__(self, name, value)
-
-    def __delitem__(self, name: str) -> None:
-        self._placed.pop(name, None)
-        if dict.__contains__(self, name):
-            dict.__delitem__(self, name)
-            if name in self.source:
-                self.removed.add(name)
-        elif name in self.source and name not in self.removed:
-            self.removed.add(name)
-            self.lifter.guard(name, partial(operator.contains, self.source, name), True)
-        else:
-            raise KeyError(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            return default
-
-    def __contains__(self, name: object) -> bool:
-        return dict.__contains__(self, name) or (name in self.source and name not in self.removed)
-
-    def written(self) -> list[str]:
-        """Names that the code assigned, in order."""
-        return [
-            name
-            for name, value in dict.items(self)
-            if name != "__builtins__" and not (name in self._placed and self._placed[name] is value)
-        ]
-
-    def assigned(self) -> dict[str, Any]:
-        """The same with their values, without those that are again what is outside."""
-        found = {}
-        for name in self.written():
-            value, outside = dict.__getitem__(self, name), self._seen.get(name, _MISSING)
-            if value is not outside and not (is_constant(value) and same_constant(value, outside)):
-                found[name] = value
-        return found

@@ -17,11 +17,12 @@ from typing import Any
 
 from ..errors import TracingError
 from ..ir import Jaxpr, Var
-from .captures import Capture, Guard, Lifter, Overlay, with_varying_held
+from .captures import Capture, Guard, Lifter, with_varying_held
 from .choices import left_under_a_name
 from .functions import class_body_names
 from .held import UNDEFINED
 from .outputs import OutLeaf
+from .overlay import Overlay
 from .recording import Trace, current_trace, recording
 from .trace import Traced, finish, user_errors
 from .tracer import Tracer

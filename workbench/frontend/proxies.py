@@ -28,6 +28,7 @@ from .constants import CONSTANT_TYPES, is_constant
 from .diagnostics import RANDOM, side_effect, unsupported
 from .functions import NOT_CALLABLE
 from .libraries import LibraryFunction
+from .library_places import stays
 from .operators import weaken
 from .reads import AttributeOf, Itself, Read
 from .recording import Trace, current_trace
@@ -340,7 +341,11 @@ class CachedFunction(_OfFunctools):
         given = tuple(map(self._outside, args))
         named = {key: self._outside(value) for key, value in kwargs.items()}
         read = lambda: self.__wrapped__(*given, **named)  # noqa: E731
-        return self._lifter.lift(read(), f"{self.__name__}(...)", read)
+        result = read()
+        function = getattr(self.__wrapped__, "__wrapped__", None)
+        if is_constant(result) and stays(Itself(function), function):
+            return result
+        return self._lifter.lift(result, f"{self.__name__}(...)", read)
 
     def _outside(self, value: Any) -> Any:
         """What it is asked about outside of a trace: a constant, a class or a module."""

@@ -51,8 +51,8 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
         return types.MethodType(unlift_static(lifter, value.__func__), unlift_static(lifter, value.__self__))
     if id(value) in lifter.originals:
         return lifter.handed_out(value)
-    from .captures import Overlay
     from .convert import plain_code
+    from .overlay import Overlay
 
     space: Any = value.__globals__
     while isinstance(space, Overlay):

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from types import CellType, FunctionType
 from typing import Any
 
-from .captures import ABSENT, HiddenNameError, Overlay
 from .held import UNDEFINED, HeldValue
+from .overlay import ABSENT, HiddenNameError, Overlay
 from .reads import held_in
 from .references import ALONE, count, is_alone, is_container, is_mutable, own_cells
 from .tracer import require_trace

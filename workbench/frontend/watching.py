@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .captures import Lifter, Overlay, VaryingHeldError, _Lifted
+from .captures import Lifter, VaryingHeldError, _Lifted
 from .choices import Choice
 from .functions import class_attributes, is_traced_class
 from .held import (
@@ -27,6 +27,7 @@ from .held import (
 )
 from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
+from .overlay import Overlay
 from .reads import held_attribute, held_in, instance_attributes
 from .references import ALONE, count, is_mutable, mutables
 from .tracer import Tracer, require_trace

@@ -97,8 +97,8 @@ def _maker(
     function: FunctionType, arrays: Names, lifter: Any, around: tuple[FunctionType, ...] = ()
 ) -> Callable[[Mapping[str, Any]], FunctionType]:
     """What makes `function` over the arrays that stand for the traced ones."""
-    from ..captures import Overlay
     from ..convert import plain_code
+    from ..overlay import Overlay
 
     if function in around:
         raise UntranslatableError(f"{function.__name__}(), which calls itself")

@@ -80,7 +80,8 @@ def _padded(x: Any, widths: list[tuple[int, int]], mode: int, cval: float) -> An
     x = x.astype(np.float64)
     if not x.size:
         raise unsupported("a filter of an empty array is not compiled")
-    return np.pad(x, widths, _PAD_MODES[mode], **({"constant_values": cval} if _PAD_MODES[mode] == "constant" else {}))
+    fill = {"constant_values": cval} if _PAD_MODES[mode] == "constant" else {}
+    return np.pad(x, widths, mode=_PAD_MODES[mode], **fill)  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy's stubs name each mode
 
 
 STAND_INS = {("scipy.ndimage._nd_image", f.__name__): f for f in (correlate1d, correlate)}

@@ -22,9 +22,9 @@ from linecache import getlines
 from types import CodeType, FunctionType, MethodType, TracebackType
 from typing import Any
 
-from ...frontend.captures import DOT
 from ...frontend.convert import recompiled
 from ...frontend.liveness import read
+from ...frontend.overlay import DOT
 from ...frontend.positions import is_user_code, kept_frames, user_traceback
 from ...frontend.syntax import FUTURE_FLAGS, copied, syntax_of
 from ..compilation import Source

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import SideEffectError, TracingError
-from ...frontend.captures import DOT
+from ...frontend.overlay import DOT
 from ...frontend.positions import kept_frames
 from ...frontend.scopes import running_in_numpy
 from ...frontend.syntax import walk

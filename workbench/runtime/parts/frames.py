@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from ...errors import UnsupportedOperationError
-from ...frontend.captures import DOT
+from ...frontend.overlay import DOT
 from ...frontend.tracer import current_trace
 
 

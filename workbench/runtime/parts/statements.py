@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import RoutineRaisedError, TracingError
-from ...frontend.captures import DOT
 from ...frontend.cells import trace_cell
 from ...frontend.counted_lists import enlarge
 from ...frontend.liveness import read, walk_scope
+from ...frontend.overlay import DOT
 from ...frontend.recursion import too_deep_recursion
 from ...frontend.scopes import running_in_numpy
 from ...frontend.syntax import copied, walk

@@ -12,8 +12,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...frontend.captures import DOT
 from ...frontend.liveness import bound, walk_scope
+from ...frontend.overlay import DOT
 from ...frontend.positions import USER, code_kind
 from ...frontend.syntax import child_nodes, copied, walk
 
