@@ -150,7 +150,11 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 # ---- from values ----
 
 
-_COPY_MODES: dict[Any, bool | None] = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+_COPY_MODES: dict[Any, bool | None] = {
+    np._CopyMode.ALWAYS: True,
+    np._CopyMode.IF_NEEDED: None,
+    np._CopyMode.NEVER: False,
+}
 
 
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False,
