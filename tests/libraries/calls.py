@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import doctest
 import functools
@@ -118,7 +119,17 @@ def _doctests(modules: list[types.ModuleType]) -> Iterator[doctest.DocTest]:
 
 
 def _doctest(test: doctest.DocTest) -> Callable[[], Any]:
-    return lambda: doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)
+    def run() -> None:
+        missing = object()
+        underscore = getattr(builtins, "_", missing)
+        try:
+            doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)
+        finally:  # doctest leaves a `_` there, and IPython keeps no results while there is one
+            vars(builtins).pop("_", None)
+            if underscore is not missing:
+                vars(builtins)["_"] = underscore
+
+    return run
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """The calls that a package's examples make are found, and made again."""
 
+import builtins
 import sys
 
 import pytest
@@ -79,3 +80,7 @@ def test_a_difference_is_told(found, monkeypatch):
     monkeypatch.setattr("tests.libraries.replay.wb.jit", lambda f: lambda *args, **kwargs: f(*args, **kwargs) + 1)
     result = replay(call, timed_s=0)
     assert result is not None and "Mismatched elements" in str(result.difference)
+
+
+def test_examples_leave_no_underscore_among_the_builtins(found):
+    assert "_" not in vars(builtins), "IPython would keep no results"
