@@ -91,15 +91,10 @@ class Config:
         self.__dict__["_lock"] = threading.Lock()
         self.__dict__["_overrides"] = ContextVar("workbench_config", default=None)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # no field, which are properties
         if name.startswith("_"):
             raise AttributeError(name)
-        overrides = self._overrides.get()
-        if overrides is not None and name in overrides:
-            return overrides[name]
-        if name not in _TYPES:
-            _checked(name, None)
-        return getattr(self._settings, name)
+        return _checked(name, None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         value = _checked(name, value)
@@ -122,5 +117,18 @@ class Config:
     def __repr__(self) -> str:
         return f"config({', '.join(f'{name}={getattr(self, name)!r}' for name in _TYPES)})"
 
+
+def _field(name: str) -> property:
+    def read(config: Config) -> Any:
+        overrides = config._overrides.get()
+        if overrides is not None and name in overrides:
+            return overrides[name]
+        return getattr(config._settings, name)
+
+    return property(read)
+
+
+for _name in _TYPES:  # every call of a compiled function reads some
+    setattr(Config, _name, _field(_name))
 
 config = Config()

@@ -584,7 +584,8 @@ def test_calls_that_stay_in_numpy_go_there_at_once():
         return found * scale
 
     x = np.array([1.0, 2.0, 2.0])
-    for _ in range(3):
+    np.unique(x)  # whose first call looks long enough to be worth parts
+    for _ in range(12):
         np.testing.assert_array_equal(f(x, 2), [1.0, 2.0])
     n_calls = len(calls)
     with pytest.MonkeyPatch.context() as patch:

@@ -17,7 +17,7 @@ from .diagnostics import source_text
 from .recording import current_trace
 
 _numbers = count()
-_unmarked: ContextVar[bool] = ContextVar("workbench_unmarked", default=False)
+unmarked: ContextVar[bool] = ContextVar("workbench_unmarked", default=False)  # see `running_in_numpy`
 
 
 class running_in_numpy:  # noqa: N801 (used as a function)
@@ -26,10 +26,10 @@ class running_in_numpy:  # noqa: N801 (used as a function)
     __slots__ = ("_token",)
 
     def __enter__(self) -> None:
-        self._token = _unmarked.set(True)
+        self._token = unmarked.set(True)
 
     def __exit__(self, *_: object) -> None:
-        _unmarked.reset(self._token)
+        unmarked.reset(self._token)
 
 
 class NodeView:
@@ -91,7 +91,7 @@ def jit_scope(
         A RuntimeError: there is no trace to mark.
     """
     trace = current_trace()
-    if trace is None and _unmarked.get():
+    if trace is None and unmarked.get():
         yield Scope("numpy", False)
         return
     if trace is None:
