@@ -2,7 +2,8 @@
 
 A function keeps its code, so that positions and tracebacks are the user's own, and gets the overlay as its globals and
 new closure cells. `rebuild_code` is the one place where a converted body can be put in. Functions of installed
-packages and of the standard library are called as they are, unless that would be a side effect.
+packages are rebuilt where they are given what is traced (`libraries`); those of the standard library are called as they
+are, unless that would be a side effect.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import inspect
 import operator
 import sys
 import types
+import typing
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedOperationError
@@ -271,8 +274,13 @@ def is_traced_class(cls: type) -> bool:
         return False
     if not _is_traced(cls):
         return False
-    # Classes that do something when they are subclassed would do it to the copy.
-    return "__init_subclass__" not in {k for base in cls.__mro__[:-1] for k in vars(base)}
+    # Classes that do something when they are subclassed would do it to the copy, unless they are copies, too.
+    return all(_is_traced(base) or base is typing.Generic for base in cls.__mro__[:-1] if "__init_subclass__" in vars(base))
+
+
+def is_told_of_subclasses(cls: type) -> bool:
+    """Whether making a subclass of `cls`, or `cls` itself, runs code of `__init_subclass__`."""
+    return any("__init_subclass__" in vars(base) for base in cls.__mro__[:-1] if base is not typing.Generic)
 
 
 def _is_traced(cls: type) -> bool:
@@ -373,12 +381,18 @@ def copy_class(
     namespace: dict[str, Any] = {
         "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
     }  # fmt: skip
+    if "__orig_bases__" in vars(cls):  # for which `Generic` looks at once
+        namespace["__orig_bases__"] = vars(cls)["__orig_bases__"]
     if "__name__" in vars(cls):  # of the instances: setting it later would name the class
         namespace["__name__"] = vars(cls)["__name__"]
     slots = cls.__dict__.get("__slots__")
     if slots is not None:
         namespace["__slots__"] = slots
-    new = type(cls)(cls.__name__, types.resolve_bases(bases), namespace)
+    token = _copying.set(True)
+    try:
+        new = type(cls)(cls.__name__, types.resolve_bases(bases), namespace)
+    finally:
+        _copying.reset(token)
     remember(new)
     skipped = _CLASS_INTERNALS | {slots} if isinstance(slots, str) else _CLASS_INTERNALS | set(slots or ())
     for key, value in list(vars(cls).items()):
@@ -395,6 +409,8 @@ def copy_class(
             function = convert(f"{key}.__func__", value.__func__)
             is_later = type(function) is LiftedLater and isinstance(value, staticmethod)
             value = function.unbound() if is_later else type(value)(function)
+            if key == "__init_subclass__":
+                value = _not_for_copies(value)
         elif isinstance(value, functools.partialmethod):
             value = functools.partialmethod(convert(f"{key}.func", value.func), *value.args, **value.keywords)
         elif (
@@ -402,9 +418,23 @@ def copy_class(
             or not hasattr(type(value), "__get__")
             or is_traced_class(type(value))
         ):
-            value = convert(key, value) if not key.startswith(("__dataclass", "__annot")) else value
+            value = convert(key, value) if not key.startswith(_OF_ANNOTATIONS) else value
         setattr(new, key, value)
     return new
+
+
+_OF_ANNOTATIONS = ("__dataclass", "__annot", "__orig_bases__", "__parameters__")
+_copying: ContextVar[bool] = ContextVar("workbench_copying", default=False)
+
+
+def _not_for_copies(hook: classmethod) -> classmethod:
+    """`__init_subclass__` of a class: the original has told of its subclasses, whose copies are nothing new."""
+
+    def told(cls: type, **kwargs: Any) -> None:
+        if not _copying.get():
+            hook.__get__(None, cls)(**kwargs)
+
+    return classmethod(told)
 
 
 def lift_instance(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
