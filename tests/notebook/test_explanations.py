@@ -102,8 +102,8 @@ PAGES = [  # code, the page's words for what is refused, a program that does it,
     ("WB121", "a = np.array([1, 2.5], dtype=object)",
      "def page(x):\n    a = np.array([1, 2.5], dtype=object)\n    return a[1] * x", "a = np.array([1, 2.5])",
      "def page(x):\n    a = np.array([1, 2.5])\n    return a[1] * x", (A,)),
-    ("WB122", "result = MyResult(y, z)", "def page(x):\n    y, z = x, x + 1\n    result = MyResult(y, z)\n    return result",
-     'result = {"y": y, "z": z}', "def page(x):\n    y, z = x * 2, x + 1\n    result = {'y': y, 'z': z}\n    return result", (A,)),
+    ("WB122", "pairs = zip(y, z)", "def page(x):\n    y, z = x, x + 1\n    pairs = zip(y, z)\n    return pairs",
+     "pairs = list(zip(y, z))", "def page(x):\n    y, z = x * 2, x + 1\n    pairs = list(zip(y, z))\n    return pairs", (A,)),
     ("WB131", "def f(t): return t * scale", "def page(x):\n    scale = x.sum()\n    def f(t): return t * scale\n    return f",
      "def f(t, scale): return t * scale", "def page(x):\n    def f(t, scale): return t * scale\n    return f(x, 2.0)", (A,)),
     ("WB160", "history.pop()", "def page(x):\n    history.pop()\n    return x", "", "", (A,)),
@@ -142,13 +142,8 @@ PAGES = [  # code, the page's words for what is refused, a program that does it,
 RUNS_COMPILED = ("WB340", "WB350", "WB351", "WB170")  # the program itself is compiled
 
 
-class MyResult:
-    def __init__(self, y: Any, z: Any):
-        self.y, self.z = y, z
-
-
 def _program(source: str) -> Any:
-    names = {"wb": workbench, "rng": np.random.default_rng(0), "history": [1.0] * 9, "MyResult": MyResult}
+    names = {"wb": workbench, "rng": np.random.default_rng(0), "history": [1.0] * 9}
     return define(source, "page", f"<page {abs(hash(source)):x}>", **names)
 
 

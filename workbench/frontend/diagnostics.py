@@ -559,8 +559,8 @@ bool, all integers, float32, float64, complex64 and complex128 in native byte or
   a = np.array([1, 2.5], dtype=object)     ->  a = np.array([1, 2.5])
   h = h.astype(np.float16)                 ->  h = h.astype(np.float32)""",
     "WB122": """The code returns, or leaves under a name, an object that cannot be built anew at each run.
-Arrays, numbers, strings, functions, and lists, tuples and dicts of them can.
-  result = MyResult(y, z)                  ->  result = {"y": y, "z": z}""",
+Arrays, numbers, strings, functions, objects of your classes, and lists, tuples and dicts of them can.
+  pairs = zip(y, z)                        ->  pairs = list(zip(y, z))""",
     "WB130": """A traced array was used after the trace that made it had ended.
 It was stored where the trace cannot see it, such as in a module, and then used. Return it instead:
   def step(x): keeper.value = x; return x  ->  def step(x): return x, x""",

@@ -275,12 +275,14 @@ def is_traced_class(cls: type) -> bool:
     if not _is_traced(cls):
         return False
     # Classes that do something when they are subclassed would do it to the copy, unless they are copies, too.
-    return all(_is_traced(base) or base is typing.Generic for base in cls.__mro__[:-1] if "__init_subclass__" in vars(base))
+    return all(
+        _is_traced(base) or base is typing.Generic for base in cls.__mro__[:-1] if "__init_subclass__" in vars(base)
+    )
 
 
-def is_told_of_subclasses(cls: type) -> bool:
-    """Whether making a subclass of `cls`, or `cls` itself, runs code of `__init_subclass__`."""
-    return any("__init_subclass__" in vars(base) for base in cls.__mro__[:-1] if base is not typing.Generic)
+def told_of_subclasses(cls: type) -> list[type]:
+    """The classes whose `__init_subclass__` runs where a subclass of `cls` is made."""
+    return [base for base in cls.__mro__[:-1] if "__init_subclass__" in vars(base) and base is not typing.Generic]
 
 
 def _is_traced(cls: type) -> bool:
@@ -349,7 +351,8 @@ class LiftedLater:
 
 def class_attributes(cls: type) -> dict[str, Any]:
     """What a class holds of its own, without what Python adds when it is asked."""
-    return {k: v for k, v in vars(cls).items() if k != "__annotations__" and not k.startswith("_abc_")}
+    added = ("__annotations__", "__slotnames__")
+    return {k: v for k, v in vars(cls).items() if k not in added and not k.startswith("_abc_")}
 
 
 def _class_attribute(cls: type, path: str) -> Read:
@@ -359,7 +362,7 @@ def _class_attribute(cls: type, path: str) -> Read:
 
 
 _CLASS_INTERNALS = frozenset(
-    ("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__name__", "__qualname__")
+    ("__dict__", "__weakref__", "__slots__", "__slotnames__", "__doc__", "__module__", "__name__", "__qualname__")
 )
 
 
@@ -409,7 +412,7 @@ def copy_class(
             function = convert(f"{key}.__func__", value.__func__)
             is_later = type(function) is LiftedLater and isinstance(value, staticmethod)
             value = function.unbound() if is_later else type(value)(function)
-            if key == "__init_subclass__":
+            if key == "__init_subclass__" and isinstance(value, classmethod):
                 value = _not_for_copies(value)
         elif isinstance(value, functools.partialmethod):
             value = functools.partialmethod(convert(f"{key}.func", value.func), *value.args, **value.keywords)

@@ -27,11 +27,12 @@ from .diagnostics import build, unsupported
 from .growing import with_whole_stacks
 from .held import APPENDED, UNDEFINED, HeldValue
 from .layouts import memory_order, overlaps_itself
+from .made_objects import made_object
 from .number_types import is_told_int
 from .proxies import unwrap
 from .reads import Read
 from .recording import Trace
-from .repeats import Repeat, each_once, with_repeats
+from .repeats import Repeat, Repeats, each_once
 from .tracer import Buffer, Deferred, Tracer, lift
 from .unlifting import is_imported, unlift_function
 from .views import ReadOnly, TakeView, Transpose, ViewOp, write
@@ -95,7 +96,7 @@ class Outputs:
     """How results become what the caller sees.
 
     tree, leaves: the structure; writes: (input, result) pairs, inputs that take a result's values in place; repeats:
-    whether a container is in several places; n_inner: how many of the last leaves are in lists that are leaves;
+    where what is in several places comes first; n_inner: how many of the last leaves are in lists that are leaves;
     held: what objects from outside are to hold; these values come before the result; apart: what reads the lists and
     dicts that must not be one, since some are changed.
     """
@@ -103,7 +104,7 @@ class Outputs:
     tree: Any
     leaves: tuple[OutLeaf, ...]
     writes: tuple[tuple[int, int], ...]
-    repeats: bool = False
+    repeats: Repeats | None = None
     n_inner: int = 0
     held: tuple[HeldOutput, ...] = ()
     apart: tuple[Read, ...] = ()
@@ -155,7 +156,7 @@ class Outputs:
         if self.n_inner:
             del values[-self.n_inner :]
         result = optree.tree_unflatten(self.tree, values)
-        result = with_repeats(result) if self.repeats else result
+        result = result if self.repeats is None else self.repeats.put_into(result)
         if self.held:
             held: Any = result
             values, result = held
@@ -261,14 +262,14 @@ def collect_outputs(
     if changed:
         result = ([left_under_a_name(change.value) for change in changed], result)
     if type(result) is Tracer:  # a lone array needs no tree
-        leaves, tree, repeats = [result], None, False
+        leaves, tree, repeats = [result], None, None
     else:
         result = with_whole_stacks(result)
         # Containers from outside, which the code has not changed, are returned as the objects that they are.
         whole = partial(_is_whole, lifter)
-        result, repeats = each_once(result, lambda value: id(value) in lifter.originals)
-        plain = optree.tree_map(unwrap, result, is_leaf=whole, none_is_leaf=True)
-        leaves, tree = optree.tree_flatten(plain, is_leaf=whole, none_is_leaf=True)
+        result, repeats = each_once(result, lambda value: id(value) in lifter.originals, partial(made_object, lifter))
+        leaves, tree = optree.tree_flatten(result, is_leaf=whole, none_is_leaf=True)
+        leaves = list(map(unwrap, leaves))
     collector = _Collector()
     n_leaves = len(leaves)
     parts = [_parts(leaf) for leaf in leaves]

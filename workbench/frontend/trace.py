@@ -31,6 +31,7 @@ from .captures import Capture, Guard, Lifter, _Lifted, check_array, with_varying
 from .checks import test_conditions
 from .constants import CONSTANT_TYPES
 from .diagnostics import build, unsupported
+from .made_objects import has_made_objects
 from .outputs import OutLeaf, Outputs, collect_outputs, result_hint
 from .positions import note_origin, raised_at, user_traceback
 from .reads import Read
@@ -461,8 +462,10 @@ def call_traced(name: str, traced: Traced, args: tuple, kwargs: dict[str, Any]) 
         ],
     ]  # fmt: skip
     inputs = [_outer_value(x) for x in inputs]
-    if traced.writes and traced.function is not None and _overlap(inputs):
-        # The inner program does not know that its inputs share memory: the outer one records the body itself.
+    shares = traced.writes and _overlap(inputs)
+    if traced.function is not None and (shares or has_made_objects(traced.out_tree)):
+        # The inner program does not know that its inputs share memory, and its objects are of the user's own classes,
+        # not of traced ones: the outer one records the body itself.
         return outer.lifter.lift(traced.function, name, lambda: traced.function)(*args, **kwargs)
     if outer.lifter is not None:
         outer.lifter.guards.extend(traced.guards)

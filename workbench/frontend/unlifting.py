@@ -33,10 +33,10 @@ def unlift_function(lifter: Lifter, value: Any) -> Any:
     if isinstance(value, type):
         if id(value) in lifter.originals:
             return lifter.handed_out(value)
-        from .functions import copy_class, is_told_of_subclasses, is_traced_class
+        from .functions import copy_class, is_traced_class, told_of_subclasses
 
         _check_holds_no_tracer(value, set())
-        if is_told_of_subclasses(value):
+        if told_of_subclasses(value):
             raise unsupported(f"`{value.__name__}`, a class with `__init_subclass__`", why="it would hear of copies")
         if is_traced_class(value):
             lifter.must_be_made_anew(value.__name__)
