@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import optree
 
-from .functions import set_attribute
 from .reads import Itself, Read, instance_attributes, is_slot
 from .tracer import Tracer
 
@@ -23,26 +22,34 @@ _IN_C = (list, dict, set, frozenset, tuple, str, bytes, int, float, complex, Bas
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MadeObject:
-    """A node of a tree of results. cls: reads the class; flattened, its `attributes` are the children."""
+    """A node of a tree of results. cls: reads the class; `attributes` are the node's children, which lie in the
+    object's `__dict__` but for those that have a place of their own, `slots`, the last ones."""
 
     cls: Read
     attributes: Mapping[str, Any]
+    slots: tuple[str, ...] = ()
 
-    def made(self) -> Any:
-        cls = self.cls()
-        new = cls() if cls is types.SimpleNamespace else object.__new__(cls)
-        for name, value in self.attributes.items():
-            set_attribute(new, name, value)
+
+def _flatten(node: MadeObject) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return tuple(node.attributes.values()), (node.cls, tuple(node.attributes), node.slots)
+
+
+def _unflatten(about: tuple[Read, tuple[str, ...], tuple[str, ...]], values: Any) -> Any:
+    """The object itself."""
+    read, names, slots = about
+    cls = read()
+    if cls is types.SimpleNamespace:
+        return cls(**dict(zip(names, values, strict=True)))
+    new = object.__new__(cls)
+    if not slots:
+        new.__dict__.update(zip(names, values))  # noqa: B905 (as many: this is done at every call)
         return new
-
-
-def _flatten(node: MadeObject) -> tuple[tuple[Any, ...], tuple[Read, tuple[str, ...]]]:
-    return tuple(node.attributes.values()), (node.cls, tuple(node.attributes))
-
-
-def _unflatten(about: tuple[Read, tuple[str, ...]], values: Any) -> Any:
-    cls, names = about
-    return MadeObject(cls, dict(zip(names, values, strict=True))).made()
+    n_plain = len(names) - len(slots)
+    if n_plain:
+        new.__dict__.update(zip(names[:n_plain], values, strict=False))
+    for name, value in zip(slots, values[n_plain:], strict=True):
+        object.__setattr__(new, name, value)
+    return new
 
 
 _EVERYWHERE = optree.registry.__GLOBAL_NAMESPACE  # pyright: ignore[reportAttributeAccessIssue]
@@ -64,7 +71,10 @@ def made_object(lifter: Lifter, value: Any) -> MadeObject | None:
     if original is None or not isinstance(original[1], type) or issubclass(cls, _IN_C) or hasattr(cls, "__del__"):
         return None
     read = lifter.read_of(cls)
-    return None if read is None else MadeObject(read, instance_attributes(value))
+    if read is None:
+        return None
+    attributes = instance_attributes(value)
+    return MadeObject(read, attributes, tuple(name for name in attributes if is_slot(cls, name)))
 
 
 def attribute_of(value: Any, name: str) -> Any:
