@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
+from . import carried_objects
 from .constants import CONSTANT_TYPES, is_constant, same_constant
 from .device_arrays import device_aval, is_device_result
 from .diagnostics import side_effect, unsupported, unsupported_dtype
@@ -96,16 +97,40 @@ class VaryingHeldError(BaseException):
         self.names = frozenset(names)
 
 
-def with_varying_held(attempt: Callable[[Collection[str]], T], known: Collection[str] = ()) -> T:
-    """What `attempt` gives, which traces code that changes what is held under these names. known: some of them."""
-    names = frozenset(known)
+class Terms:
+    """On which code is traced. held: names under which it changes what is held; carries: whether objects of the user's
+    classes are what branches and loops give. lifter: of the present attempt."""
+
+    def __init__(self, held: Collection[str]):
+        self.held = frozenset(held)
+        self.carries = False
+        self.lifter: Lifter | None = None
+
+
+def on_its_terms(attempt: Callable[[Terms], T], held: Collection[str] = ()) -> T:
+    """What `attempt` gives, which traces code: more than once, where the trace finds that it needs other terms."""
+    terms = Terms(held)
+    first: TracingError | None = None
     while True:
         try:
-            return attempt(names)
+            return attempt(terms)
         except VaryingHeldError as error:
-            if error.names <= names:
-                raise _changed(min(names), "changes", "something outside") from None
-            names |= error.names
+            if error.names <= terms.held:
+                raise _changed(min(terms.held), "changes", "something outside") from None
+            terms.held |= error.names
+        except TracingError as error:
+            if first is not None and error.code not in _OF_OBJECTS:
+                raise first from None
+            if first is not None or error.code not in _OF_OBJECTS or not (terms.lifter and terms.lifter.classes):
+                raise
+            first, terms.carries = error, True
+        finally:
+            lifter, terms.lifter = terms.lifter, None
+            if lifter is not None:
+                carried_objects.leave(lifter.carried)
+
+
+_OF_OBJECTS = ("WB181", "WB182")  # objects that are others on each path, or in each iteration
 
 
 def is_varying_number(value: Any) -> bool:
@@ -121,19 +146,24 @@ class Lifter:
 
     trace_floats: read floats as inputs instead of constants (cells, whose parameters change from run to run);
     trace_integers: names whose integers are inputs, too; trace_held_ints: so are those of objects that are others at
-    every call; trace_held: what objects hold and the code changes: numbers that are
-    inputs, lists that are `OutsideList`s.
+    every call; terms: what objects hold and the code changes (numbers that are inputs, lists that are `OutsideList`s),
+    and whether objects are carried.
     """
 
     def __init__(
         self, trace: Trace, *, trace_floats: bool = False, trace_integers: Collection[str] = (),
-        trace_held_ints: bool = False, trace_held: Collection[str] = (),
+        trace_held_ints: bool = False, terms: Terms | None = None,
     ):  # fmt: skip
         self.trace = trace
+        self.carries = terms is not None and terms.carries
+        self.classes: list[type] = []  # lifted
+        self.carried: list[type] = []  # those whose objects branches and loops may give
+        if terms is not None:
+            terms.lifter = self
         self.trace_floats = trace_floats
         self.trace_integers = trace_integers
         self.trace_held_ints = trace_held_ints
-        self.trace_held = trace_held
+        self.trace_held = frozenset() if terms is None else terms.held
         self.parent: Lifter | None = None
         self.guards: list[Guard] = []
         self.overlays: dict[int, Overlay] = {}

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Set
 from typing import Any
 
+from . import carried_objects
 from .held import UNDEFINED
 from .merging import described, disagree, held_elsewhere
 from .references import is_container, items_of, key_orders, mutables
@@ -34,7 +35,7 @@ class CarriedLists:
         self.names = [*names]
         self.begins = {name: value for name in self.names if is_container(value := variables.own(name))}
         self.contents = [
-            (name, value, copy.copy(value)) for name, begin in self.begins.items() for value in mutables(begin)
+            (name, value, _copied(value)) for name, begin in self.begins.items() for value in mutables(begin)
         ]
         trace = require_trace()
         trace.references = variables.own_references(self.names)
@@ -70,8 +71,12 @@ class CarriedLists:
             raise held_elsewhere(name, variables.get(name))
 
 
+def _copied(value: Any) -> Any:
+    return carried_objects.copied(value) if carried_objects.is_carried(value) else copy.copy(value)
+
+
 def _is_same(value: Any, content: Any) -> bool:
     if isinstance(value, dict) and [*value] != [*content]:
         return False
-    pairs = zip(items_of(value), items_of(content), strict=True)
-    return len(value) == len(content) and all(a is b for a, b in pairs)
+    items, before = items_of(value), items_of(content)
+    return len(items) == len(before) and all(a is b for a, b in zip(items, before, strict=True))

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import TracingError
 from ..ir import Jaxpr, Var
-from .captures import Capture, Guard, Lifter, with_varying_held
+from .captures import Capture, Guard, Lifter, Terms, on_its_terms
 from .choices import left_under_a_name
 from .functions import class_body_names
 from .held import UNDEFINED
@@ -124,9 +124,9 @@ def trace_cell(
         converted = converted_module(tree, later)
         code = code if converted is tree else compile_cell(converted, code, filename, flags)
 
-    def attempt(held: Collection[str]) -> TracedCell:
+    def attempt(terms: Terms) -> TracedCell:
         record = Trace(name, strict=strict, on_gpu=on_gpu)
-        lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers, trace_held=held)
+        lifter = record.lifter = Lifter(record, trace_floats=True, trace_integers=numbers, terms=terms)
         lifter.runs_statements, lifter.of_cell = temporaries, True
         record.leaves_messages = not strict
         with recording(record):
@@ -148,7 +148,7 @@ def trace_cell(
         removed = tuple(sorted(n for n in overlay.removed if n in namespace and not dict.__contains__(overlay, n)))
         return TracedCell(traced, inputs, names, removed, has_last)
 
-    return with_varying_held(attempt)
+    return on_its_terms(attempt)
 
 
 def _name_last_expression(tree: ast.Module) -> bool:

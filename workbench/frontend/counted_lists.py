@@ -26,6 +26,7 @@ from ..errors import CheckFailedError, TracingError
 from ..ir import REGISTRY, Var
 from .blanks import NUMBERS
 from .captures import Guard, VaryingHeldError
+from .carried_objects import is_carried, is_frozen
 from .checks import end_unless
 from .choices import holds_choices, maker
 from .diagnostics import build
@@ -215,9 +216,11 @@ class CountedList(Deferred):
         return x.scalar and x.dtype == dtype and dtype.char in "ld" and not x.buffer.mixed
 
     def append(self, value: Any) -> None:
-        is_new_list = type(value) is list and sys.getrefcount(value) <= _JUST_MADE
+        is_new = sys.getrefcount(value) <= _JUST_MADE
         parts, tree = (value,), None
-        if is_new_list or type(value) is tuple and value:
+        if is_carried(value) and (is_new or is_frozen(value)):
+            parts, tree = optree.tree_flatten(value, none_is_leaf=True)
+        elif is_new and type(value) is list or type(value) is tuple and value:
             parts, zeros = tuple(value), type(value)([0] * len(value))
             tree = optree.tree_structure(zeros, none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
         if not parts or not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):

@@ -22,6 +22,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedOperationError
+from .carried_objects import carry
 from .constants import is_constant
 from .diagnostics import build, side_effect, unsupported
 from .positions import INSTALLED, code_kind, is_traced_code, is_user_code
@@ -315,6 +316,9 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
             remember=lambda new: lifter._remember(cls, new, read),
             convert=convert,
         )
+    lifter.classes.append(new)
+    if lifter.carries and carry(new):
+        lifter.carried.append(new)
     lifter.watch_attributes(cls.__qualname__, new, class_attributes)
     return new
 

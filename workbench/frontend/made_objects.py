@@ -4,7 +4,7 @@ they had in the end, and without their `__init__`, which the program has done.""
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,11 @@ def _unflatten(about: tuple[Read, tuple[str, ...], tuple[str, ...]], values: Any
     cls = read()
     if cls is types.SimpleNamespace:
         return cls(**dict(zip(names, values, strict=True)))
+    return make(cls, names, slots, values)
+
+
+def make(cls: type, names: tuple[str, ...], slots: tuple[str, ...], values: Any) -> Any:
+    """An object with these attributes, of which those in `slots`, the last ones, have a place of their own."""
     new = object.__new__(cls)
     if not slots:
         new.__dict__.update(zip(names, values))  # noqa: B905 (as many: this is done at every call)
@@ -52,8 +57,8 @@ def _unflatten(about: tuple[Read, tuple[str, ...], tuple[str, ...]], values: Any
     return new
 
 
-_EVERYWHERE = optree.registry.__GLOBAL_NAMESPACE  # pyright: ignore[reportAttributeAccessIssue]
-optree.register_pytree_node(MadeObject, _flatten, _unflatten, namespace=_EVERYWHERE)  # pyright: ignore[reportArgumentType]
+EVERYWHERE = optree.registry.__GLOBAL_NAMESPACE  # pyright: ignore[reportAttributeAccessIssue]
+optree.register_pytree_node(MadeObject, _flatten, _unflatten, namespace=EVERYWHERE)  # pyright: ignore[reportArgumentType]
 
 
 _NAMESPACE = Itself(types.SimpleNamespace)
@@ -68,13 +73,20 @@ def made_object(lifter: Lifter, value: Any) -> MadeObject | None:
     if cls is types.SimpleNamespace:
         return MadeObject(_NAMESPACE, vars(value))
     original = lifter.originals.get(id(cls))
-    if original is None or not isinstance(original[1], type) or issubclass(cls, _IN_C) or hasattr(cls, "__del__"):
-        return None
     read = lifter.read_of(cls)
-    if read is None:
+    if original is None or read is None or not can_be_made(cls):
         return None
     attributes = instance_attributes(value)
-    return MadeObject(read, attributes, tuple(name for name in attributes if is_slot(cls, name)))
+    return MadeObject(read, attributes, slots_among(cls, attributes))
+
+
+def can_be_made(cls: type) -> bool:
+    """Whether an object of `cls` holds no more than its attributes, and does nothing when it is let go of."""
+    return isinstance(cls, type) and not issubclass(cls, _IN_C) and not hasattr(cls, "__del__")
+
+
+def slots_among(cls: type, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if is_slot(cls, name))
 
 
 def attribute_of(value: Any, name: str) -> Any:

@@ -19,6 +19,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Literal, Var
 from .aliases import BranchAliases, add_codes, mark_branch
 from .blanks import NUMBERS, zeros_like
+from .carried_objects import is_carried
 from .choices import agreed
 from .constants import CONSTANT_TYPES, same_constant
 from .diagnostics import build
@@ -77,7 +78,7 @@ def held_elsewhere(name: str, value: Any) -> TracingError:
         f"{{line}}: {what} is this {kind} on one path and that on another, and more than this name refers to one of "
         "them.",
         f"{what} is a {kind} that something else holds, too", code="WB181",
-        fixes=(f"copy it where it gets its second name: {kind}(...)",),
+        fixes=(f"copy it where it gets its second name: {'copy.copy' if is_carried(value) else kind}(...)",),
     )  # fmt: skip
 
 

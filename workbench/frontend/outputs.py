@@ -291,8 +291,8 @@ def collect_outputs(
         elif type(value) in (Choice, CountedList, CountedArray):
             places = tuple(range(n_placed, n_placed + len(parts[k])))
             n_placed += len(places)
-            out.append(_choice_leaf(value, places, collector) if type(value) is Choice else
-                       _counted_leaf(value, places, collector))  # fmt: skip
+            make = _choice_leaf if type(value) is Choice else _counted_leaf
+            out.append(make(value, places, collector, lifter))
         else:
             out.append(_constant_leaf(value))
     _Places(trace, collector, values, out, input_index).fill()
@@ -319,19 +319,31 @@ def _counted_list(leaf: CountedList | CountedArray) -> CountedList:
     return leaf.items if isinstance(leaf, CountedArray) else leaf
 
 
-def _choice_leaf(value: Choice, places: tuple[int, ...], collector: _Collector) -> OutLeaf:
+def _tree_of_results(tree: Any, lifter: Lifter) -> Any:
+    """`tree`, in whose place results are put together, with the user's classes for the lifted ones."""
+    if tree is None or tree.is_leaf():
+        return tree
+    places, _ = each_once(tree.unflatten(range(tree.num_leaves)), lambda _: False, partial(made_object, lifter))
+    return optree.tree_structure(places, none_is_leaf=True)
+
+
+def _choice_leaf(value: Choice, places: tuple[int, ...], collector: _Collector, lifter: Lifter) -> OutLeaf:
     tree = optree.tree_structure(value.given, none_is_leaf=True) if VALUE in value.kinds else None
+    tree = _tree_of_results(tree, lifter)
     code = collector.add(lift(value.which).current)
     return OutLeaf(code, value=ChoiceForm(value.kinds, tree, places), kind="made", count=code)
 
 
-def _counted_leaf(value: CountedList | CountedArray, before: tuple[int, ...], collector: _Collector) -> OutLeaf:
+def _counted_leaf(
+    value: CountedList | CountedArray, before: tuple[int, ...], collector: _Collector, lifter: Lifter
+) -> OutLeaf:  # fmt: skip
     found = _counted_list(value)
     if found.items is None:
         raise found.error()
     results = tuple(collector.add(lift(array).current) for array in found.arrays)
     in_array = isinstance(value, CountedArray)
-    form = CountedForm(found.items, results, found.first, before, in_array, value.dtype if in_array else None)
+    items = replace(found.items, tree=_tree_of_results(found.items.tree, lifter))
+    form = CountedForm(items, results, found.first, before, in_array, value.dtype if in_array else None)
     return OutLeaf(results[0], value=form, kind="made", count=collector.add(lift(found.count).current))
 
 

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from types import CellType, FrameType
 from typing import Any
 
+from .carried_objects import is_carried, is_frozen
+from .made_objects import attribute_of
 from .positions import is_traced_code
+from .reads import instance_attributes
 
 MUTABLE = (list, dict, deque, OrderedDict, defaultdict)  # the nodes of a pytree that code can change
 
 
 def is_mutable(value: Any) -> bool:
-    return type(value) in MUTABLE
+    return type(value) in MUTABLE or is_carried(value) and not is_frozen(value)
 
 
 def is_container(value: Any) -> bool:
     """Whether it is a node of a pytree."""
-    return type(value) in MUTABLE or issubclass(type(value), tuple)
+    return type(value) in MUTABLE or issubclass(type(value), tuple) or is_carried(value)
 
 
 def count(read: Callable[[Any], Any], key: Any) -> int:
@@ -51,7 +55,7 @@ def is_alone(
         n = count(read, key)  # by itself: a variable here would be one more
         if n - ALONE - n_others > known.get(id(read(key)), 0):
             return False
-    within = read(key).__getitem__
+    within = partial(attribute_of, read(key)) if is_carried(read(key)) else read(key).__getitem__
     return all(
         stays(within(k)) or is_alone(within, k, known, stays) for k in _keys(read(key)) if is_container(within(k))
     )
@@ -71,11 +75,15 @@ def key_orders(value: Any) -> list[list[Any]]:
     return [[*x] for x in mutables(value) if isinstance(x, dict)]
 
 
-def items_of(value: Any) -> Iterable[Any]:
+def items_of(value: Any) -> Collection[Any]:
+    if is_carried(value):
+        return instance_attributes(value).values()
     return value.values() if isinstance(value, dict) else value
 
 
 def _keys(value: Any) -> Collection[Any]:
+    if is_carried(value):
+        return tuple(instance_attributes(value))
     return tuple(value) if isinstance(value, dict) else range(len(value))
 
 

@@ -383,13 +383,15 @@ class Stage:
 
     def _unstable(self, name: str, old: Sequence[Any], new: Sequence[Any]) -> TracingError:
         pair = next(((a, b) for a, b in zip(old, new, strict=False) if a is not b), (None, None))
-        error = build(
-            UnstableLoopError,
-            f"{{line}}: `{name}` is {described(pair[0])} before an iteration and {described(pair[1])} after it.",
-            f"`{name}` changes its type in a loop", code="WB181",
-            fixes=(f"give {name} its final type before the loop: np.float64(...), .astype(...)",),
+        before, after = map(described, pair)
+        fix = f"give {name} its final type before the loop: np.float64(...), .astype(...)"
+        if before == after:
+            after = "another one, or one with more or less in it,"
+            fix = f"let {name} alone refer to it, and let what it holds keep its number and types"
+        return build(
+            UnstableLoopError, f"{{line}}: `{name}` is {before} before an iteration and {after} after it.",
+            f"`{name}` changes its type in a loop", code="WB181", fixes=(fix,),
         )  # fmt: skip
-        return error
 
     def _check_writes(self, prepared: TracedBody) -> None:
         """Carried arrays are copies, which the body must not write to: what else shares their memory would not see it.

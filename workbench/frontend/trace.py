@@ -27,7 +27,7 @@ from ..errors import SideEffectError, TracingError
 from ..ir import REGISTRY, Atom, Aval, Jaxpr, Var, aval_of
 from ..ir.allocation import without_collection
 from ..primitives.raising import may_raise
-from .captures import Capture, Guard, Lifter, _Lifted, check_array, with_varying_held
+from .captures import Capture, Guard, Lifter, Terms, _Lifted, check_array, on_its_terms
 from .checks import test_conditions
 from .constants import CONSTANT_TYPES
 from .diagnostics import build, unsupported
@@ -135,10 +135,10 @@ def trace(
     numbers = {n + len(args) if n < 0 else n for n in numbers}
     parameters = _parameter_names(fn, len(args))
 
-    def attempt(held: Collection[str]) -> Traced:
+    def attempt(terms: Terms) -> Traced:
         record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu)
         record.leaves_messages = leaves_messages
-        lifter = record.lifter = Lifter(record, trace_held_ints=traced_held_ints, trace_held=held)
+        lifter = record.lifter = Lifter(record, trace_held_ints=traced_held_ints, terms=terms)
         with recording(record):
             _enter(record)
             record.entry = record.parent.entry if record.parent is not None else sys._getframe()
@@ -177,7 +177,7 @@ def trace(
                 flatten=_flattener(numbers, names, is_traced), function=fn,
             )  # fmt: skip
 
-    return with_varying_held(attempt, varying)
+    return on_its_terms(attempt, varying)
 
 
 class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
