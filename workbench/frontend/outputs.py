@@ -291,8 +291,8 @@ def collect_outputs(
         elif type(value) in (Choice, CountedList, CountedArray):
             places = tuple(range(n_placed, n_placed + len(parts[k])))
             n_placed += len(places)
-            make = _choice_leaf if type(value) is Choice else _counted_leaf
-            out.append(make(value, places, collector, lifter))
+            out.append(_choice_leaf(value, places, collector, lifter) if type(value) is Choice else
+                       _counted_leaf(value, places, collector, lifter))  # fmt: skip
         else:
             out.append(_constant_leaf(value))
     _Places(trace, collector, values, out, input_index).fill()
