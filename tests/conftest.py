@@ -1,4 +1,4 @@
-"""What all tests share: golden files.
+"""What all tests share: golden files, and no deadline for random cases, some of which compile.
 
 A test that takes `golden` compares a text with the file of the same name beside it, under `golden/`:
 `golden.check(text)`. `pytest --update-golden` rewrites the files; their diff is part of the review.
@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("workbench", deadline=None)
+settings.load_profile("workbench")
 # Which call runs where would depend on the clock; tests/runtime/test_trial.py turns it on.
 os.environ.setdefault("WORKBENCH_NUMPY_TRIALS", "0")
 

@@ -39,7 +39,7 @@ def operands(shape, ones_y, ones_z):
     return tuple(rng.normal(size=s) for s in (shape, *(((*s[:-1], shape[-1])) for s in lengths)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_bits_are_those_of_nested_loops(data):
     n_axes = data.draw(st.integers(2, 4))

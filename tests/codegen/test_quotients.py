@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -103,7 +103,6 @@ def test_bits_of_numbers(n, exponents):
     assert not any(each.fallbacks for each in compiled)
 
 
-@settings(deadline=None)
 @given(st.lists(ANY, min_size=1, max_size=40), ANY, st.lists(ANY, min_size=3, max_size=3))
 def test_bits_of_any_numbers(values, divisor, weights):
     x, d, w = np.array(values), np.float64(divisor), np.array(weights)

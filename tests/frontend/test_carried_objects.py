@@ -318,7 +318,7 @@ MOVES = st.sampled_from(
 
 
 @given(st.lists(MOVES, min_size=1, max_size=4), st.lists(MOVES, max_size=2), st.booleans(), st.integers(1, 6))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_random_programs_with_objects(body, after, frozen, n):
     loop = "while s.t + k < n:" if frozen else "for k in range(n):"
     count = ["k = k + 1"] if frozen else []

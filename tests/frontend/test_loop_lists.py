@@ -307,7 +307,7 @@ def test_a_list_to_which_every_iteration_appends_has_a_known_length() -> None:
 STEPS = st.lists(st.sampled_from(["append", "push_pair", "pop", "peek", "extend", "clear"]), min_size=1, max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(STEPS, st.lists(st.integers(-3, 9), min_size=2, max_size=20), st.lists(st.integers(0, 5), max_size=3))
 def test_random_changes(steps: list[str], values: list[int], begin: list[int]) -> None:
     lines = {

@@ -33,7 +33,7 @@ def program(text="{ lambda ; a:f64[3] b:f64[3]. let c:f64[3] = add a b; d:f64[3]
     return parse_jaxpr(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(programs())
 def test_random_programs_pass(jaxpr):
     check_jaxpr(jaxpr, require_origins=True)

@@ -24,7 +24,7 @@ def test_a_program_computes_what_numpy_computes():
     assert same_bits(two, np.float32(2)) and same is a
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(programs(), st.integers(0, 2**32 - 1))
 def test_random_programs_run_and_leave_their_arguments_alone(jaxpr, seed):
     args = arguments(jaxpr, seed)

@@ -26,7 +26,7 @@ from workbench.ir.primitive import REGISTRY
 from .programs import programs
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(programs())
 def test_random_programs_come_back_equal(jaxpr):
     text = print_jaxpr(jaxpr)

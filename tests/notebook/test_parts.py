@@ -144,7 +144,7 @@ def test_nothing_to_compile_is_no_partial_success(shell):
 
 
 def test_a_refusal_without_a_place_is_found(shell, x):
-    shell("class P:\n    def __init__(self, a): self.a = a\n")
+    shell("class P:\n    def __init__(self, a): self.a = a\n    def __del__(self): pass\n")
     shell("%%jit\na = x * 2\nb = a + 1\np = P(b)\nq = p.a - 1\nr = q * q")
     assert shell.error is None, shell.text
     np.testing.assert_array_equal(shell["r"], (x * 2 + 1 - 1) ** 2)

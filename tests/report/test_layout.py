@@ -60,7 +60,7 @@ def test_boxes_stand_apart_and_edges_meet_them(name, labelled):
     assert_sound(lay_out([BOX] * n, edges, label_widths=widths), [BOX] * n, edges)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data())
 def test_no_boxes_overlap_in_any_graph(data):
     n = data.draw(st.integers(1, 25))
@@ -74,7 +74,7 @@ def test_no_boxes_overlap_in_any_graph(data):
     assert layout == lay_out(sizes, edges, label_widths=widths, weights=weights)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(2, 30), st.randoms(use_true_random=False))
 def test_data_flows_down(n, random):
     edges = [(a, b) for a in range(n) for b in range(a + 1, n) if random.random() < 2.5 / n]
@@ -83,7 +83,7 @@ def test_data_flows_down(n, random):
         assert layout.centres[a][1] < layout.centres[b][1]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(2, 16), st.randoms(use_true_random=False))
 def test_sharing_dummies_keeps_boxes_apart(n, random):
     edges = [(a, b) for a in range(n) for b in range(a + 1, n) if random.random() < 0.4]

@@ -123,7 +123,7 @@ def arrays(seed, order):
     return list(made)
 
 
-@settings(deadline=None, max_examples=N_EXAMPLES)
+@settings(max_examples=N_EXAMPLES)
 @given(programs(), st.sampled_from(("C", "C", "F", "strided")))
 def test_random_updates_are_numpys(text, order):
     expected_args, args, again = arrays(0, order), arrays(0, order), arrays(0, order)

@@ -33,7 +33,7 @@ def assert_compiles_as_numpy(program: Program) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_drawn_programs(part: int) -> None:
     @seed(part)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def check(program: Program) -> None:
         assert_compiles_as_numpy(program)

@@ -120,7 +120,7 @@ def test_rows_of_products_are_numpys(program, shapes, dtype):
         assert_same(again, found[0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=st.integers(2, 90), k=st.integers(2, 40), columns=st.integers(2, 90), batch=st.sampled_from([(), (3,), (2, 2)]),
     program=st.sampled_from(PROGRAMS), how=st.sampled_from(["C", "F", "rows", "columns", "backwards"]),

@@ -35,7 +35,7 @@ def assert_same_bits(before: Jaxpr, after: Jaxpr, seed: int) -> None:
             assert same_bits(old, new), f"{before}\n{after}\n{args}: {old} -> {new}"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(programs(), st.integers(0, 2**32 - 1))
 def test_the_pipeline_changes_no_bit(jaxpr, seed):
     after = run_pipeline(jaxpr, check=True)
@@ -44,7 +44,7 @@ def test_the_pipeline_changes_no_bit(jaxpr, seed):
 
 
 @pytest.mark.parametrize("name", PASSES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(jaxpr=programs(), seed=st.integers(0, 2**32 - 1))
 def test_each_pass_changes_no_bit(name, jaxpr, seed):
     after = PASSES[name](jaxpr)
@@ -52,7 +52,7 @@ def test_each_pass_changes_no_bit(name, jaxpr, seed):
     assert_same_bits(jaxpr, after, seed)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(programs())
 def test_outputs_stay_arrays_of_their_own(jaxpr):
     def aliases(p):
@@ -66,7 +66,7 @@ def test_outputs_stay_arrays_of_their_own(jaxpr):
     assert shared <= shared_before and repeated <= repeated_before
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(programs())
 def test_a_second_run_finds_little_more(jaxpr):
     once = run_pipeline(jaxpr)

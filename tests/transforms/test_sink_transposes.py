@@ -147,7 +147,7 @@ def programs(draw):
 ORDERS = [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1), (1, 2, 0)]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(programs(), st.sampled_from(ORDERS), st.sampled_from(ORDERS))
 def test_results_are_those_of_numpy_in_its_order(program, order, other):
     rng = np.random.default_rng(0)
@@ -168,7 +168,7 @@ def test_results_are_those_of_numpy_in_its_order(program, order, other):
             assert a.strides == b.strides
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs(), st.sampled_from(ORDERS[1:]))
 def test_the_pass_keeps_what_a_program_computes(program, order):
     x, y = np.random.default_rng(0).integers(-4, 5, (2, 4, 5, 6)).astype(float)

@@ -31,6 +31,7 @@ from .held import HeldValue
 from .identity import same
 from .items import item_at
 from .jumps import LoopSource
+from .loop_patterns import turns_left
 from .loops.step_lists import NO_LISTS, Lists, appended_to, lists_of_step
 from .loops.steps import Translated, emit_loop, translate
 from .loops.types import UntranslatableError
@@ -379,7 +380,7 @@ def compare(left: Any, symbols: tuple[str, ...], *operands: FunctionType) -> Any
 
 def while_(
     test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
-    source: str, scope: FunctionType,
+    source: str, scope: FunctionType, appended: tuple[str, ...],
 ) -> None:  # fmt: skip
     """`while test(): body()`. source: key of the loop as it was written; scope: has what it reads in its closure."""
     variables = Variables(test, body, scope)
@@ -387,7 +388,10 @@ def while_(
         _step_or_traced(
             "while", source, variables, names,
             lambda lists: _as_step(source, variables, live, lists=lists), _prefers,
-            lambda grown, plain: _traced_while(test, body, names, live, reads, variables, grown), reads,
+            lambda grown, plain: _traced_while(
+                test, body, names, live, reads, variables, grown, source, appended
+            ),
+            reads,
         )  # fmt: skip
 
 
@@ -473,11 +477,10 @@ def _prefers(step: Translated, n: float = math.inf) -> bool:
 
 def _traced_while(
     test: FunctionType, body: FunctionType, names: tuple[str, ...], live: tuple[str, ...], reads: tuple[str, ...],
-    variables: Variables, grown: frozenset[str],
+    variables: Variables, grown: frozenset[str], source: str, appended: Sequence[str],
 ) -> int:  # fmt: skip
     """Run it; the number of iterations that Python ran."""
     trace = current_trace()
-    stage: Stage | None = None
     n, n_eqns = 0, len(trace.eqns) if trace is not None else 0
     patience = Patience(trace, MOST_UNROLLED_EQNS)
     while True:
@@ -489,11 +492,17 @@ def _traced_while(
         if not value:
             return n
         n += 1
-        if n == _FIRST_STATIC and trace is not None and len(trace.eqns) > n_eqns and stage is None:
+        if n == _FIRST_STATIC and trace is not None and len(trace.eqns) > n_eqns:
             # A loop on plain numbers that computes with arrays: as a loop it compiles in a time that does not grow.
             stage = _stage(variables, body, names, live, reads)
             if stage.attempt(lambda stage=stage: stage.run_while(test)):
                 return n
+            if (turns := turns_left(SOURCES[source], variables.get)) is not None:
+                each = lambda _: body()  # noqa: E731
+                as_for = _stage(variables, each, names, live, reads, appended=appended)  # type: ignore[arg-type]
+                if as_for.attempt_range(range(turns.n), 0):
+                    variables.set(turns.counter, turns.end)
+                    return n
         if n > 1 or not grown:
             body()
         elif not _is_traced_in_python(body, variables, names, reads):

@@ -32,6 +32,7 @@ from .liveness import (
     set_by_functions,
     walk_scope,
 )  # fmt: skip
+from .loop_patterns import appended
 from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of, walk
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
@@ -269,7 +270,7 @@ class _Function:
                 check = self._helper("test", [ast.Return(_Expressions().truth(test))], bound([test]), test)
                 loop = self._helper("body", body, names, stmt)
                 operands = [_name(check.name), _name(loop.name), _strings(names), _strings(names & head),
-                            self._reads(stmt), *self._source(stmt, after)]  # fmt: skip
+                            self._reads(stmt), *self._source(stmt, after), self._appended(stmt)]  # fmt: skip
                 return [check, loop, self._call("while_", operands, test, stmt)]
             case ast.For(target=target, iter=iterable):
                 head = live_at_head(stmt, after) | self.always
@@ -284,7 +285,7 @@ class _Function:
                 operands = [items, _name(loop.name), _strings(names), _strings(names & head),
                             _strings(anew), self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
                 operands.append(ast.Constant(target.id if isinstance(target, ast.Name) else ""))
-                operands.append(_strings(frozenset() if self.is_module else _appended(stmt) - self.seen_elsewhere))
+                operands.append(self._appended(stmt))
                 return [loop, self._call("for_", operands, iterable, stmt)]
             case ast.With():
                 body = self._block(stmt.body, after)[0]
@@ -340,6 +341,10 @@ class _Function:
     def _reads(self, stmt: ast.stmt) -> ast.expr:
         """The names that the statement reads: what they hold must not change while it is traced."""
         return _strings(read(stmt))
+
+    def _appended(self, loop: ast.For | ast.While) -> ast.expr:
+        """The names of lists that the loop only appends to, and no function inside sees."""
+        return _strings(frozenset() if self.is_module else appended(loop) - self.seen_elsewhere)
 
     def _source(self, stmt: ast.stmt, after: Names) -> list[ast.expr]:
         """The loop as the user wrote it, and a function that has all variables it reads in its closure."""
@@ -402,18 +407,6 @@ def _bare(args: ast.arguments) -> ast.arguments:
         [None if d is None else ast.Constant(None) for d in args.kw_defaults], plain(args.kwarg),
         [ast.Constant(None) for _ in args.defaults],
     )  # fmt: skip
-
-
-def _appended(loop: ast.For) -> Names:
-    """The names of lists that a loop appends to in its own body, and does nothing else with."""
-    calls = [stmt.value for stmt in loop.body if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call)]
-    found: dict[int, str] = {}
-    for call in calls:
-        match call:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append") as method, args=[_], keywords=[]):
-                found[id(method.value)] = name
-    others = {n.id for n in walk(loop) if isinstance(n, ast.Name) and id(n) not in found}
-    return frozenset(found.values()) - others
 
 
 def _is_docstring(stmt: ast.stmt) -> bool:

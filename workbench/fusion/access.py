@@ -150,7 +150,7 @@ def index_map_accesses(eqn: Equation) -> tuple[Access, ...]:
         axis_map = None
         if len(found) == 1 and not found[0][1]:
             axis_map = _axis_map(found[0][0], eqn.invars[operand].aval.shape, eqn.outvars[0].aval.shape)
-        n_reads = len({tuple(map(str, at)) for at, _ in found})
+        n_reads = len({at for at, _ in found})
         accesses.append(Access(operand, axis_map, n_reads))
     accesses.extend(Access(operand, None) for operand in sorted(loaded - set(reads)))
     return tuple(accesses)

@@ -23,6 +23,8 @@ MAX_LAZY_DEPTH = 6
 # Operands of one `concatenate` up to which a kernel chooses among them. Its text, and the time to compile it, grow with
 # their number; NumPy copies them one after another.
 MAX_JOINED = 32
+# LLVM compares each place of one array that is written with every other.
+MOST_STACKED = 128
 # Assignments to slices of one array up to which a kernel chooses among them.
 MOST_COMPOSED = 4
 
@@ -125,7 +127,8 @@ def _find_stacks(jaxpr: Jaxpr, classes: Classes) -> None:
     from which somebody gathers them. Arrays that are there already NumPy copies as fast as anyone."""
     producer = {out: eqn for eqn in jaxpr.eqns for out in eqn.outvars}
     for eqn in jaxpr.eqns:
-        if not (eqn in classes.lazy or eqn in classes.library) or not is_stack(eqn):
+        is_joined = eqn in classes.lazy or eqn in classes.library
+        if not is_joined or len(eqn.invars) > MOST_STACKED or not is_stack(eqn):
             continue
         n_computed = 0
         for atom in eqn.invars:

@@ -66,7 +66,7 @@ def test_a_sweep_of_all_float32(name):
     assert errors[worst] <= scalar_function(name, F32).max_ulp, (x[worst], errors[worst])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(), st.floats())
 def test_any_two_floats(x, y):
     for name in BINARY:

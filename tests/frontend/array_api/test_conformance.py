@@ -25,7 +25,7 @@ from tests.compare import assert_same
 from . import calls
 
 EXAMPLES = int(os.environ.get("WORKBENCH_EXAMPLES", "3"))
-FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+FAST = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def function_of(name: str) -> Callable[..., Any]:

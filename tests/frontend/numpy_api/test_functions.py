@@ -15,7 +15,7 @@ from workbench.frontend.numpy_api.functions import REFUSED
 from . import cases
 from .differential import check
 
-FAST = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+FAST = settings(max_examples=15, suppress_health_check=list(HealthCheck), derandomize=True)
 WHY_NOT = {  # functions without a result that could be compared
     "real_if_close": "refused", "polymul": "refused",
 }  # fmt: skip

@@ -13,7 +13,7 @@ from workbench.frontend.trace import trace
 
 from .differential import check
 
-FAST = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+FAST = settings(max_examples=100, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def with_arrays(key, arrays):

@@ -13,7 +13,7 @@ from tests import strategies
 
 from .differential import check
 
-FAST = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+FAST = settings(max_examples=15, suppress_health_check=list(HealthCheck), derandomize=True)
 UFUNCS = sorted(
     {u for u in vars(np).values() if isinstance(u, np.ufunc) and u.signature is None and u is not np.isnat},
     key=lambda u: u.__name__,

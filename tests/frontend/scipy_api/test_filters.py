@@ -26,7 +26,7 @@ def agrees(function, x):
 
 
 @given(data=st.data(), x=ARRAYS, mode=st.sampled_from(MODES), n=st.integers(1, 6), kind=st.sampled_from([-1, 0, 1]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_one_axis(data, x, mode, n, kind):
     assume(np.issubdtype(x.dtype, np.floating))  # a sum of integers that rounding moves past one is cut to another
     weights = np.array(data.draw(st.lists(st.floats(-2, 2, width=32), min_size=n, max_size=n)))
@@ -38,7 +38,7 @@ def test_one_axis(data, x, mode, n, kind):
 
 
 @given(data=st.data(), x=ARRAYS, mode=st.sampled_from(MODES))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_all_axes(data, x, mode):
     shape = tuple(data.draw(st.integers(1, 3)) for _ in range(x.ndim))
     weights = data.draw(arrays(np.int64, shape, elements=st.integers(-3, 3)))

@@ -65,7 +65,7 @@ def test_formulas_at_special_values(name, dtype):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_formulas(name, data):
     floats = st.floats(-40, 40, width=64) | st.floats(-1, 1, width=64) | st.sampled_from(SPECIALS)
     check(name, *[data.draw(arrays(np.float64, 12, elements=floats)) for _ in range(getattr(special, name).nin)])
