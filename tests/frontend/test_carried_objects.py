@@ -162,7 +162,37 @@ def in_a_list_that_grows(x):
     return found
 
 
+@dataclass(frozen=True)
+class Vec:
+    x: float
+    y: float
+
+    def __add__(self, other):
+        return Vec(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, k):
+        return Vec(self.x * k, self.y * k)
+
+
+class Body:
+    def __init__(self, at, m):
+        self.at, self.m = at, m
+
+
+def bodies_told_apart(x):
+    bodies = [Body(Vec(float(k), 1.0), 1.0 + k) for k in range(3)]
+    for _ in range(100):
+        for b in bodies:
+            pull = Vec(0.0, 0.0)
+            for other in bodies:
+                if other is not b:
+                    pull = pull + (other.at + b.at * -1.0) * (other.m * x[0])
+            b.at = b.at + pull * 0.001
+    return bodies, b
+
+
 COMPILED = [
+    bodies_told_apart,
     in_a_for, in_a_while, stepped_and_changed, with_slots_and_branches, with_operators, a_list_of_them, in_a_dict,
     in_nested_loops, made_in_a_branch, frozen_ones_chosen, in_a_list_that_grows,
 ]  # fmt: skip

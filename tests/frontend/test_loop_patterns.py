@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.frontend.jumps import LoopSource
 from workbench.frontend.loop_patterns import appended, turns_left
+from workbench.notebook.cells import run_cell
 
 from ..sources import define
 
@@ -102,6 +103,16 @@ def program(x):
     np.testing.assert_allclose(result[0], expected[0], rtol=1e-12)
     assert result[1] == expected[1] and not compiled.fallbacks
     assert len(compiled.compilations[-1].plan.jaxpr.eqns) < 100
+
+
+def test_a_limit_that_functions_lower():
+    names: dict[str, object] = {"np": np, "x": np.ones(3), "__name__": "__main__"}
+    exec("m = 100\ndef lower():\n    global m\n    m -= 1", names)
+    cell = (
+        "i, out = 0, []\nwhile i < m:\n    lower()\n    x = x * 0.99\n    out.append(x)\n    i += 1\nz = np.array(out)"
+    )
+    run_cell(cell, names)
+    assert (names["i"], names["m"], len(names["z"])) == (50, 50, 50)  # type: ignore[arg-type]
 
 
 def test_hundreds_of_computed_rows_are_joined():

@@ -98,13 +98,28 @@ class VaryingHeldError(BaseException):
 
 
 class Terms:
-    """On which code is traced. held: names under which it changes what is held; carries: whether objects of the user's
-    classes are what branches and loops give. lifter: of the present attempt."""
+    """On which code is traced. held: names under which it changes what is held; carries: whether objects of a class of
+    the user's are what branches and loops give. lifter: of the present attempt."""
 
     def __init__(self, held: Collection[str]):
         self.held = frozenset(held)
-        self.carries = False
+        self.carries: Callable[[type], bool] | None = None
         self.lifter: Lifter | None = None
+
+    def carry_more(self) -> bool:
+        """Carry frozen objects, if there are such, or else all: others are told apart by who they are."""
+        classes = self.lifter.classes if self.lifter is not None else []
+        if self.carries is None and any(map(carried_objects.stays_as_made, classes)):
+            self.carries = carried_objects.stays_as_made
+        elif self.carries is not any_class and not all(map(carried_objects.stays_as_made, classes)):
+            self.carries = any_class
+        else:
+            return False
+        return True
+
+
+def any_class(cls: type) -> bool:
+    return True
 
 
 def on_its_terms(attempt: Callable[[Terms], T], held: Collection[str] = ()) -> T:
@@ -119,11 +134,13 @@ def on_its_terms(attempt: Callable[[Terms], T], held: Collection[str] = ()) -> T
                 raise _changed(min(terms.held), "changes", "something outside") from None
             terms.held |= error.names
         except TracingError as error:
-            if first is not None and error.code not in _OF_OBJECTS:
+            is_of_objects = error.code in _OF_OBJECTS
+            if (first is not None or is_of_objects) and terms.carry_more():
+                first = first or error
+            elif first is not None and not is_of_objects:
                 raise first from None
-            if first is not None or error.code not in _OF_OBJECTS or not (terms.lifter and terms.lifter.classes):
+            else:
                 raise
-            first, terms.carries = error, True
         finally:
             lifter, terms.lifter = terms.lifter, None
             if lifter is not None:
@@ -155,7 +172,7 @@ class Lifter:
         trace_held_ints: bool = False, terms: Terms | None = None,
     ):  # fmt: skip
         self.trace = trace
-        self.carries = terms is not None and terms.carries
+        self.carries = terms.carries if terms is not None else None
         self.classes: list[type] = []  # lifted
         self.carried: list[type] = []  # those whose objects branches and loops may give
         if terms is not None:

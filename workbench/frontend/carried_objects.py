@@ -19,6 +19,13 @@ from .made_objects import EVERYWHERE, can_be_made, make, slots_among
 from .reads import instance_attributes
 
 _carried: dict[type, bool] = {}  # the classes: whether their objects stay as they are made
+_given: set[int] = set()  # the ids of objects that branches and loops gave: who refers to them is counted
+
+
+def stays_as_made(cls: type) -> bool:
+    """Whether it is a frozen dataclass."""
+    parameters = getattr(cls, "__dataclass_params__", None)
+    return parameters is not None and parameters.frozen
 
 
 def carry(cls: type) -> bool:
@@ -26,11 +33,10 @@ def carry(cls: type) -> bool:
     their attributes. Whether they do."""
     if not can_be_made(cls):
         return False
-    parameters = getattr(cls, "__dataclass_params__", None)
-    _carried[cls] = parameters is not None and parameters.frozen
+    _carried[cls] = stays_as_made(cls)
     optree.register_pytree_node(cls, _flatten, partial(_made, cls), namespace=EVERYWHERE)
     if cls.__eq__ is object.__eq__:
-        cls.__eq__ = _is_one  # type: ignore[method-assign]
+        cls.__eq__ = is_one  # type: ignore[method-assign]
         cls.__hash__ = object.__hash__  # type: ignore[method-assign]
     return True
 
@@ -39,6 +45,8 @@ def leave(classes: Iterable[type]) -> None:
     for cls in classes:
         optree.unregister_pytree_node(cls, namespace=EVERYWHERE)
         del _carried[cls]
+    if not _carried:
+        _given.clear()
 
 
 def is_carried(value: Any) -> bool:
@@ -52,8 +60,15 @@ def is_frozen(value: Any) -> bool:
 
 def copied(value: Any) -> Any:
     """Another object with the same attributes."""
-    values, about = _flatten(value)
-    return make(type(value), *about, values)
+    attributes = instance_attributes(value)
+    return make(type(value), tuple(attributes), slots_among(type(value), attributes), tuple(attributes.values()))
+
+
+def is_one(value: Any, other: Any) -> bool:
+    """`value is other`, of carried objects. UnsupportedOperationError where a branch or loop has chosen among them."""
+    if value is not other and type(value) is type(other) and (id(value) in _given or id(other) in _given):
+        raise unsupported("whether two objects are one", verb="asks")
+    return value is other
 
 
 def _flatten(value: Any) -> tuple[tuple[Any, ...], tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -63,11 +78,6 @@ def _flatten(value: Any) -> tuple[tuple[Any, ...], tuple[tuple[str, ...], tuple[
 
 def _made(cls: type, about: Any, values: Any) -> Any:
     names, slots = about
-    return make(cls, names, slots, values)
-
-
-def _is_one(value: Any, other: Any) -> bool:
-    """`==` of objects that have none of their own."""
-    if value is not other and type(value) is type(other):
-        raise unsupported("whether two objects are one", verb="asks")
-    return value is other
+    new = make(cls, names, slots, values)
+    _given.add(id(new))
+    return new

@@ -317,7 +317,7 @@ def lift_class(lifter: Lifter, cls: type, name: str, read: Read) -> Any:
             convert=convert,
         )
     lifter.classes.append(new)
-    if lifter.carries and carry(new):
+    if lifter.carries is not None and lifter.carries(new) and carry(new):
         lifter.carried.append(new)
     lifter.watch_attributes(cls.__qualname__, new, class_attributes)
     return new

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import REGISTRY
-from .carried_objects import is_carried
+from .carried_objects import is_carried, is_one
 from .choices import Choice
 from .diagnostics import unsupported
 from .number_types import flag, is_python, may_be_python
@@ -26,8 +26,8 @@ def same(a: Any, b: Any) -> Any:
     for x, other in ((a, b), (b, a)):
         if type(x) is Tracer and type(other) is bool and x.scalar and x.dtype == bool and may_be_python(x):
             return _is_that_bool(x, other)
-    if a is not b and is_carried(a) and type(a) is type(b):
-        raise unsupported("whether two objects are one", verb="asks")
+    if is_carried(a):
+        return is_one(a, b)
     trace = current_trace()
     if a is not b and trace is not None and trace.lifter is not None and trace.lifter.may_be_one(a, b):
         raise unsupported("whether two lists, tuples or dicts are one", verb="asks")
