@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections import deque
 from dataclasses import InitVar, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
@@ -296,7 +297,17 @@ class Rows(list):
     pass
 
 
-@pytest.mark.parametrize("make", [lambda x: Closed(x * 2).x, lambda x: Rows([x * 2])])
+class Recent(deque):
+    pass
+
+
+class Failed(ValueError):
+    pass
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: Closed(x * 2).x, lambda x: Rows([x * 2]), lambda x: Recent([x * 2]), lambda x: Failed(2.0).args,
+])  # fmt: skip
 def test_objects_that_hold_more_than_attributes_are_pythons(make):
     compiled = wb.jit(make)
     for _ in range(3):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .captures import Lifter
 
 _PLAIN = (Tracer, int, float, str, type(None))  # of most leaves
-_IN_C = (list, dict, set, frozenset, tuple, str, bytes, int, float, complex, BaseException)  # what these hold is hidden
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,7 +81,13 @@ def made_object(lifter: Lifter, value: Any) -> MadeObject | None:
 
 def can_be_made(cls: type) -> bool:
     """Whether an object of `cls` holds no more than its attributes, and does nothing when it is let go of."""
-    return isinstance(cls, type) and not issubclass(cls, _IN_C) and not hasattr(cls, "__del__")
+    if not isinstance(cls, type) or issubclass(cls, BaseException) or hasattr(cls, "__del__"):
+        return False
+    try:
+        object.__new__(cls)
+    except TypeError:  # of a builtin class, or abstract
+        return False
+    return True
 
 
 def slots_among(cls: type, names: Iterable[str]) -> tuple[str, ...]:
