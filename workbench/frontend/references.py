@@ -1,6 +1,6 @@
-"""Whether something else refers to a list or dict than the variable that is looked at.
+"""Whether something else refers to a list, dict or carried object than the variable that is looked at.
 
-What a branch or loop gives for a list is a new one; who holds the old one under another name would not see what is
+What a branch or loop gives for one is a new one; who holds the old one under another name would not see what is
 written into it later. Python counts the references, from wherever they come: other variables, callers, iterators. Those
 that the tracing of a branch or loop adds itself are known (`Trace.references`), and left out.
 """
