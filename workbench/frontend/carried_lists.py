@@ -1,4 +1,4 @@
-"""Lists, dicts and objects that a loop carries: in each iteration they are new ones, which hold what the last one left in them.
+"""Lists, dicts and objects that a loop carries: in each iteration they are new ones, which hold what the last one left.
 
 So something else that refers to one, or to what it was before the loop, must not be able to tell: an iteration changes
 none of these, and leaves each name another list or dict than every other name.
