@@ -191,7 +191,28 @@ def bodies_told_apart(x):
     return bodies, b
 
 
+def the_best_so_far(x):
+    best = None
+    for i in range(30):
+        found = State(x * np.sin(i), x, np.abs(x * np.cos(i)).sum())
+        if best is None or found.t < best.t:
+            best = found
+    return best
+
+
+def the_best_from_the_first_on(x):
+    best = State(x, x, np.inf)
+    k = 1.0
+    while k > 1e-2:
+        found = State(x * k, x, ((x * k - 0.3) ** 2).sum())
+        if found.t < best.t:
+            best = found
+        k *= 0.5
+    return best
+
+
 COMPILED = [
+    the_best_so_far, the_best_from_the_first_on,
     bodies_told_apart,
     in_a_for, in_a_while, stepped_and_changed, with_slots_and_branches, with_operators, a_list_of_them, in_a_dict,
     in_nested_loops, made_in_a_branch, frozen_ones_chosen, in_a_list_that_grows,
@@ -242,6 +263,16 @@ def compared_by_is(x):
     return same, s
 
 
+def the_best_and_the_last(x):
+    best = None
+    for i in range(30):
+        found = State(x * np.sin(i), x, np.abs(x * np.cos(i)).sum())
+        if best is None or found.t < best.t:
+            best = found
+        found.t = found.t + 1.0
+    return best, found
+
+
 def looked_for(x):
     seen = []
     p = Pair(x, x)
@@ -277,7 +308,7 @@ def two_names_of_one(x):
 
 
 ALIKE = [
-    the_first_one_too, the_first_one_changes, kept_in_a_list, with_lists, compared_by_is, looked_for,
+    the_best_and_the_last, the_first_one_too, the_first_one_changes, kept_in_a_list, with_lists, compared_by_is, looked_for,
     whose_array_changes, chosen_and_changed, two_names_of_one,
 ]  # fmt: skip
 
@@ -343,7 +374,8 @@ MOVES = st.sampled_from(
     ["s = s.step(0.1)", "s.kick(0.5)", "t = s", "s = t.step(0.2)", "s, t = t, s", "t = replace(s, t=t.t + 1.0)",
      "if s.x[0] > k: s = s.step(0.3)", "if t.v.sum() < s.v.sum(): t = s.step(0.05)", "s.x = s.x * 0.9",
      "t.t = t.t + s.t * 0.5", "u = [s, t]", "u = [p.step(0.1) for p in u]", "u[0].kick(k)", "s = u[1]",
-     "hits = hits + (s is t)", "if k > 2: u = [t, s]", "s.x[0] += 0.1"]
+     "hits = hits + (s is t)", "b = s", "if s.x[0] > b.x[0]: b = s", "if b is None or t.v.sum() < b.v.sum(): b = t",
+     "w = t.step(k * 0.1)", "if w.x[1] > b.x[1]: b = w", "b.t = b.t + 1.0", "if k > 2: u = [t, s]", "s.x[0] += 0.1"]
 )  # fmt: skip
 
 
@@ -352,8 +384,9 @@ MOVES = st.sampled_from(
 def test_random_programs_with_objects(body, after, frozen, n):
     loop = "while s.t + k < n:" if frozen else "for k in range(n):"
     count = ["k = k + 1"] if frozen else []
-    lines = ["s = State(x, x * 0)", "t = State(x * 2, x)", "u = [s, t]", "hits = 0", "k = 0", loop,
-             *[f"    {line}" for line in [*count, *body]], *after, "return s, t, u, hits"]  # fmt: skip
+    lines = ["s = State(x, x * 0)", "t = State(x * 2, x)", "u = [s, t]", "b = State(x, x)", "w = t",
+             "hits = 0", "k = 0", loop,
+             *[f"    {line}" for line in [*count, *body]], *after, "return s, t, u, b, hits"]  # fmt: skip
     names: dict[str, Any] = {"State": State, "replace": replace, "np": np}
     source = "def program(x, n):\n" + "".join(f"    {line}\n" for line in lines)
     function = define(source, "program", f"<objects {abs(hash(source)):x}>", **names)

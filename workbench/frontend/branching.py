@@ -80,14 +80,14 @@ def unknown(value: Any) -> bool:
 
 def if_(
     test: Any, then: FunctionType, other: FunctionType, names: tuple[str, ...], live: tuple[str, ...],
-    reads: tuple[str, ...],
+    reads: tuple[str, ...], last_read: tuple[str, ...],
 ) -> Any:  # fmt: skip
     """`if test: then() else: other()`. names: the variables that they bind; live: those read later; reads: those that
-    they read."""
+    they read, `last_read` for the last time."""
     test = truth(test)
     if not unknown(test):
         return then() if test else other()
-    variables = Variables(then, other)
+    variables = Variables(then, other, dead=last_read)
     return _staged_if(test, (other, then), variables, names, live, reads, returns=True)
 
 
@@ -498,8 +498,7 @@ def _traced_while(
             if stage.attempt(lambda stage=stage: stage.run_while(test)):
                 return n
             if (turns := turns_left(SOURCES[source], variables.get)) is not None:
-                each = lambda _: body()  # noqa: E731
-                as_for = _stage(variables, each, names, live, reads, appended=appended)  # type: ignore[arg-type]
+                as_for = _stage(variables, lambda _: body(), names, live, reads, appended=appended)  # type: ignore[arg-type]
                 if as_for.attempt_range(range(turns.n), 0):
                     variables.set(turns.counter, turns.end)
                     return n
@@ -637,10 +636,11 @@ def _stage(
     stop: str | None = None, target: str = "", appended: Sequence[str] = (), grown: frozenset[str] = frozenset(),
 ) -> Stage:  # fmt: skip
     carried = [name for name in names if name in live or name == stop]
+    variables.dead = frozenset(names).difference(carried)
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
     lists = _lists(variables, reads, appended) if stop is None else {}
-    watch = lambda: variables.watched(reads, names)  # noqa: E731
-    return Stage(variables, body, names, carried, watch, cells, stop, target, lists, grown)
+    watched = functools.partial(variables.watched, reads, names)
+    return Stage(variables, body, names, carried, watched, cells, stop, target, lists, grown)
 
 
 def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) -> dict[str, list]:

@@ -327,7 +327,7 @@ class _Function:
         other = self._helper("else", self._block(orelse, live)[0], names, stmt)
         operands = [
             _Expressions().truth(test), _name(then.name), _name(other.name), _strings(names), _strings(names & live),
-            self._reads(stmt),
+            self._reads(stmt), _strings(frozenset() if self.is_module else read(stmt) - live),
         ]  # fmt: skip
         return [then, other, self._call("if_", operands, test, stmt, returns=is_tail)]
 

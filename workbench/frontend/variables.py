@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import CellType, FunctionType
 from typing import Any
 
@@ -18,7 +19,9 @@ from .watching import Watched, assigned_globals
 class Variables:
     """The variables that bodies share, by name."""
 
-    def __init__(self, *functions: FunctionType):
+    def __init__(self, *functions: FunctionType, dead: Iterable[str] = ()):
+        """dead: the names that are not read after what the functions do."""
+        self.dead = frozenset(dead)
         self.cells: dict[str, CellType] = {}
         for function in functions:
             self.cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -133,7 +136,9 @@ class Variables:
     def are_alone(self, names: Iterable[str]) -> frozenset[str]:
         """The names of lists and dicts to which nothing else refers, nor to those inside of them."""
         known = require_trace().references
-        return frozenset(name for name in names if is_container(self.own(name)) and is_alone(self.own, name, known))
+        found = (name for name in names if is_container(self.own(name)))
+        ended = partial(self._ended, self.own, everything=False)
+        return frozenset(name for name in found if is_alone(self.own, name, known, n_others=ended(name)))
 
     def held_elsewhere(
         self, names: Iterable[str], result: list[Any], stays: Callable[[Any], bool], *, ends: bool
@@ -156,7 +161,7 @@ class Variables:
         else at what it is to return, since it ends if it does."""
         value = read(key)
         others = [name for name, cell in self.cells.items() if name != key and held_in(cell, UNDEFINED) is value]
-        others = [name for name in others if everything or name.startswith("_wb_")]
+        others = [name for name in others if everything or name.startswith("_wb_") or name in self.dead]
         return len(own_cells(self.cells).intersection(others)) if others else 0
 
     @contextmanager
