@@ -495,7 +495,7 @@ def lstm_cell(w, h, xs):
 def joined_rows(w, m, n):
     for _ in range(20):
         both = np.concatenate([m, n[:, ::2], m[::-1]], axis=0)
-        n = n * 0.5 + np.tanh(w @ both).sum(axis=0)[0]
+        n = n * 0.5 + np.tanh(w @ both).sum(axis=0)[0] * 0.05  # without which some weights magnify rounding
     return n
 
 
@@ -512,7 +512,7 @@ def test_joined_arrays(dtype):
         return (RNG.normal(size=shape) * 0.3).astype(dtype)
 
     for function, args in [
-        (lstm_cell, (made(32, 48), made(32), made(70, 16))),
+        (lstm_cell, (made(32, 48) * dtype(0.7), made(32), made(70, 16))),
         (joined_rows, (made(30, 90), made(30, 40), made(30, 80))),
         (joined_columns, (made(32, 12), made(40, 12), made(40, 10))),
     ]:
