@@ -60,8 +60,8 @@ def is_frozen(value: Any) -> bool:
 
 def copied(value: Any) -> Any:
     """Another object with the same attributes."""
-    attributes = instance_attributes(value)
-    return make(type(value), tuple(attributes), slots_among(type(value), attributes), tuple(attributes.values()))
+    values, (names, slots) = _flatten(value)
+    return make(type(value), names, slots, values)
 
 
 def is_one(value: Any, other: Any) -> bool:
