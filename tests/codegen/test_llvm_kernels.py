@@ -336,8 +336,24 @@ print(framed(np.ones((4, 16, 1), np.uint16)).shape, framed.fallbacks)
 """
 
 
+ZEROS_SIDE_BY_SIDE = """
+import numpy as np
+import workbench as wb
+
+@wb.jit
+def second(c):
+    found = np.zeros_like(c)
+    found[:, :, 1:-2] = c[:, :, 1:-2] / (c[:, :, 2:-1] - c[:, :, :-3]) * np.maximum(c[:, :, 3:], 0.0) + np.abs(c[:, :, 1:-2])
+    return found
+
+print(second(np.arange(1000.0).reshape(10, 25, 4)).shape, second.fallbacks)
+"""
+
+
 @pytest.mark.parametrize(
-    ("program", "printed"), [(COMPLEX_ROWS, "[0. 1. 2.] []"), (EQUAL_BYTES, "(4, 18, 4) []")], ids=["complex", "bytes"]
+    ("program", "printed"),
+    [(COMPLEX_ROWS, "[0. 1. 2.] []"), (EQUAL_BYTES, "(4, 18, 4) []"), (ZEROS_SIDE_BY_SIDE, "(10, 25, 4) []")],
+    ids=["complex", "bytes", "zeros"],
 )
 def test_llvm_says_nothing_of_loops_over_rows_that_it_leaves_alone(tmp_path, program, printed):
     (tmp_path / "rows.py").write_text(program)

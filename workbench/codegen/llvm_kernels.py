@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,8 @@ QUOTIENT = "quotient_f64"
 SHORT = 16
 # In bytes: narrow vectors, and the widest ones.
 NARROW, WIDE = 32, 64
+# As the text of a kernel has them.
+OF_EQUAL_BYTES = frozenset(("0", "0.0", "-1"))
 # What a short loop asks of LLVM, with masks and without: left alone it takes several vectors at once, and rows shorter
 # than these go one by one.
 PREDICATED = '!{!"llvm.loop.vectorize.predicate.enable", i1 true}'
@@ -334,9 +337,10 @@ class _Writer:
         # Products of complex numbers branch where they overflow: LLVM would say on stderr that it cannot do as told.
         if not arrays or 2 * n_steps < n_reads or any(name.endswith(("_c64", "_c128")) for name in names):
             return 0
-        # So do equal bytes side by side, which LLVM makes a call of `memset`.
+        # So do equal bytes side by side, which LLVM makes a call of `memset`: of numbers, zeros and -1 are.
         values = [ast.unparse(line.value) for line in body if isinstance(line, ast.Assign)]
-        if len({*values}) < len(values) and any(_alignment(array.short) == 1 for array in arrays):
+        repeated = {value for value, n in Counter(values).items() if n > 1}
+        if repeated and (repeated & OF_EQUAL_BYTES or any(_alignment(array.short) == 1 for array in arrays)):
             return 0
         # What is known of a long row does not fit in the registers.
         n_bytes = WIDE if max(array.row for array in arrays) <= SHORT else NARROW
