@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,7 +42,7 @@ QUOTIENT = "quotient_f64"
 SHORT = 16
 # In bytes: narrow vectors, and the widest ones.
 NARROW, WIDE = 32, 64
-# As the text of a kernel has them.
+# Numbers whose bytes are all the same, as the text of a kernel has them.
 OF_EQUAL_BYTES = frozenset(("0", "0.0", "-1"))
 # What a short loop asks of LLVM, with masks and without: left alone it takes several vectors at once, and rows shorter
 # than these go one by one.
@@ -103,6 +102,24 @@ def _allocates(line: ast.Assign) -> bool:
 
 def _is_innermost(body: list[ast.stmt]) -> bool:
     return not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line))
+
+
+def _fills_neighbours(body: list[ast.stmt]) -> bool:
+    """Whether elements side by side get the same number, all bytes of which are equal."""
+    texts: dict[str, str] = {}
+    places: set[tuple[str, int, str]] = set()  # up to the last index, that index, the number
+    for line in body:
+        match line:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                texts[name] = ast.unparse(value)
+            case ast.Assign(
+                targets=[ast.Subscript(value=array, slice=ast.Tuple(elts=[*outer, ast.Constant(value=int(k))]))],
+                value=value,
+            ):  # fmt: skip
+                text = texts.get(ast.unparse(value), ast.unparse(value))
+                if text in OF_EQUAL_BYTES:
+                    places.add((f"{ast.unparse(array)} {[*map(ast.unparse, outer)]}", k, text))
+    return any((row, k + 1, text) in places for row, k, text in places)
 
 
 @dataclass(slots=True)
@@ -337,10 +354,11 @@ class _Writer:
         # Products of complex numbers branch where they overflow: LLVM would say on stderr that it cannot do as told.
         if not arrays or 2 * n_steps < n_reads or any(name.endswith(("_c64", "_c128")) for name in names):
             return 0
-        # So do equal bytes side by side, which LLVM makes a call of `memset`: of numbers, zeros and -1 are.
+        # So do equal bytes side by side, which LLVM makes a call of `memset`.
         values = [ast.unparse(line.value) for line in body if isinstance(line, ast.Assign)]
-        repeated = {value for value, n in Counter(values).items() if n > 1}
-        if repeated and (repeated & OF_EQUAL_BYTES or any(_alignment(array.short) == 1 for array in arrays)):
+        if len({*values}) < len(values) and any(_alignment(array.short) == 1 for array in arrays):
+            return 0
+        if _fills_neighbours(body):
             return 0
         # What is known of a long row does not fit in the registers.
         n_bytes = WIDE if max(array.row for array in arrays) <= SHORT else NARROW
