@@ -1,13 +1,10 @@
-"""Short innermost loops: what is left over of a vector is computed under a mask, if the processor has masks, and gives
-NumPy's bits."""
-
-import re
+"""Short innermost loops: what is left over of a vector is computed under a mask, and gives NumPy's bits."""
 
 import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.codegen.llvm_kernels import ONE_AT_A_TIME, SHORT, kernel_module
+from workbench.codegen.llvm_kernels import SHORT, kernel_module
 from workbench.fusion import form_plan
 from workbench.runtime.executable import plan_kernels
 from workbench.runtime.native import machine_code
@@ -93,21 +90,6 @@ def test_one_kernel_has_masks_for_short_rows_and_none_for_long_ones(masked):
             texts.add(text)
     assert len(texts) == len(kernels_of(differences, 6)), "a length is written into a kernel"
     assert not any(kernel.may_be_short for kernel in kernels_of(lambda x, y: x + y, 6))
-
-
-def test_one_kernel_takes_single_vectors_of_short_rows_without_masks():
-    texts = set()
-    for width in (6, SHORT + 1, 400):
-        for kernel in kernels_of(differences, width):
-            text = kernel_module(kernel, "workbench_single")
-            assert text.count(ONE_AT_A_TIME) == 1
-            assert f", {SHORT}" in text
-            llvm = machine_code.compile_assembly(text)[1]
-            assert len(re.findall(r"^vector\.body\d*:", llvm, re.M)) == 2, "a form is not vectorised"
-            texts.add(text)
-    assert len(texts) == len(kernels_of(differences, 6)), "a length is written into a kernel"
-    for kernel in kernels_of(lambda x, y: x + y, 6):
-        assert ONE_AT_A_TIME not in kernel_module(kernel, "workbench_flat")
 
 
 def test_memory_that_is_allocated_for_results_needs_no_test_for_overlap():

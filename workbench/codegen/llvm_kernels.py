@@ -44,10 +44,6 @@ SHORT = 16
 NARROW, WIDE = 32, 64
 # Numbers whose bytes are all the same, as the text of a kernel has them.
 OF_EQUAL_BYTES = frozenset(("0", "0.0", "-1"))
-# What a short loop asks of LLVM, with masks and without: left alone it takes several vectors at once, and rows shorter
-# than these go one by one.
-PREDICATED = '!{!"llvm.loop.vectorize.predicate.enable", i1 true}'
-ONE_AT_A_TIME = '!{!"llvm.loop.interleave.count", i32 1}'
 # What a function says whose frame has a register of its own, with which no array is then addressed.
 FRAMED = '"frame-pointer"="all"'
 # In bytes: no array has one like it.
@@ -65,6 +61,7 @@ def kernel_module(
     multiplying by an inverse takes less than dividing."""
     (tree,) = ast.parse(kernel.source).body
     assert isinstance(tree, ast.FunctionDef)
+    masked = masked if kernel.may_be_short else ()
     may_invert = inverts > 0 and not kernel.fast and QUOTIENT in kernel.source
     try:
         writer = _Writer(kernel, masked, inverts=may_invert and inverts == math.inf)
@@ -322,21 +319,19 @@ class _Writer:
             raise UnsupportedSourceError(f"a range of {[b.short for b in bounds]}")
         is_innermost = _is_innermost(body)
         columns = self._width_of_columns(body) if is_innermost else 0
-        # Single reads are not masked for nothing.
-        forms = self._short_forms(name, body) if self.kernel.may_be_short and is_innermost and not columns else []
-        if not forms:
+        if not self.masked or not is_innermost or columns:  # single reads are not masked for nothing
             self._loop(name, first, last, step, body, width=columns)
             return
         # All forms, since which one is best depends on a length, which no kernel is compiled for.
         code = self.code
         n = code.op(f"sub nsw i64 {last.text}, {first.text}")
         after = code.new_label("after")
-        for longest, width in forms:
+        for longest, width in self._short_forms(name, body):
             is_short = code.op(f"icmp sle i64 {n}, {longest}")
             short, longer = map(code.new_label, ("short", "longer"))
             code.line(f"br i1 {is_short}, label %{short}, label %{longer}")
             code.start(short)
-            self._loop(name, first, last, step, body, is_short=True, width=width)
+            self._loop(name, first, last, step, body, masked=True, width=width)
             code.line(f"br label %{after}")
             code.start(longer)
         self._loop(name, first, last, step, body)
@@ -366,11 +361,8 @@ class _Writer:
 
     def _short_forms(self, name: str, body: list[ast.stmt]) -> list[tuple[int, int]]:
         """Of a loop of few iterations: up to how many each form is for, and the iterations that make a vector, if LLVM
-        should not choose. One narrow vector takes less than a part of a wide one. Without masks, LLVM chooses
-        (where it cannot do as told, it says so on stderr)."""
+        should not choose. One narrow vector takes less than a part of a wide one."""
         size = self._largest_beside(name, body)
-        if not self.masked:
-            return [(SHORT, 0)] if size else []
         if not size:
             return [(SHORT, 0)]
         *narrow, widest = (n_bytes // size for n_bytes in self.masked)
@@ -393,11 +385,11 @@ class _Writer:
         return max(sizes, default=0)
 
     def _loop(
-        self, name: str, first: Value, last: Value, step: Value, body: list[ast.stmt], *, is_short: bool = False,
+        self, name: str, first: Value, last: Value, step: Value, body: list[ast.stmt], *, masked: bool = False,
         width: int = 0,
     ) -> None:  # fmt: skip
-        """is_short: for few iterations: what is left over of a vector is done under a mask, where there are masks, else
-        vectors are done one at a time; width: the iterations that make a vector, if LLVM should not choose."""
+        """masked: what is left over of a vector is done under a mask, not one by one; width: the iterations that make a
+        vector, if LLVM should not choose."""
         code = self.code
         head, inside, latch, after = map(code.new_label, ("head", "body", "next", "after"))
         before, counter, following = code.label, code.fresh(), code.fresh()
@@ -416,9 +408,7 @@ class _Writer:
                 self.dividing.append(code.lines[begin:])
         code.start(latch)
         code.line(f"{following} = add nsw i64 {counter}, {step.text}")
-        wishes = []
-        if is_short:
-            wishes.append(PREDICATED if self.masked else ONE_AT_A_TIME)
+        wishes = ['!{!"llvm.loop.vectorize.predicate.enable", i1 true}'] if masked else []
         wishes += [f'!{{!"llvm.loop.vectorize.width", i32 {width}}}'] if width else []
         listed = "".join(f", !{self._fact(wish)}" for wish in wishes)
         text = f", !llvm.loop !{self._fact(f'distinct !{{self{listed}}}')}" if wishes else ""
