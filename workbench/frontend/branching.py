@@ -27,6 +27,7 @@ from .comprehensions import array_of, counted, folded_items, listed
 from .counted_lists import lists_alone, signals, with_held_lists
 from .diagnostics import bool_value
 from .foresight import foreseen
+from .growing import lists_to_stack
 from .held import HeldValue
 from .identity import same
 from .items import item_at
@@ -638,19 +639,9 @@ def _stage(
     carried = [name for name in names if name in live or name == stop]
     variables.dead = frozenset(names).difference(carried)
     cells = frozenset(id(variables.cells[name]) for name in names if name in variables.cells)
-    lists = _lists(variables, reads, appended) if stop is None else {}
+    lists = lists_to_stack(variables, reads, appended, grown) if stop is None else {}
     watched = functools.partial(variables.watched, reads, names)
     return Stage(variables, body, names, carried, watched, cells, stop, target, lists, grown)
-
-
-def _lists(variables: Variables, reads: Sequence[str], appended: Sequence[str]) -> dict[str, list]:
-    """The lists of these names, which the body can reach by no other."""
-    lists = {name: value for name in appended if name in variables.cells and type(value := variables.get(name)) is list}
-    if not lists:
-        return lists
-    others = variables.watched([name for name in reads if name not in lists], ()).contents
-    known = [id(value) for _, value, _ in others] + [id(value) for value in lists.values()]
-    return {name: value for name, value in lists.items() if known.count(id(value)) == 1}
 
 
 __all__ = [

@@ -169,6 +169,8 @@ class CountedList(Deferred):
         self.before = tuple(before)
         self.items = items
         self.first = 0
+        # (part, item, array): items, or parts of them, that are arrays elsewhere in a result
+        self.arrays_elsewhere: tuple[tuple[int, int, Any], ...] = ()
         self.mixed: tuple[type, ...] = ()
         if items is None:
             return
@@ -407,7 +409,8 @@ class CountedArray(Deferred):
 class CountedForm:
     """How the value of a list is made. results: of the program, those that are its arrays; first: how many items of
     these are `before` it; before: the places of such items among the leaves of the result; in_array: whether it is
-    `np.array` of the list, of `dtype` where one was asked for."""
+    `np.array` of the list, of `dtype` where one was asked for; elsewhere: (part, item, leaf) where an item, or a part
+    of it, is such a leaf."""
 
     items: Items
     results: tuple[int, ...]
@@ -415,6 +418,7 @@ class CountedForm:
     before: tuple[int, ...]
     in_array: bool
     dtype: np.dtype | None
+    elsewhere: tuple[tuple[int, int, int], ...] = ()
 
     def value(self, results: Sequence[Any], count: Any, leaves: Sequence[Any]) -> Any:
         """results: of the program; count: how many items there are; leaves: of the result."""
@@ -423,6 +427,7 @@ class CountedForm:
         if type(count) is Tracer:
             made = CountedList.rebuilt(before, self.items, arrays, count)
             made.first = self.first
+            made.arrays_elsewhere = tuple((part, at, leaves[k]) for part, at, k in self.elsewhere)
             return made.stacked(self.dtype) if self.in_array else made
         columns = [array[self.first : int(count)] for array in arrays]
         if self.in_array and not before and len(columns[0]):
@@ -434,6 +439,8 @@ class CountedForm:
                     rows[:, k] = column
                 return rows
         parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
+        for part, at, k in self.elsewhere:
+            parts[part][at] = leaves[k]
         items = [*before, *self.items.together(parts)]
         return np.array(items, self.dtype) if self.in_array else items
 

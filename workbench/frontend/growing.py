@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,26 @@ from .merging import refuse
 from .outside_lists import OutsideList, OutsideListError
 from .recording import Deferred
 from .regions import Region
-from .tracer import Tracer, emit, from_atom, lift
+from .row_arrays import Carried, array_elsewhere, array_of, memory_of, with_arrays_once
+from .tracer import Tracer, emit, from_atom, lift, require_trace
+from .variables import Variables
 from .views import Slice, Squeeze, make_view
 
 FEW = 8  # items: shorter lists are made of single results
 MOST_DEEP = 4  # containers of rows, in one another
+
+
+def lists_to_stack(
+    variables: Variables, reads: Sequence[str], appended: Sequence[str], grown: frozenset[str]
+) -> dict[str, list]:  # fmt: skip
+    """The lists of these names, which the body can reach by no other. grown: those that nothing else refers to."""
+    own = grown | variables.cells.keys()  # a cell's variables may be seen by others
+    lists = {name: value for name in appended if name in own and type(value := variables.get(name)) is list}
+    if not lists:
+        return lists
+    others = variables.watched([name for name in reads if name not in lists], ()).contents
+    known = [id(value) for _, value, _ in others] + [id(value) for value in lists.values()]
+    return {name: value for name, value in lists.items() if known.count(id(value)) == 1}
 
 
 class Growth:
@@ -134,24 +149,24 @@ class Growth:
                 found.append(not x.scalar and (entry is not None or id(x.buffer) in carried))
         return found
 
-    def fill(self, stacks: Sequence[Tracer], shared: Sequence[bool], n: int) -> None:
-        """Append the rows of `n` iterations to the lists."""
-        leaves = (leaf for items in self.added.values() for _, each in items for leaf in each)
+    def fill(self, stacks: Sequence[Tracer], shared: Sequence[bool], n: int, carried: Sequence[Carried]) -> None:
+        """Append the rows of `n` iterations to the lists. carried: the arrays that the loop carries."""
+        leaves = [leaf for items in self.added.values() for _, each in items for leaf in each]
         for stack, is_shared, leaf in zip(stacks, shared, leaves, strict=True):
             stack.scalar = False
             stack.buffer.ambiguous = is_shared
             root = self.roots.get(id(leaf))
             if root is not None:  # which part of it a row is differs from row to row
                 stack.buffer.aliases = Aliases(None, (Alternative(root),))
+        columns = [_rows_of(stack, leaf, n) for stack, leaf in zip(stacks, leaves, strict=True)]
+        columns = with_arrays_once(columns, leaves, carried)
         first = 0
         for name, items in self.added.items():
             count = sum(len(leaves) for _, leaves in items)
-            mine = stacks[first : first + count]
-            rows = [_rows_of(stack, leaf, n) for stack, leaf in
-                    zip(mine, (leaf for _, leaves in items for leaf in leaves), strict=True)]  # fmt: skip
+            mine = columns[first : first + count]
             first += count
             for k in range(n):
-                column = iter(rows)
+                column = iter(mine)
                 for tree, leaves in items:
                     self.lists[name].append(optree.tree_unflatten(tree, [next(column)[k] for _ in leaves]))
 
@@ -245,22 +260,24 @@ def rows_together(items: Sequence[Any]) -> Tracer | None:
     return emit(REGISTRY["copy"], parts[0])
 
 
-def with_whole_stacks(result: Any) -> Any:
+def with_whole_stacks(result: Any, inputs: Set[int] = frozenset()) -> Any:
     """`result`, with lists of rows that loops have stacked as `CountedList`s: a program gives one array for each.
 
-    Lists of arrays that are, or share memory with, other results stay lists of rows.
+    Rows that are arrays elsewhere in the result, or of inputs, become these. Lists of arrays that share memory with
+    other results stay lists of rows. inputs: the ids of their buffers.
     """
     lists: dict[int, tuple[Any, CountedList]] = {}
     seen: dict[int, Any] = {}
     others: set[int] = set()  # the memory of arrays elsewhere in the result
+    arrays: list[Any] = []
 
-    def look(value: Any) -> None:
-        if type(value) is Tracer:
-            if not value.scalar:
-                others.add(id(value.buffer))
+    def look(value: Any, may_be_whole: bool = True) -> None:
+        if type(value) is Tracer or isinstance(value, np.ndarray):
+            others.update(memory_of(value))
+            arrays.append(value)
         elif issubclass(type(value), list | tuple | dict) and id(value) not in seen:
             seen[id(value)] = value
-            counted = _whole_stack(value) if type(value) is list else None
+            counted = _whole_stack(value) if may_be_whole and type(value) is list else None
             if counted is not None:
                 lists[id(value)] = value, counted
             items = value.values() if isinstance(value, dict) else value
@@ -274,7 +291,27 @@ def with_whole_stacks(result: Any) -> Any:
         if all(item.kind != "array" for item in counted.items.items)  # type: ignore[union-attr]
         or not any(place in others or shared.count(place) > 1 for place in _memory(value))
     }  # fmt: skip
-    return _replaced(result, dict(kept)) if kept else result
+    for key, (value, _) in lists.items():
+        if key not in kept:
+            del seen[key]
+            look(value, may_be_whole=False)
+    known: dict[int, Any] = dict(kept)
+    if require_trace().row_arrays:
+        elsewhere = others | inputs
+        for key, counted in kept.items():
+            counted.arrays_elsewhere = _arrays_elsewhere(lists[key][0][len(counted.before) :], elsewhere)
+        known |= {id(x): found for x in arrays if (found := array_elsewhere(x, elsewhere)) is not x}
+    return _replaced(result, known) if known else result
+
+
+def _arrays_elsewhere(items: list[Any], seen: Set[int]) -> tuple[tuple[int, int, Any], ...]:
+    """The items, or parts of them, that are arrays in the memory `seen`: (part, item, array)."""
+    return tuple(
+        (part, at, array)
+        for at, item in enumerate(items)
+        for part, leaf in enumerate(optree.tree_leaves(item, none_is_leaf=True))
+        if (array := array_of(leaf, seen)) is not None
+    )
 
 
 def _replaced(value: Any, known: dict[int, Any]) -> Any:
@@ -367,7 +404,7 @@ def _one_stack(rows: Sequence[Any]) -> Tracer | None:
     """The array of which `rows` are those of some, one after the other, with nothing written to them since."""
     entries = [_entry(x) for x in rows]
     first = entries[0]
-    if first is None or first[1].buffer.ambiguous:
+    if first is None or first[1].buffer.aliases is not None:
         return None
     for k, entry in enumerate(entries):
         if entry is None or entry[1] is not first[1] or entry[2] != first[2] + k:

@@ -264,7 +264,7 @@ def collect_outputs(
     if type(result) is Tracer:  # a lone array needs no tree
         leaves, tree, repeats = [result], None, None
     else:
-        result = with_whole_stacks(result)
+        result = with_whole_stacks(result, {id(b) for b in inputs if b is not None})
         # Containers from outside, which the code has not changed, are returned as the objects that they are.
         whole = partial(_is_whole, lifter)
         result, repeats = each_once(result, lambda value: id(value) in lifter.originals, partial(made_object, lifter))
@@ -311,7 +311,10 @@ def _parts(leaf: Any) -> Sequence[Any]:
     if type(leaf) is Choice:
         is_made = VALUE in leaf.kinds and (UNDEFINED not in leaf.kinds or leaf.stays_unbound)
         return optree.tree_leaves(leaf.given, none_is_leaf=True) if is_made else ()
-    return _counted_list(leaf).before if type(leaf) in (CountedList, CountedArray) else ()
+    if type(leaf) not in (CountedList, CountedArray):
+        return ()
+    found = _counted_list(leaf)
+    return (*found.before, *(array for *_, array in found.arrays_elsewhere))
 
 
 def _counted_list(leaf: CountedList | CountedArray) -> CountedList:
@@ -335,7 +338,7 @@ def _choice_leaf(value: Choice, places: tuple[int, ...], collector: _Collector, 
 
 
 def _counted_leaf(
-    value: CountedList | CountedArray, before: tuple[int, ...], collector: _Collector, lifter: Lifter
+    value: CountedList | CountedArray, places: tuple[int, ...], collector: _Collector, lifter: Lifter
 ) -> OutLeaf:  # fmt: skip
     found = _counted_list(value)
     if found.items is None:
@@ -343,7 +346,9 @@ def _counted_leaf(
     results = tuple(collector.add(lift(array).current) for array in found.arrays)
     in_array = isinstance(value, CountedArray)
     items = replace(found.items, tree=_tree_of_results(found.items.tree, lifter))
-    form = CountedForm(items, results, found.first, before, in_array, value.dtype if in_array else None)
+    before, rest = places[: len(found.before)], places[len(found.before) :]
+    elsewhere = tuple((part, at, k) for (part, at, _), k in zip(found.arrays_elsewhere, rest, strict=True))
+    form = CountedForm(items, results, found.first, before, in_array, value.dtype if in_array else None, elsewhere)
     return OutLeaf(results[0], value=form, kind="made", count=collector.add(lift(found.count).current))
 
 

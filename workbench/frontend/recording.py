@@ -74,6 +74,8 @@ class Trace:
         self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
         # Rows that loops stacked for lists, by id: the row, its array, its place there, the version of the buffer.
         self.stacked: dict[int, tuple[Tracer, Tracer, int, int]] = {}
+        # Rows that are arrays besides the lists, by id: the row, and these arrays.
+        self.row_arrays: dict[int, tuple[Tracer, list[Any]]] = {}
         self._origin: Origin | None = None
         self._caller: FrameType | None = None
         self._name = ""

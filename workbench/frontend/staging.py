@@ -7,7 +7,7 @@ them (`u, v = v, u`) are in their places again after a few iterations, which the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 import optree
@@ -37,6 +37,7 @@ from .number_types import CarriedTypes
 from .operators import weaken
 from .outside_lists import HeldListError
 from .regions import emit_scan, emit_while
+from .row_arrays import Carried
 from .traced_bodies import TracedBody, flat, is_unbound, joins, order_of
 from .traced_ranges import TracedRange, first_item
 from .tracer import INT_BITS, Tracer, emit, from_atom, lay_out, lift, require_trace
@@ -479,7 +480,7 @@ class Stage:
         begins = {name: self.variables.get(name) for name, *_, at_begin in links if at_begin}
         self._finish(prepared, outs[1:], aliases, may_be_empty=may_be_empty)
         if stacks and type(rows) is range:
-            growth.fill(stacks, shared, len(rows))
+            growth.fill(stacks, shared, len(rows), list(self._carried(prepared, outs[1:])))
             for name, *where, at_begin in links:
                 self._link(growth, name, where, begins.get(name) if at_begin else None, len(rows))
             for out, mine in zip(outs[1:], finals, strict=False):
@@ -489,6 +490,16 @@ class Stage:
                 before.buffer.ambiguous = before.buffer.ambiguous or any(shared) and not before.scalar
         if self.keeps_target and type(rows) is range:  # the loop's variable after the loop
             self.variables.set(self.target, outs[0] - step if may_stop else rows[-1])  # type: ignore[operator]
+
+    def _carried(self, prepared: TracedBody, outs: Sequence[Tracer]) -> Iterator[Carried]:
+        """The arrays that a loop has carried, as the variables hold them now."""
+        twins, by_key = prepared.twins(), dict(zip(prepared.keys, outs, strict=False))
+        for key, first in prepared.first.items():
+            if first.scalar or key in twins:
+                continue
+            name, k = key
+            final = prepared.region.leaf(prepared.final[name][1][k])
+            yield Carried(prepared.start[name][1][k], prepared.inputs[key], final, by_key[key])
 
     def _link(self, growth: Growth, name: str, where: Sequence[Any], begins: Any, n: int) -> None:
         """Let a variable, or what it was before the loop, be the item that it was in an iteration."""
