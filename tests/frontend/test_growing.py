@@ -130,7 +130,8 @@ IN_NUMPY = {the_same_array, carried_and_written_to_afterwards, some_of_them, und
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-def test_lists_hold_what_they_hold_in_numpy(function: Any) -> None:
+def test_lists_hold_what_they_hold_in_numpy(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.runtime.parts.functions.WORTH_MS", 0.0)  # in parts, however fast NumPy is
     with wb.config(numpy_trials=False):
         compiled = wb.jit(function)
         for seed in range(4):  # what does not compile whole runs in NumPy, then in parts
