@@ -168,6 +168,7 @@ def _run_side(
     ends: bool,
 ) -> tuple[Any, dict[str, Any], frozenset[str]]:  # fmt: skip
     """What an `Outcome` is of. ends: whether the function ends with what it gives."""
+    require_trace().is_branch = True
     require_trace().references = {**watched.references(), **variables.own_references(before)}
     result = [side()]
     variables.restore({name: value for name, value in before.items() if name not in live})

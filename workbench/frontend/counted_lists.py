@@ -34,6 +34,7 @@ from .held import HeldValue
 from .items import item_at
 from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
+from .places import Place, SharedMemory, appended_at, set_place
 from .positions import current_spans
 from .recording import Deferred, Trace, signalled
 from .references import ALONE, count
@@ -78,12 +79,14 @@ class Item:
 @dataclass(frozen=True, slots=True)
 class Items:
     """What one call of `append` adds: one item, or a container of them. tree: of that, None for an item by itself;
-    place: of the first such call; are_read: whether the loop reads arrays of the list."""
+    place: of the first such call; are_read: whether the loop reads arrays of the list;
+    repeated: the parts of which several may be one array."""
 
     items: tuple[Item, ...]
     tree: Any
     place: tuple[str, int]
     are_read: bool = False
+    repeated: frozenset[int] = frozenset()
 
     @property
     def room(self) -> int:
@@ -169,8 +172,11 @@ class CountedList(Deferred):
         self.before = tuple(before)
         self.items = items
         self.first = 0
-        # (part, item, array): items, or parts of them, that are arrays elsewhere in a result
-        self.arrays_elsewhere: tuple[tuple[int, int, Any], ...] = ()
+        # (part, item, array): parts of items that are arrays elsewhere in a result
+        self.arrays_elsewhere: tuple[tuple[int, int | Tracer, Any], ...] = ()
+        self.firsts: dict[int, Tracer] = {}  # of a part: the first items whose parts are the same arrays
+        self.memory = SharedMemory()
+        self.holders: tuple[tuple[Any, int], ...] = ((self, 0),)  # what `Place`s of the parts from a number on tell of
         self.mixed: tuple[type, ...] = ()
         if items is None:
             return
@@ -178,6 +184,8 @@ class CountedList(Deferred):
         trace = require_trace()
         n_writes = trace.n_writes
         self.arrays = tuple(_zeros((self.room, *item.shape), item.dtype, name) for item in items.items)
+        for part in items.repeated:
+            self.firsts[part] = _zeros((self.room,), np.dtype(np.int64), f"{name}_is")
         may_be_read = items.tree is None and (items.are_read or items.items[0].kind != "array")
         if may_be_read and len(self.before) <= self.room and all(map(self._is_alike, self.before)):
             self.first = len(self.before)
@@ -244,16 +252,29 @@ class CountedList(Deferred):
         place = self.items.place
         at = self.count[()]
         end_unless(at < self.room, place)
-        for array, x in zip(self.arrays, xs, strict=True):
+        for part, (array, x) in enumerate(zip(self.arrays, xs, strict=True)):
             if not x.scalar:
-                if self._is_from_outside(x):
-                    raise refuse("appends to", self.name, "one array again and again")
+                if (body := self._repeats(x)) is not None:
+                    trace = require_trace()
+                    failure = trace.failure
+                    error = refuse("appends to", self.name, "one array again and again")
+                    if body.unless_carried is None:
+                        raise error
+                    trace.failure = failure
+                    body.unless_carried.append(error)
                 x.buffer.ambiguous = True  # the list holds that very array: a write to it would be one to the list
+                first = appended_at(self, part, x, at)
+                if first is not None and part not in self.items.repeated:
+                    repeated = self.items.repeated | {part}
+                    raise signalled(ItemFoundError(self.name, replace(self.items, repeated=repeated)))
+                if part in self.firsts:
+                    self.firsts[part][at] = at if first is None else first
             array[at] = x
         self.count[()] = at + 1
 
-    def _is_from_outside(self, x: Tracer) -> bool:
-        """Whether an array was there before the loop, so that each iteration may append it."""
+    def _repeats(self, x: Tracer) -> Trace | None:
+        """The body of a loop of which each iteration may append `x`, an array that was there before, unless the loop
+        turns out to carry it; None if there is none."""
         trace: Trace | None = require_trace()
         outside = self.count.buffer.trace
         while trace is not None and trace is not outside and trace.region:
@@ -261,9 +282,11 @@ class CountedList(Deferred):
                 (e for e in trace.adopted.values() if e.tracer is not None and e.tracer.buffer is x.buffer), None
             )
             if entry is None:
-                return False  # of this iteration
+                return None  # of this iteration
+            if not trace.is_branch:
+                return trace
             x, trace = entry.value, trace.parent
-        return True
+        return None
 
     def extend(self, values: Any) -> None:
         if type(values) not in (list, tuple):
@@ -328,6 +351,7 @@ class CountedList(Deferred):
         if item.kind == "array":
             x = x.copy()
             x.buffer.ambiguous = True  # as in `append`
+            set_place(x.buffer, Place(self, 0, self.firsts[0][at] if self.firsts else at))
             return x
         if item.kind == "python":
             x = emit(REGISTRY["convert_element_type"], x, new_dtype=item.dtype, weak_type=True)
@@ -407,27 +431,38 @@ class CountedArray(Deferred):
 
 @dataclass(frozen=True, slots=True)
 class CountedForm:
-    """How the value of a list is made. results: of the program, those that are its arrays; first: how many items of
-    these are `before` it; before: the places of such items among the leaves of the result; in_array: whether it is
-    `np.array` of the list, of `dtype` where one was asked for; elsewhere: (part, item, leaf) where an item, or a part
-    of it, is such a leaf."""
+    """How the value of a list is made. arrays: the program's results that are those of the list; first: how many items
+    of these are `before` it; before: the places of such items among the leaves of the result; in_array: whether it is
+    `np.array` of the list, of `dtype` where one was asked for; elsewhere: (part, item, result, leaf) where a part of an
+    item is another leaf; the result, if it is not -1, tells which item; firsts: (part, result) of
+    `CountedList.firsts`."""
 
     items: Items
-    results: tuple[int, ...]
+    arrays: tuple[int, ...]
     first: int
     before: tuple[int, ...]
     in_array: bool
     dtype: np.dtype | None
-    elsewhere: tuple[tuple[int, int, int], ...] = ()
+    elsewhere: tuple[tuple[int, int, int, int], ...] = ()
+    firsts: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        """Those that it needs, besides the number of items."""
+        told = (k for *_, k, _ in self.elsewhere if k >= 0)
+        return (*self.arrays, *told, *(k for _, k in self.firsts))
 
     def value(self, results: Sequence[Any], count: Any, leaves: Sequence[Any]) -> Any:
         """results: of the program; count: how many items there are; leaves: of the result."""
         before = [leaves[k] for k in self.before]
-        arrays = [results[k] for k in self.results]
+        arrays = [results[k] for k in self.arrays]
         if type(count) is Tracer:
             made = CountedList.rebuilt(before, self.items, arrays, count)
             made.first = self.first
-            made.arrays_elsewhere = tuple((part, at, leaves[k]) for part, at, k in self.elsewhere)
+            made.arrays_elsewhere = tuple(
+                (part, at if told < 0 else results[told], leaves[k]) for part, at, told, k in self.elsewhere
+            )
+            made.firsts = {part: results[k] for part, k in self.firsts}
             return made.stacked(self.dtype) if self.in_array else made
         columns = [array[self.first : int(count)] for array in arrays]
         if self.in_array and not before and len(columns[0]):
@@ -439,10 +474,21 @@ class CountedForm:
                     rows[:, k] = column
                 return rows
         parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
-        for part, at, k in self.elsewhere:
-            parts[part][at] = leaves[k]
+        self._share(parts, results, leaves)
         items = [*before, *self.items.together(parts)]
         return np.array(items, self.dtype) if self.in_array else items
+
+    def _share(self, parts: list[list[Any]], results: Sequence[Any], leaves: Sequence[Any]) -> None:
+        """Let what is one array be one object."""
+        for part, at, told, k in self.elsewhere:
+            at = at if told < 0 else int(results[told])
+            if at >= 0:
+                parts[part][at - self.first] = leaves[k]
+        for part, k in self.firsts:
+            items = parts[part]
+            firsts = results[k][self.first : self.first + len(items)] - self.first
+            for at in np.flatnonzero(firsts != np.arange(len(items))).tolist():
+                items[at] = items[firsts[at]]
 
 
 def _values(item: Item, column: np.ndarray) -> list[Any]:
@@ -564,7 +610,7 @@ def with_held_lists(run: Callable[[], T], variables: Variables, bound: Sequence[
                 name, _ = _place_of(error)  # type: ignore[arg-type]  # no item that was found
                 raise refuse("changes", name, "a list, inside a branch or loop on traced values") from None
             if isinstance(error, ItemFoundError):
-                if error.name in items or error.name not in lists:
+                if items.get(error.name) == error.items or error.name not in lists:
                     raise
                 items[error.name] = error.items
             else:

@@ -7,27 +7,32 @@ numbers and arrays. Lists and dicts among them are objects that can be changed, 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import optree
 
 from ..ir import REGISTRY, Aval
-from .aliases import Aliases, Alternative
+from .aliases import Aliases, Alternative, given_roots
 from .blanks import NUMBERS, is_number
 from .choices import is_choice
 from .counted_lists import CountedList, Item, Items
 from .merging import refuse
 from .outside_lists import OutsideList, OutsideListError
+from .places import RowHolder, appended_at, not_told
 from .recording import Deferred
 from .regions import Region
 from .row_arrays import Carried, array_elsewhere, array_of, memory_of, with_arrays_once
 from .tracer import Tracer, emit, from_atom, lift, require_trace
 from .variables import Variables
 from .views import Slice, Squeeze, make_view
+
+if TYPE_CHECKING:
+    from .traced_bodies import TracedBody
 
 FEW = 8  # items: shorter lists are made of single results
 MOST_DEEP = 4  # containers of rows, in one another
@@ -57,6 +62,9 @@ class Growth:
         self.found: dict[str, list[Any]] = {}  # the items as they were made
         self.begins: dict[str, Any] = {}  # the values of the variables that are carried, before the iteration
         self.ends: dict[str, Any] = {}  # and after it
+        # Of leaves whose rows may be one array, by list, item and leaf; and the first row that this one is.
+        self.holders: dict[tuple[str, int, int], RowHolder] = {}
+        self.firsts: dict[tuple[str, int, int], Tracer] = {}
 
     def begin(self, variables: Any) -> None:
         """Let the iteration see lists of its own: it only appends, or is found to do more."""
@@ -109,6 +117,30 @@ class Growth:
                 found += [(k, *tops[id(x)], k in at_begin) for k in (*at_end, *at_begin)]
         return found
 
+    def tell_places(self, region: Region, prepared: TracedBody, rows: range) -> None:
+        """Note where arrays are of which branches decide whether an iteration, or an earlier one, appends them."""
+        leaves = {
+            (name, at, k): region.leaf(leaf)
+            for name, items in self.added.items()
+            for at, (_, each) in enumerate(items)
+            for k, leaf in enumerate(each)
+            if type(leaf) is Tracer and not leaf.scalar
+        }
+        finals = [x for x in prepared.finals().values() if not x.scalar]
+        earlier = {id(x.buffer) for x in prepared.inputs.values()}
+        chosen = {id(root.buffer) for x in finals for root in given_roots(x.buffer)}
+        perhaps = {key: {id(root.buffer) for root in given_roots(x.buffer)} for key, x in leaves.items()}
+        chosen = chosen.union(*perhaps.values())
+        for key, x in leaves.items():
+            if key in self.holders or id(x.buffer) in chosen or not earlier.isdisjoint(perhaps[key]):
+                holder = self.holders.setdefault(key, RowHolder())
+                number = region.run(lambda: _row_number(region.inputs[0], rows))
+                first = region.run(functools.partial(appended_at, holder, 0, x, number))
+                self.firsts[key] = number if first is None else first
+                for other, y in leaves.items():
+                    if other in self.holders and other != key and id(y.buffer) in perhaps[key]:
+                        holder.memory.holders[id(self.holders[other])] = self.holders[other]
+
     def rows(self, region: Region) -> list[Tracer]:
         """What the body gives for each leaf that it appends. TracingError for what is no number or array."""
         rows = []
@@ -152,13 +184,20 @@ class Growth:
     def fill(self, stacks: Sequence[Tracer], shared: Sequence[bool], n: int, carried: Sequence[Carried]) -> None:
         """Append the rows of `n` iterations to the lists. carried: the arrays that the loop carries."""
         leaves = [leaf for items in self.added.values() for _, each in items for leaf in each]
-        for stack, is_shared, leaf in zip(stacks, shared, leaves, strict=True):
+        keys = [(name, at, k) for name, items in self.added.items() for at, (_, each) in enumerate(items)
+                for k in range(len(each))]  # fmt: skip
+        firsts = dict(zip(self.firsts, stacks[len(leaves) :], strict=True))
+        for key, stack in zip(keys, stacks, strict=False):
+            if key in firsts:
+                found = stack, firsts[key], self.holders[key]
+                stack.buffer.trace.repeated_rows[id(stack.buffer)] = found
+        for stack, is_shared, leaf in zip(stacks, shared, leaves, strict=False):
             stack.scalar = False
             stack.buffer.ambiguous = is_shared
             root = self.roots.get(id(leaf))
             if root is not None:  # which part of it a row is differs from row to row
                 stack.buffer.aliases = Aliases(None, (Alternative(root),))
-        columns = [_rows_of(stack, leaf, n) for stack, leaf in zip(stacks, leaves, strict=True)]
+        columns = [_rows_of(stack, leaf, n) for stack, leaf in zip(stacks, leaves, strict=False)]
         columns = with_arrays_once(columns, leaves, carried)
         first = 0
         for name, items in self.added.items():
@@ -184,6 +223,12 @@ class Pythons:
 
     def apply(self, array: Any) -> Any:
         raise AssertionError("a number is no view of an array")
+
+
+def _row_number(item: Any, rows: range) -> Tracer:
+    """How many iterations there were before the one over `item`."""
+    number = (item - rows.start) // rows.step if (rows.start, rows.step) != (0, 1) else item
+    return emit(REGISTRY["convert_element_type"], lift(number), new_dtype=np.dtype(np.int64), weak_type=False)
 
 
 def _rows_of(stack: Tracer, like: Tracer, n: int) -> list[Tracer]:
@@ -295,6 +340,12 @@ def with_whole_stacks(result: Any, inputs: Set[int] = frozenset()) -> Any:
         if key not in kept:
             del seen[key]
             look(value, may_be_whole=False)
+    trace = require_trace()
+    untold = trace.repeated_rows.keys() | trace.untold_rows
+    if untold and any(id(x.buffer) in untold for x in arrays if type(x) is Tracer):
+        raise not_told()
+    if not trace.untold_rows.isdisjoint(place for key in kept for place in _memory(lists[key][0])):
+        raise not_told()
     known: dict[int, Any] = dict(kept)
     if require_trace().row_arrays:
         elsewhere = others | inputs
@@ -305,7 +356,7 @@ def with_whole_stacks(result: Any, inputs: Set[int] = frozenset()) -> Any:
 
 
 def _arrays_elsewhere(items: list[Any], seen: Set[int]) -> tuple[tuple[int, int, Any], ...]:
-    """The items, or parts of them, that are arrays in the memory `seen`: (part, item, array)."""
+    """The parts of items that are arrays in the memory `seen`: part, item and array."""
     return tuple(
         (part, at, array)
         for at, item in enumerate(items)
@@ -360,7 +411,17 @@ def _whole_stack(items: list[Any]) -> CountedList | None:
                   for column, stack in zip(columns, stacks, strict=True)]  # fmt: skip
     kinds = tuple(Item.of(column[n_before]) for column in columns)
     count = lift(np.array(len(items) - len(before)))
-    return CountedList.rebuilt(before, Items(kinds, tree, ("", 0)), stacks, count)  # type: ignore[arg-type]
+    made = CountedList.rebuilt(before, Items(kinds, tree, ("", 0)), stacks, count)  # type: ignore[arg-type]
+    repeated = require_trace().repeated_rows
+    for part, column in enumerate(columns):
+        entry = _entry(column[n_before])
+        if entry is not None and (found := repeated.get(id(entry[1].buffer))) is not None:
+            stack, firsts, holder = found
+            if n_before or entry[2] or len(column) != stack.shape[0]:
+                return None
+            made.firsts[part] = firsts
+            made.holders = (*made.holders, (holder, part))
+    return made
 
 
 def _are_alone(items: list[Any]) -> bool:

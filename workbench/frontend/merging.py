@@ -26,6 +26,7 @@ from .diagnostics import build
 from .held import UNDEFINED
 from .messages import may_end_the_call
 from .number_types import flag, is_python
+from .places import BranchPlaces
 from .recording import current_trace
 from .references import is_container, key_orders
 from .regions import Region
@@ -160,6 +161,7 @@ class Merged:
     slots: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
     aliases: list[BranchAliases] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
+    places: BranchPlaces | None = None
     mixed: dict[int, tuple[type, ...]] = field(default_factory=dict)
     python: dict[int, int] = field(default_factory=dict)
 
@@ -181,6 +183,8 @@ class Merged:
             for out, inner in zip(outs, column, strict=True):
                 out.buffer.ambiguous = out.buffer.ambiguous or inner.buffer.ambiguous
         mark_branch(self.aliases, outs)
+        if self.places is not None:
+            self.places.mark(outs)
         values = {}
         for name, (tree, leaves) in self.slots.items():
             filled = [outs[leaf.k] if type(leaf) is _Result else leaf for leaf in leaves]
@@ -248,6 +252,8 @@ def merge_results(outcomes: Sequence[Outcome], older: Set[int]) -> Merged:
                     into.append(outcome.region.run(lambda known=known: flag(known)))
         merged.slots[name] = (flat[0][1], leaves)
     add_codes(merged.aliases, merged.columns)
+    merged.places = BranchPlaces(merged.regions, merged.columns)
+    merged.places.add()
     return merged
 
 

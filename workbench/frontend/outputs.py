@@ -29,6 +29,7 @@ from .held import APPENDED, UNDEFINED, HeldValue
 from .layouts import memory_order, overlaps_itself
 from .made_objects import made_object
 from .number_types import is_told_int
+from .places import tell_places
 from .proxies import unwrap
 from .reads import Read
 from .recording import Trace
@@ -270,6 +271,8 @@ def collect_outputs(
         result, repeats = each_once(result, lambda value: id(value) in lifter.originals, partial(made_object, lifter))
         leaves, tree = optree.tree_flatten(result, is_leaf=whole, none_is_leaf=True)
         leaves = list(map(unwrap, leaves))
+    counted = [x for x in leaves if type(x) is CountedList]
+    tell_places(counted, leaves, [buffer for buffer in inputs if buffer is not None])
     collector = _Collector()
     n_leaves = len(leaves)
     parts = [_parts(leaf) for leaf in leaves]
@@ -347,8 +350,13 @@ def _counted_leaf(
     in_array = isinstance(value, CountedArray)
     items = replace(found.items, tree=_tree_of_results(found.items.tree, lifter))
     before, rest = places[: len(found.before)], places[len(found.before) :]
-    elsewhere = tuple((part, at, k) for (part, at, _), k in zip(found.arrays_elsewhere, rest, strict=True))
-    form = CountedForm(items, results, found.first, before, in_array, value.dtype if in_array else None, elsewhere)
+    elsewhere = tuple(
+        (part, -1, collector.add(lift(at).current), k) if type(at) is Tracer else (part, at, -1, k)
+        for (part, at, _), k in zip(found.arrays_elsewhere, rest, strict=True)
+    )
+    firsts = () if in_array else tuple((part, collector.add(lift(x).current)) for part, x in found.firsts.items())
+    dtype = value.dtype if in_array else None
+    form = CountedForm(items, results, found.first, before, in_array, dtype, elsewhere, firsts)
     return OutLeaf(results[0], value=form, kind="made", count=collector.add(lift(found.count).current))
 
 

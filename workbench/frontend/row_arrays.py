@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .aliases import chain, given_roots
+from .aliases import given_roots
+from .recording import Trace
 from .tracer import Tracer
 from .views import TakeView, make_view
 
@@ -32,113 +33,163 @@ class Carried:
     out: Tracer
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What a carried array is after an iteration: that of `carried` after iteration `k`. array: an object from before
-    the loop (k = -1), or the row that it is; None: it is in no list as a whole."""
-
-    carried: Carried
-    k: int
-    array: Any
-
-
 def with_arrays_once(
     columns: Sequence[list[Tracer]], leaves: Sequence[Tracer], carried: Sequence[Carried]
 ) -> list[list[Tracer]]:  # fmt: skip
     """`columns`, the rows of each appended leaf of an iteration, in which what is one array is one tracer."""
-    if all(leaf.scalar for leaf in leaves):
-        return list(columns)
+    arrays = [j for j, leaf in enumerate(leaves) if not leaf.scalar]
     rows = _Rows(columns, leaves, carried)
-    for k in range(len(columns[0])):
-        rows.settle(k)
-    rows.note_results(len(columns[0]))
+    for k in range(len(columns[0]) if arrays else 0):
+        for j in arrays:
+            rows.add(j, k)
+    if arrays:
+        rows.unite()
+        rows.note_results(len(columns[0]))
     return rows.columns
 
 
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """The row of leaf `j` from iteration `k`: `views` of an array."""
+
+    j: int
+    k: int
+    views: tuple[Tracer, ...]
+
+
 class _Rows:
-    """The rows, which `settle` replaces iteration by iteration."""
+    """The rows, by which array they are: one from before the loop, or the one that an iteration has made in a buffer of
+    its body."""
 
     def __init__(self, columns: Sequence[list[Tracer]], leaves: Sequence[Tracer], carried: Sequence[Carried]):
         self.columns = list(columns)
         self.leaves = leaves
         self.carried = carried
         self.inputs = {id(each.input.buffer): each for each in carried}
-        self.of_buffer: dict[int, list[int]] = {}  # the columns of views of it, whole arrays first
-        for j in sorted(range(len(leaves)), key=lambda j: leaves[j].parent is not None):
-            if not leaves[j].scalar:
-                self.of_buffer.setdefault(id(leaves[j].buffer), []).append(j)
-        shared = [js for key, js in self.of_buffer.items() if len(js) > 1 or key in self.inputs]
-        self.unsettled = [j for js in shared for j in js]
+        self.members: dict[Any, list[_Member]] = {}
+        self.starts: dict[Any, Any] = {}
 
-    def settle(self, k: int) -> None:
-        """Let the rows of iteration `k` be those that are there already, where they are."""
-        for j in self.unsettled:
-            leaf = self.leaves[j]
-            same = self._row(leaf, k, before=j)
-            if same is None and id(leaf.buffer) in self.inputs:
-                found = self._after(self.inputs[id(leaf.buffer)], k - 1)
-                if found.k < 0:
-                    _note(self.columns[j][k], replayed(leaf, found.array))
-                elif found.array is not None:
-                    same = replayed(leaf, found.array)
-            if same is not None:
-                self.columns[j][k] = same
+    def add(self, j: int, k: int) -> None:
+        array, views = self._array(self.leaves[j], k)
+        self.members.setdefault(array, []).append(_Member(j, k, views))
+
+    def _array(self, x: Tracer, k: int) -> tuple[Any, tuple[Tracer, ...]]:
+        """Which array `x`, of the body, is in iteration `k`, or which views of it."""
+        views = views_of(x)
+        carried = self.inputs.get(id(x.buffer))
+        while carried is not None:
+            k -= 1
+            if k < 0:
+                start = carried.start
+                of_views = tuple(view.op for view in views_of(start)) if type(start) is Tracer else ()
+                key = ("before", id(start.buffer) if type(start) is Tracer else id(start), of_views)
+                self.starts[key] = start
+                return key, views
+            x = carried.final
+            views = (*views_of(x), *views)
+            carried = self.inputs.get(id(x.buffer))
+        return (k, id(x.buffer)), views
+
+    def unite(self) -> None:
+        """Let the rows that are one array be one tracer, or views of one."""
+        for array, members in self.members.items():
+            if len(members) > 1:
+                whole = next((each for each in members if not each.views), None)
+                firsts: list[_Member] = [] if whole is None else [whole]
+                for each in members:
+                    if each is not whole:
+                        self._unite(each, firsts, whole)
+            if array in self.starts:
+                for each in members:
+                    self._note(self.columns[each.j][each.k], replayed(each.views, self.starts[array]))
+
+    def _unite(self, member: _Member, firsts: list[_Member], whole: _Member | None) -> None:
+        """firsts: members that are not one another."""
+        for first in firsts:
+            row = self.columns[first.j][first.k]
+            if _ops(first.views) == _ops(member.views):
+                self.columns[member.j][member.k] = row
+                return
+            if first is whole and (view := replayed(member.views, row)) is not None:
+                self.columns[member.j][member.k] = view
+                return
+            if first is whole or not are_apart(member.views, first.views):
+                for each in (first, member):
+                    self._leave_untold(each)
+        firsts.append(member)
 
     def note_results(self, n: int) -> None:
         """Note which rows are arrays that the loop leaves."""
         for each in self.carried:
-            found = self._after(each, n - 1)
-            if found.k < 0:
-                continue
-            if found.array is not None:
-                _note(found.array, each.out)
-            elif found.carried.final.parent is None:
-                for j in self.of_buffer.get(id(found.carried.final.buffer), ()):
-                    _note(self.columns[j][found.k], replayed(self.leaves[j], each.out))
+            array, views = self._array(each.input, n)
+            for member in self.members.get(array, ()) if array not in self.starts else ():
+                row = self.columns[member.j][member.k]
+                if not views:
+                    self._note(row, replayed(member.views, each.out))
+                elif _ops(views) == _ops(member.views):
+                    self._note(row, each.out)
+                elif not member.views:
+                    self._note(each.out, replayed(views, row))
+                elif not are_apart(views, member.views):
+                    self._leave_untold(member)
 
-    def _after(self, carried: Carried, k: int) -> _Found:
-        while k >= 0:
-            row = self._row(carried.final, k)
-            before = self.inputs.get(id(carried.final.buffer)) if carried.final.parent is None else None
-            if row is not None or before is None:
-                return _Found(carried, k, row)
-            carried, k = before, k - 1
-        return _Found(carried, -1, carried.start)
-
-    def _row(self, x: Tracer, k: int, before: int | None = None) -> Tracer | None:
-        """The row of iteration `k` that is `x`, of the body, or a view of one. before: a column that is no answer, nor
-        are those after it."""
-        for j in self.of_buffer.get(id(x.buffer), ()):
-            if j == before:
-                return None
-            if chain(self.leaves[j]) == chain(x):
-                return self.columns[j][k]
-            if self.leaves[j].parent is None:
-                return replayed(x, self.columns[j][k])
-        return None
-
-
-def replayed(view: Tracer, root: Any, of: Tracer | None = None) -> Any:
-    """What `view` is of the array `of`, if not of its whole buffer, of `root`; None where the program computes at what
-    it is taken."""
-    nodes: list[Tracer] = []
-    while view is not of and view.parent is not None:
-        nodes.append(view)
-        view = view.parent
-    if any(isinstance(node.op, TakeView) or not getattr(node.op, "applies", False) for node in nodes):
-        return None
-    for node in reversed(nodes):
-        assert node.op is not None
-        if type(root) is Tracer:
-            root = make_view(root, node.op, node.shape, node.strides, dtype=node.dtype, lazy=True)
+    @staticmethod
+    def _note(row: Tracer, array: Any) -> None:
+        trace: Trace = row.buffer.trace
+        if array is None:
+            trace.untold_rows.add(id(row.buffer))
         else:
-            root = node.op.apply(root)
+            trace.row_arrays.setdefault(id(row), (row, []))[1].append(array)
+
+    def _leave_untold(self, member: _Member) -> None:
+        buffer = self.columns[member.j][member.k].buffer
+        buffer.trace.untold_rows.add(id(buffer))
+
+
+# ---- views ----
+
+
+def views_of(x: Tracer, of: Tracer | None = None) -> tuple[Tracer, ...]:
+    """The views that lead from `of`, or from the whole buffer, to `x`, the last of which it is."""
+    found: list[Tracer] = []
+    while x is not of and x.parent is not None:
+        found.append(x)
+        x = x.parent
+    return tuple(reversed(found))
+
+
+def _ops(views: Sequence[Tracer]) -> tuple[Any, ...]:
+    return tuple(view.op for view in views)
+
+
+def are_apart(a: Sequence[Tracer], b: Sequence[Tracer]) -> bool:
+    """Whether two views of an array have no element in common, as far as that is known."""
+    views = (*a, *b)
+    if not a or not b or not all(getattr(view.op, "applies", False) for view in views):
+        return False
+    parent = a[0].parent
+    assert parent is not None
+    found, whole = [], np.empty(parent.shape, np.bool_)
+    for each in (a, b):
+        array = whole
+        for view in each:
+            assert view.op is not None
+            array = view.op.apply(array)
+        found.append(array)
+    return not np.may_share_memory(*found, max_work=10_000)  # type: ignore[arg-type]
+
+
+def replayed(views: Sequence[Tracer], root: Any) -> Any:
+    """These views of another array; None where the program computes at what one is taken."""
+    if any(isinstance(view.op, TakeView) or not getattr(view.op, "applies", False) for view in views):
+        return None
+    for view in views:
+        assert view.op is not None
+        if type(root) is Tracer:
+            root = make_view(root, view.op, view.shape, view.strides, dtype=view.dtype, lazy=True)
+        else:
+            root = view.op.apply(root)
     return root
-
-
-def _note(row: Tracer, array: Any) -> None:
-    if array is not None:
-        row.buffer.trace.row_arrays.setdefault(id(row), (row, []))[1].append(array)
 
 
 # ---- when the program returns ----
@@ -167,6 +218,6 @@ def array_elsewhere(x: Any, seen: Set[int]) -> Any:
     while type(node) is Tracer:
         array = array_of(node, seen)
         if array is not None:
-            return replayed(x, array, node)
+            return replayed(views_of(x, node), array)
         node = node.parent
     return x

@@ -36,6 +36,7 @@ from .merging import (
 from .number_types import CarriedTypes
 from .operators import weaken
 from .outside_lists import HeldListError
+from .places import LoopPlaces, Place, RowHolder, pairs_of
 from .regions import emit_scan, emit_while
 from .row_arrays import Carried
 from .traced_bodies import TracedBody, flat, is_unbound, joins, order_of
@@ -210,6 +211,8 @@ class Stage:
         before = self.variables.assigned(self.names)
         changed: dict[tuple[str, int], Tracer] = {}  # the leaves that the loop carries, with their values at first
         forget: frozenset[int] = frozenset()
+        pairs: dict[tuple[Any, Any], Place] = {}
+        holders: dict[tuple[str, int, int], RowHolder] = {}
         order = 0
         watched: Any = None
         for _ in range(MAX_ATTEMPTS):
@@ -217,13 +220,16 @@ class Stage:
             watched.follow(earlier)
             keys = list(changed)
             prepared = TracedBody(start, keys, dict(changed))
-            prepared.growth.lists = self.lists
+            pairs |= pairs_of(changed)
+            prepared.places = LoopPlaces(pairs, prepared.first, lambda key: start[key[0]][1][key[1]])
+            prepared.growth.lists, prepared.growth.holders = self.lists, holders
             prepared.growth.begin(self.variables)
             try:
                 prepared.watched = watched
                 prepared.region = region = region_of(
                     lambda *inputs: self._run_body(prepared, inputs, item is not None, items),  # noqa: B023
-                    [*([item] if item is not None else []), *[changed[key] for key in keys]], forget,
+                    [*([item] if item is not None else []), *[changed[key] for key in keys], *prepared.places.avals],
+                    forget,
                 )  # fmt: skip
             except BaseException as error:
                 watched.undo(self.cells)
@@ -257,6 +263,14 @@ class Stage:
                 continue
             order = order or order_of(prepared)
             if not self._grow(prepared, changed):
+                if prepared.growth.added and type(rows) is range:
+                    prepared.growth.tell_places(region, prepared, rows)
+                more = pairs_of(prepared.finals())
+                if not pairs.keys() >= more.keys():
+                    pairs |= more
+                    continue
+                if region.record.unless_carried:
+                    raise region.record.unless_carried[0]
                 try:
                     self._check_writes(prepared)
                 except TracingError as error:
@@ -268,10 +282,12 @@ class Stage:
 
     def _run_body(self, prepared: TracedBody, inputs: Sequence[Tracer], has_item: bool, items: tuple[int, int]) -> None:
         item, values = (inputs[0], inputs[1:]) if has_item else (None, inputs)
-        prepared.inputs = dict(zip(prepared.keys, values, strict=True))
+        prepared.inputs = dict(zip(prepared.keys, values, strict=False))
+        prepared.places.begin(prepared.inputs, values[len(prepared.keys) :])
         for x in values:
             x.buffer.bits = INT_BITS
-        require_trace().references = prepared.watched.references()
+        trace = require_trace()
+        trace.references, trace.unless_carried = prepared.watched.references(), []
         self._set_state(prepared, prepared.inputs)
         self.types.begin(prepared.inputs)
         lists = CarriedLists(self.variables, prepared.start, self.alone)
@@ -434,7 +450,7 @@ class Stage:
             if (value.dtype, value.weak_type) != (model.dtype, model.weak_type):
                 value = region.run(lambda v=value, m=model: promoted(v, m.dtype))
             results.append(value)
-        return results
+        return results + prepared.places.results(region, prepared.inputs, prepared.finals())
 
     def _emit_range(self, prepared: TracedBody, rows: range | TracedRange) -> None:
         region = prepared.region
@@ -446,6 +462,7 @@ class Stage:
         stacked = growth.rows(region)
         finals = [region.leaf(prepared.final[name][1][k]) for name, k in prepared.keys]
         shared = growth.shared(region, list(prepared.inputs.values()), finals)
+        stacked += growth.firsts.values()
         step = rows.step
         item = region.inputs[0]
         stopped = self.variables.get(self.stop) if self.stop is not None else False
@@ -458,7 +475,7 @@ class Stage:
         may_stop = had_turns or self._stops(prepared)
         aliases = self._aliases(prepared, may_be_empty)
         following = region.run(lambda: item + step)  # type: ignore[operator]  # a traced int
-        init = [first_item(rows), *[prepared.first[key] for key in prepared.keys]]
+        init = [first_item(rows), *[prepared.first[key] for key in prepared.keys], *prepared.places.init]
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]
         if type(rows) is range and not may_stop:
@@ -535,9 +552,11 @@ class Stage:
         values = {}
         seen: dict[int, Tracer] = {}
         n = len(prepared.keys)
+        after = n + prepared.places.n
+        prepared.places.mark(dict(zip(prepared.keys, outs, strict=False)), outs[n:after])
         if aliases is not None:
             arrays = {key: out for key, out in zip(prepared.keys, outs, strict=False) if key in aliases.final}
-            aliases.mark(arrays, outs[n:])
+            aliases.mark(arrays, outs[after:])
         twins = prepared.twins()
         for key, out in zip(prepared.keys, outs[:n], strict=True):
             if key in twins:
@@ -593,7 +612,7 @@ class Stage:
             self.body()
             prepared = self._prepare(None)
         results = self._results(prepared)
-        init = [prepared.first[key] for key in prepared.keys]
+        init = [*[prepared.first[key] for key in prepared.keys], *prepared.places.init]
         aliases = self._aliases(prepared, may_be_empty=True)
         if aliases is not None:
             results, init = [*results, *aliases.results], [*init, *aliases.init]

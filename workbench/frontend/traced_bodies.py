@@ -10,6 +10,7 @@ import optree
 from ..ir import Jaxpr
 from .growing import Growth
 from .merging import UNDEFINED
+from .places import LoopPlaces
 from .tracer import Tracer
 from .variables import Variables
 
@@ -29,6 +30,7 @@ class TracedBody:
         self.region: Any = None
         self.watched: Any = None
         self.growth = Growth({})
+        self.places = LoopPlaces({}, first, lambda key: None)
         self.stay: frozenset[str] = frozenset()  # names of lists and dicts that the body leaves as they are
         self.joins = False  # gives one array two names
         self.needs_a_turn = False  # where no iteration would leave a list or dict to which something else refers
@@ -51,6 +53,10 @@ class TracedBody:
             if one != key:
                 found[key] = one
         return found
+
+    def finals(self) -> dict[tuple[str, int], Tracer]:
+        """What an iteration leaves in what it carries."""
+        return {(name, k): self.region.leaf(self.final[name][1][k]) for name, k in self.keys}
 
     def holds_loops(self) -> bool:
         """Whether the body holds loops that are equations: with a known index these may be too short to be so again."""

@@ -20,6 +20,7 @@ from .recording import Deferred, Trace, current_trace
 
 if TYPE_CHECKING:
     from .aliases import Aliases
+    from .places import Places
     from .views import ViewOp
 
 INT_BITS = 63  # of an int of Python's that may be any that int64 holds
@@ -36,8 +37,8 @@ class Buffer:
     """
 
     __slots__ = (
-        "aliases", "ambiguous", "aval", "bits", "given", "mixed", "perhaps", "python", "strides", "trace", "value",
-        "var_in", "version", "whole", "writeable",
+        "aliases", "ambiguous", "aval", "bits", "given", "mixed", "perhaps", "places", "python", "strides", "trace",
+        "value", "var_in", "version", "whole", "writeable",
     )  # fmt: skip
 
     def __init__(self, trace: Trace, value: Atom, strides: Strides | None = None, writeable: bool = True):
@@ -52,6 +53,7 @@ class Buffer:
         self.ambiguous = False  # which other arrays share it depends on a traced branch: only reading is safe
         self.aliases: Aliases | None = None  # what such a one may be
         self.perhaps: tuple[tuple[Tracer, Tracer], ...] = ()  # results of a loop that it may be, and whether it is
+        self.places: Places | None = None  # of lists, at which it is
         self.version = 0
         self.var_in: Var | None = None
         self.given: Any = None
