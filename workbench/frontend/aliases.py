@@ -8,7 +8,7 @@ that it costs nothing where the array is not returned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ CODE = np.int32  # the type of the numbers that count alternatives
 @dataclass(frozen=True, eq=False, slots=True)
 class Alternative:
     """One array that a value may be: the view `views` of `root`, or one in the memory `own`, made on that path.
-    twice: an iteration leaves that memory under two names."""
+    twice: an iteration, or a side of a branch, leaves that memory under two names."""
 
     root: Tracer | None
     views: tuple[ViewOp, ...] = ()
@@ -139,12 +139,14 @@ class BranchAliases:
             first += len(alternatives)
         return found
 
-    def mark(self, outs: Sequence[Tracer]) -> None:
-        """Note on the results of the branch what they may be: nothing may be written there from here on."""
+    def mark(self, outs: Sequence[Tracer], shared: Set[int]) -> None:
+        """Note on the results of the branch what they may be: nothing may be written there from here on. shared: the
+        ids of memory that a side leaves under two names."""
         buffer = outs[self.k].buffer
         code = None if self.column is None else outs[self.column]
         buffer.ambiguous = True
-        buffer.aliases = Aliases(code, tuple(a for _, alternatives in self.sides for a in alternatives))
+        found = [replace(a, twice=a.twice or id(a.own) in shared) for _, sides in self.sides for a in sides]
+        buffer.aliases = Aliases(code, tuple(found))
         for root in self.roots:
             root.buffer.ambiguous = True
 
@@ -154,8 +156,9 @@ def _shifted(number: int | Tracer | None, k: int) -> Tracer:
 
 
 def mark_branch(found: Sequence[BranchAliases], outs: Sequence[Tracer]) -> None:
+    shared = _under_two_names(found)
     for aliases in _ambiguous(found):
-        aliases.mark(outs)
+        aliases.mark(outs, shared)
 
 
 def add_codes(found: Sequence[BranchAliases], columns: Sequence[list[Tracer]]) -> None:
@@ -169,14 +172,20 @@ def add_codes(found: Sequence[BranchAliases], columns: Sequence[list[Tracer]]) -
 
 def _ambiguous(found: Sequence[BranchAliases]) -> list[BranchAliases]:
     """Those that may be an array from outside, or have the memory of another result."""
+    shared = _under_two_names(found)
+    return [
+        aliases for aliases in found
+        if aliases.roots or any(id(a.own) in shared for _, alternatives in aliases.sides for a in alternatives)
+    ]  # fmt: skip
+
+
+def _under_two_names(found: Sequence[BranchAliases]) -> frozenset[int]:
+    """The ids of the memory, made on one path, that several results have."""
     count: dict[int, int] = {}
     for aliases in found:
         for own in {id(a.own) for _, alternatives in aliases.sides for a in alternatives if a.own is not None}:
             count[own] = count.get(own, 0) + 1
-    return [
-        aliases for aliases in found
-        if aliases.roots or any(count.get(id(a.own), 0) > 1 for _, alternatives in aliases.sides for a in alternatives)
-    ]  # fmt: skip
+    return frozenset(own for own, n in count.items() if n > 1)
 
 
 class LoopAliases:

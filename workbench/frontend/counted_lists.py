@@ -34,7 +34,7 @@ from .held import HeldValue
 from .items import item_at
 from .merging import refuse
 from .outside_lists import HeldListError, OutsideList, OutsideListError
-from .places import Place, SharedMemory, appended_at, set_place
+from .places import Place, SharedMemory, appended_at, repeated_in, set_place, unless_carried
 from .positions import current_spans
 from .recording import Deferred, Trace, signalled
 from .references import ALONE, count
@@ -215,6 +215,10 @@ class CountedList(Deferred):
         count.scalar = False  # more may be appended later on
         return cls.rebuilt((), items, arrays, count)
 
+    @property
+    def trace(self) -> Trace:
+        return self.count.buffer.trace
+
     def _is_alike(self, x: Any) -> bool:
         """Whether an item is like those that come; a number may be one of Python's or NumPy's."""
         assert self.items is not None
@@ -254,14 +258,8 @@ class CountedList(Deferred):
         end_unless(at < self.room, place)
         for part, (array, x) in enumerate(zip(self.arrays, xs, strict=True)):
             if not x.scalar:
-                if (body := self._repeats(x)) is not None:
-                    trace = require_trace()
-                    failure = trace.failure
-                    error = refuse("appends to", self.name, "one array again and again")
-                    if body.unless_carried is None:
-                        raise error
-                    trace.failure = failure
-                    body.unless_carried.append(error)
+                if (body := repeated_in(x, self.trace)) is not None:
+                    unless_carried(body, self._refusal("one array again and again"))
                 x.buffer.ambiguous = True  # the list holds that very array: a write to it would be one to the list
                 first = appended_at(self, part, x, at)
                 if first is not None and part not in self.items.repeated:
@@ -272,21 +270,17 @@ class CountedList(Deferred):
             array[at] = x
         self.count[()] = at + 1
 
-    def _repeats(self, x: Tracer) -> Trace | None:
-        """The body of a loop of which each iteration may append `x`, an array that was there before, unless the loop
-        turns out to carry it; None if there is none."""
-        trace: Trace | None = require_trace()
-        outside = self.count.buffer.trace
-        while trace is not None and trace is not outside and trace.region:
-            entry = next(
-                (e for e in trace.adopted.values() if e.tracer is not None and e.tracer.buffer is x.buffer), None
-            )
-            if entry is None:
-                return None  # of this iteration
-            if not trace.is_branch:
-                return trace
-            x, trace = entry.value, trace.parent
-        return None
+    def _refusal(self, what: str) -> Callable[[], None]:
+        """What refuses to append it here, though it may be called elsewhere, or not at all."""
+        trace = require_trace()
+        failure = trace.failure
+        error = refuse("appends to", self.name, what)
+        trace.failure = failure
+
+        def call() -> None:
+            raise error
+
+        return call
 
     def extend(self, values: Any) -> None:
         if type(values) not in (list, tuple):
@@ -424,77 +418,6 @@ class CountedArray(Deferred):
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _needs_items
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __pow__ = __matmul__ = __abs__ = _needs_items  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
-
-
-# ---- when the program returns ----
-
-
-@dataclass(frozen=True, slots=True)
-class CountedForm:
-    """How the value of a list is made. arrays: the program's results that are those of the list; first: how many items
-    of these are `before` it; before: the places of such items among the leaves of the result; in_array: whether it is
-    `np.array` of the list, of `dtype` where one was asked for; elsewhere: (part, item, result, leaf) where a part of an
-    item is another leaf; the result, if it is not -1, tells which item; firsts: (part, result) of
-    `CountedList.firsts`."""
-
-    items: Items
-    arrays: tuple[int, ...]
-    first: int
-    before: tuple[int, ...]
-    in_array: bool
-    dtype: np.dtype | None
-    elsewhere: tuple[tuple[int, int, int, int], ...] = ()
-    firsts: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def results(self) -> tuple[int, ...]:
-        """Those that it needs, besides the number of items."""
-        told = (k for *_, k, _ in self.elsewhere if k >= 0)
-        return (*self.arrays, *told, *(k for _, k in self.firsts))
-
-    def value(self, results: Sequence[Any], count: Any, leaves: Sequence[Any]) -> Any:
-        """results: of the program; count: how many items there are; leaves: of the result."""
-        before = [leaves[k] for k in self.before]
-        arrays = [results[k] for k in self.arrays]
-        if type(count) is Tracer:
-            made = CountedList.rebuilt(before, self.items, arrays, count)
-            made.first = self.first
-            made.arrays_elsewhere = tuple(
-                (part, at if told < 0 else results[told], leaves[k]) for part, at, told, k in self.elsewhere
-            )
-            made.firsts = {part: results[k] for part, k in self.firsts}
-            return made.stacked(self.dtype) if self.in_array else made
-        columns = [array[self.first : int(count)] for array in arrays]
-        if self.in_array and not before and len(columns[0]):
-            if self.items.tree is None:
-                return np.array(columns[0], self.dtype)
-            if self.items.are_rows:
-                rows = np.empty((len(columns[0]), len(columns)), self.dtype or np.result_type(*columns))
-                for k, column in enumerate(columns):
-                    rows[:, k] = column
-                return rows
-        parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
-        self._share(parts, results, leaves)
-        items = [*before, *self.items.together(parts)]
-        return np.array(items, self.dtype) if self.in_array else items
-
-    def _share(self, parts: list[list[Any]], results: Sequence[Any], leaves: Sequence[Any]) -> None:
-        """Let what is one array be one object."""
-        for part, at, told, k in self.elsewhere:
-            at = at if told < 0 else int(results[told])
-            if at >= 0:
-                parts[part][at - self.first] = leaves[k]
-        for part, k in self.firsts:
-            items = parts[part]
-            firsts = results[k][self.first : self.first + len(items)] - self.first
-            for at in np.flatnonzero(firsts != np.arange(len(items))).tolist():
-                items[at] = items[firsts[at]]
-
-
-def _values(item: Item, column: np.ndarray) -> list[Any]:
-    if item.kind == "python":
-        return column.tolist()
-    return [x.copy() for x in column] if item.kind == "array" else list(column)
 
 
 # ---- around a loop ----

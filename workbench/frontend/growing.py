@@ -26,7 +26,7 @@ from .outside_lists import OutsideList, OutsideListError
 from .places import RowHolder, appended_at, not_told
 from .recording import Deferred
 from .regions import Region
-from .row_arrays import Carried, array_elsewhere, array_of, memory_of, with_arrays_once
+from .row_arrays import Carried, array_elsewhere, array_of, is_from_around, memory_of, with_arrays_once
 from .tracer import Tracer, emit, from_atom, lift, require_trace
 from .variables import Variables
 from .views import Slice, Squeeze, make_view
@@ -59,6 +59,7 @@ class Growth:
         self.added: dict[str, list[tuple[Any, list[Tracer]]]] = {}  # of each list, items as (tree, leaves)
         self.roots: dict[int, Tracer] = {}  # of leaves that are views of an array outside: that array
         self.stand_ins: dict[str, OutsideList] = {}  # for those that objects hold
+        self.outer: list[Any] = []  # for each leaf, the array outside that it is, if one
         self.found: dict[str, list[Any]] = {}  # the items as they were made
         self.begins: dict[str, Any] = {}  # the values of the variables that are carried, before the iteration
         self.ends: dict[str, Any] = {}  # and after it
@@ -126,20 +127,16 @@ class Growth:
             for k, leaf in enumerate(each)
             if type(leaf) is Tracer and not leaf.scalar
         }
-        finals = [x for x in prepared.finals().values() if not x.scalar]
-        earlier = {id(x.buffer) for x in prepared.inputs.values()}
-        chosen = {id(root.buffer) for x in finals for root in given_roots(x.buffer)}
-        perhaps = {key: {id(root.buffer) for root in given_roots(x.buffer)} for key, x in leaves.items()}
-        chosen = chosen.union(*perhaps.values())
+        inside = {id(x.buffer) for x in (*prepared.inputs.values(), *leaves.values())}
+        inside |= {id(entry.tracer.buffer) for entry in region.captured if entry.tracer is not None}
+        ends = [*leaves.values(), *(x for x in prepared.finals().values() if not x.scalar)]
+        if not self.holders and all(inside.isdisjoint(id(r.buffer) for r in given_roots(x.buffer)) for x in ends):
+            return
         for key, x in leaves.items():
-            if key in self.holders or id(x.buffer) in chosen or not earlier.isdisjoint(perhaps[key]):
-                holder = self.holders.setdefault(key, RowHolder())
-                number = region.run(lambda: _row_number(region.inputs[0], rows))
-                first = region.run(functools.partial(appended_at, holder, 0, x, number))
-                self.firsts[key] = number if first is None else first
-                for other, y in leaves.items():
-                    if other in self.holders and other != key and id(y.buffer) in perhaps[key]:
-                        holder.memory.holders[id(self.holders[other])] = self.holders[other]
+            holder = self.holders.setdefault(key, RowHolder())
+            number = region.run(lambda: _row_number(region.inputs[0], rows))
+            first = region.run(functools.partial(appended_at, holder, 0, x, number))
+            self.firsts[key] = number if first is None else first
 
     def rows(self, region: Region) -> list[Tracer]:
         """What the body gives for each leaf that it appends. TracingError for what is no number or array."""
@@ -151,6 +148,7 @@ class Growth:
                         raise leaf.error()
                     if not is_number(leaf):
                         raise refuse("appends to", name, "something that is no number or array, in a traced loop")
+                self.outer += [leaf if is_from_around(leaf, region.record) else None for leaf in leaves]
                 items[at] = (tree, [region.leaf(leaf) for leaf in leaves])
                 rows += [self._row(region, name, leaf) for leaf in items[at][1]]
         return rows
@@ -181,7 +179,9 @@ class Growth:
                 found.append(not x.scalar and (entry is not None or id(x.buffer) in carried))
         return found
 
-    def fill(self, stacks: Sequence[Tracer], shared: Sequence[bool], n: int, carried: Sequence[Carried]) -> None:
+    def fill(
+        self, stacks: Sequence[Tracer], shared: Sequence[bool], n: int, carried: Sequence[Carried]
+    ) -> None:  # fmt: skip
         """Append the rows of `n` iterations to the lists. carried: the arrays that the loop carries."""
         leaves = [leaf for items in self.added.values() for _, each in items for leaf in each]
         keys = [(name, at, k) for name, items in self.added.items() for at, (_, each) in enumerate(items)
@@ -198,7 +198,7 @@ class Growth:
             if root is not None:  # which part of it a row is differs from row to row
                 stack.buffer.aliases = Aliases(None, (Alternative(root),))
         columns = [_rows_of(stack, leaf, n) for stack, leaf in zip(stacks, leaves, strict=False)]
-        columns = with_arrays_once(columns, leaves, carried)
+        columns = with_arrays_once(columns, leaves, carried, self.outer)
         first = 0
         for name, items in self.added.items():
             count = sum(len(leaves) for _, leaves in items)
@@ -348,7 +348,7 @@ def with_whole_stacks(result: Any, inputs: Set[int] = frozenset()) -> Any:
         raise not_told()
     known: dict[int, Any] = dict(kept)
     if require_trace().row_arrays:
-        elsewhere = others | inputs
+        elsewhere = others | inputs | trace.shown_in_rows
         for key, counted in kept.items():
             counted.arrays_elsewhere = _arrays_elsewhere(lists[key][0][len(counted.before) :], elsewhere)
         known |= {id(x): found for x in arrays if (found := array_elsewhere(x, elsewhere)) is not x}

@@ -22,7 +22,8 @@ from .aliases import chain, given_roots, one_of, own_memory
 from .captures import Change, Lifter
 from .choices import VALUE, Choice, ChoiceForm, left_under_a_name
 from .constants import CONSTANT_TYPES
-from .counted_lists import CountedArray, CountedForm, CountedList
+from .counted_forms import CountedForm
+from .counted_lists import CountedArray, CountedList
 from .diagnostics import build, unsupported
 from .growing import with_whole_stacks
 from .held import APPENDED, UNDEFINED, HeldValue
@@ -272,7 +273,8 @@ def collect_outputs(
         leaves, tree = optree.tree_flatten(result, is_leaf=whole, none_is_leaf=True)
         leaves = list(map(unwrap, leaves))
     counted = [x for x in leaves if type(x) is CountedList]
-    tell_places(counted, leaves, [buffer for buffer in inputs if buffer is not None])
+    before = (x for each in counted for x in each.before)
+    tell_places(counted, [*leaves, *before], [buffer for buffer in inputs if buffer is not None])
     collector = _Collector()
     n_leaves = len(leaves)
     parts = [_parts(leaf) for leaf in leaves]
@@ -351,7 +353,7 @@ def _counted_leaf(
     items = replace(found.items, tree=_tree_of_results(found.items.tree, lifter))
     before, rest = places[: len(found.before)], places[len(found.before) :]
     elsewhere = tuple(
-        (part, -1, collector.add(lift(at).current), k) if type(at) is Tracer else (part, at, -1, k)
+        (part, at, -1, k) if type(at) is int else (part, -1, collector.add(lift(at).current), k)
         for (part, at, _), k in zip(found.arrays_elsewhere, rest, strict=True)
     )
     firsts = () if in_array else tuple((part, collector.add(lift(x).current)) for part, x in found.firsts.items())

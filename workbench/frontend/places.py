@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedOperationError
+from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Aval
-from .aliases import chain, is_now, may_be, root_of
+from .aliases import chain, given_roots, is_now, root_of
 from .diagnostics import build
 from .recording import Trace
 from .row_arrays import are_apart, replayed, views_of
-from .tracer import Buffer, Tracer, emit, lift
+from .tracer import Buffer, Tracer, emit, lift, require_trace
 
 if TYPE_CHECKING:
     from .counted_lists import CountedList
@@ -65,11 +65,14 @@ Places = dict[Key, Place]
 class SharedMemory:
     """What nobody can tell of a list's items where they are needed as objects. holders: other lists, by id, that may
     share arrays with this one; is_unclear: whether items may share memory with one another, and nobody knows which;
-    known: arrays of known numbers that it may hold."""
+    known: arrays from before loops that it may hold."""
 
     holders: dict[int, Any] = field(default_factory=dict)
-    known: list[tuple[np.ndarray, Place]] = field(default_factory=list)
+    known: list[tuple[Any, Place]] = field(default_factory=list)
     is_unclear: bool = False
+
+    def leave_unclear(self) -> None:
+        self.is_unclear = True
 
 
 def places_of(x: Tracer, seen: frozenset[int] = frozenset()) -> Places:
@@ -128,6 +131,14 @@ def _may_be_at(x: Tracer, seen: frozenset[int] = frozenset()) -> Places:
 
 def set_place(buffer: Buffer, place: Place) -> None:
     buffer.places = {**(buffer.places or {}), place.key: place}
+    buffer.trace.knows_places = True
+
+
+def _knows_places(trace: Trace | None) -> bool:
+    """Whether any are known there, or in the traces around it."""
+    while trace is not None and not trace.knows_places:
+        trace = trace.parent
+    return trace is not None
 
 
 def appended_at(holder: Any, part: int, x: Tracer, number: Tracer) -> Tracer | None:
@@ -153,15 +164,45 @@ def appended_at(holder: Any, part: int, x: Tracer, number: Tracer) -> Tracer | N
     return first
 
 
-def _note_chosen(x: Tracer, place: Place) -> None:
+def _note_chosen(x: Tracer, place: Place, seen: frozenset[int] = frozenset()) -> None:
     """Note for the arrays of which a branch has chosen `x` that it is at this place."""
     _, owner = _noted(x)
     aliases = owner.buffer.aliases
-    for k, alternative in enumerate(() if aliases is None else aliases.alternatives):
-        if (root := alternative.root) is not None:
+    if aliases is None or id(owner.buffer) in seen:
+        return
+    for k, alternative in enumerate(aliases.alternatives):
+        place.holder.memory.is_unclear |= alternative.twice  # another one may be this array, too
+        if alternative.root is not None:
+            root = lift(root_of(alternative.root))
             at = place.at(None) if alternative.views else place
-            chosen = _if_chosen(aliases.code, k, at, places_of(root).get(place.key))  # type: ignore[union-attr]
-            set_place(lift(root_of(root)).buffer, chosen)
+            chosen = _if_chosen(aliases.code, k, at, places_of(root).get(place.key))
+            set_place(root.buffer, chosen)
+            if (body := repeated_in(root, place.holder.trace)) is not None:
+                unless_carried(body, place.holder.memory.leave_unclear)
+            _note_chosen(root, chosen, seen | {id(owner.buffer)})
+
+
+def repeated_in(x: Tracer, outside: Trace) -> Trace | None:
+    """The body of a loop, in the trace `outside`, of which each iteration has `x`, an array that was there before;
+    None if there is none. The loop may turn out to carry it."""
+    trace: Trace | None = x.buffer.trace
+    while trace is not None and trace is not outside and trace.region:
+        entries = (e for e in trace.adopted.values() if e.tracer is not None and e.tracer.buffer is x.buffer)
+        entry = next(entries, None)
+        if entry is None:
+            return None
+        if not trace.is_branch:
+            return trace
+        x, trace = entry.value, trace.parent
+    return None
+
+
+def unless_carried(body: Trace, then: Callable[[], None]) -> None:
+    """Call `then` if the loop does not turn out to carry more."""
+    if body.unless_carried is None:
+        then()
+    else:
+        body.unless_carried.append(then)
 
 
 def _chain(view: Tracer | None) -> tuple[Any, ...]:
@@ -172,15 +213,12 @@ def _are_apart(a: Tracer, b: Tracer | None) -> bool:
     return b is not None and are_apart(views_of(a), views_of(b))
 
 
-def _number_in(region: Region, number: Any) -> Tracer:
-    return region.run(lambda: lift(number))
-
-
 class RowHolder:
     """One appended part of the lists that `growing` stacks, whose rows may be one array."""
 
     def __init__(self) -> None:
         self.memory = SharedMemory()
+        self.trace = require_trace()
 
 
 # ---- branches ----
@@ -197,6 +235,8 @@ class BranchPlaces:
     captured: list[tuple[Buffer, Place, int | None]] = field(default_factory=list)
 
     def add(self) -> None:
+        if not any(_knows_places(region.record) for region in self.regions):
+            return
         for k in range(len(self.columns[0])):
             tracers = [column[k] for column in self.columns]
             if not any(x.scalar for x in tracers):
@@ -207,8 +247,8 @@ class BranchPlaces:
             sides = []
             for region in self.regions:
                 entry = region.captured_buffer(outer)
-                is_same = entry is None or entry.tracer is None
-                sides.append(around if is_same else region.run(functools.partial(places_of, entry.tracer)))
+                inner = None if entry is None else entry.tracer
+                sides.append(around if inner is None else region.run(functools.partial(places_of, inner)))
             self.captured += [(outer.buffer, *each) for each in self._chosen(sides)]
 
     def _changed(self) -> list[Tracer]:
@@ -230,7 +270,8 @@ class BranchPlaces:
         return found
 
     def mark(self, outs: Sequence[Tracer]) -> None:
-        for buffer, place, column in (*[(outs[k].buffer, *each) for k, *each in self.results], *self.captured):
+        of_results = [(outs[k].buffer, place, column) for k, place, column in self.results]
+        for buffer, place, column in (*of_results, *self.captured):
             set_place(buffer, place.at(None if column is None else outs[column]))
 
 
@@ -264,7 +305,8 @@ class LoopPlaces:
         self.unknown: set[Key] = set()  # lists of which nobody knows where the arrays are
         self.avals = [Aval((), NUMBER)] * len(pairs)
         self._begun: Mapping[Any, Places] = {}  # of the arrays that an iteration begins with
-        self.before: list[tuple[Any, Place]] = []  # keys of arrays from before the loop that it appends
+        # Arrays from before the loop that it appends: the user's, as it is traced, and where it is.
+        self.before: list[tuple[Any, Any, Place]] = []
         self._more: list[Tracer] = []  # what it carries at first to tell of these
 
     @property
@@ -288,49 +330,63 @@ class LoopPlaces:
         places = [self._place(self.first[key], place) for (key, _), place in self.pairs.items()]
         return [*(lift(NOWHERE if p is None or p.number is None else p.number) for p in places), *self._more]
 
-    def results(self, region: Region, inputs: Mapping[Any, Tracer], final: Mapping[Any, Tracer]) -> list[Tracer]:
-        """What an iteration leaves, for `init`. inputs, final: the arrays before and after it."""
+    def results(
+        self, region: Region, inputs: Mapping[Any, Tracer], final: Mapping[Any, Tracer], outer: Mapping[Any, Any]
+    ) -> list[Tracer]:  # fmt: skip
+        """What an iteration leaves, for `init`. inputs, final: the arrays before and after it; outer: of the latter,
+        those from outside, as the user's code has them."""
         places = [region.run(functools.partial(self._place, final[key], p)) for (key, _), p in self.pairs.items()]
-        return [*(_number_in(region, place) for place in places), *self._tell_first(region, inputs, final)]
+        return [*(_number_in(region, place) for place in places), *self._tell_first(region, inputs, final, outer)]
 
     def _tell_first(
-        self, region: Region, inputs: Mapping[Any, Tracer], final: Mapping[Any, Tracer]
+        self, region: Region, inputs: Mapping[Any, Tracer], final: Mapping[Any, Tracer], outer: Mapping[Any, Any]
     ) -> list[Tracer]:  # fmt: skip
         """What an iteration leaves in what is carried to tell where arrays from before the loop are."""
         found: list[Tracer] = []
+        sources = {key: _memory(y) for key, y in final.items()}
         for key, x in inputs.items():
             begun = self._begun[key]
-            for place in [p for p in (x.buffer.places or {}).values() if p is not begun.get(p.key)]:
-                elsewhere = any(may_be(y, x.buffer) for k, y in final.items() if k != key and not y.scalar)
-                if elsewhere or place.number is None:
-                    self.before.append((key, place.at(None)))
-                    continue
-                same = region.run(functools.partial(is_now, final[key], x.buffer))
-                self.before.append((key, place.at(None) if same is None else place))
-                if same is None:
-                    continue
-                is_first, where = region.add_input(Aval((), np.dtype(np.bool_))), region.add_input(Aval((), NUMBER))
-                self._more += [lift(np.bool_(True)), lift(NOWHERE)]
-                found += region.run(functools.partial(_still_first, is_first, same, where, place.number))
+            places = [p for p in (x.buffer.places or {}).values() if p is not begun.get(p.key)]
+            takes, pending = {key}, [key] if places else []
+            while pending:  # keys whose arrays may be this one in a later iteration
+                mine = sources[pending.pop()]
+                pending += (more := {k for k, y in inputs.items() if id(y.buffer) in mine} - takes)
+                takes |= more
+            for place in places:
+                self.before += [(self.start(k), self.first[k], place.at(None)) for k in takes if k != key]
+                for k in takes:
+                    if k in outer and type(outer[k]) is not Tracer:
+                        self.before.append((outer[k], None, place.at(None)))
+                    entries = (e for e in region.captured if e.tracer is not None and id(e.tracer.buffer) in sources[k])
+                    self.before += [(e.value, e.value, place.at(None)) for e in entries]
+                same = None if place.number is None else region.run(functools.partial(is_now, final[key], x.buffer))
+                self.before.append((self.start(key), self.first[key], place.at(None) if same is None else place))
+                if same is not None:
+                    is_first, where = region.add_input(Aval((), np.dtype(np.bool_))), region.add_input(Aval((), NUMBER))
+                    self._more += [lift(np.bool_(True)), lift(NOWHERE)]
+                    found += region.run(functools.partial(_still_first, is_first, same, where, place.number))
         return found
 
     def mark(self, outs: Mapping[Any, Tracer], numbers: Sequence[Tracer]) -> None:
         for ((key, of_list), place), number in zip(self.pairs.items(), numbers, strict=False):
             set_place(outs[key].buffer, place.at(None if of_list in self.unknown else number))
         wheres = iter(numbers[len(self.pairs) + 1 :: 2])
-        for key, place in self.before:
-            self._mark_first(key, place.at(None if place.number is None else next(wheres)))
+        for array, first, place in self.before:
+            place = place.at(None if place.number is None else next(wheres))
+            if type(array) is Tracer:
+                view = first if place.view is None else replayed(views_of(place.view), first)
+                view = None if view is not None and view.parent is None else view
+                earlier = _noted(first)[0].get(place.key)
+                told = earlier is None and (view is not None or place.view is None)
+                noted = replace(place.at(place.number if told else None), view=view)
+                set_place(root_of(first).buffer, noted)
+                _note_chosen(first, noted)
+            place.holder.memory.known.append((array, place))
 
-    def _mark_first(self, key: Any, place: Place) -> None:
-        """Note where an array from before the loop is."""
-        start, first = self.start(key), self.first[key]
-        if type(start) is not Tracer:
-            place.holder.memory.known.append((start, place))
-            return
-        view = None if first.parent is None else first
-        earlier = places_of(first).get(place.key)
-        number = place.number if place.view is None and earlier is None else None
-        set_place(root_of(first).buffer, Place(place.holder, place.part, number, view))
+
+def _memory(x: Tracer) -> frozenset[int]:
+    """The ids of the buffers that an array may be in."""
+    return frozenset((id(x.buffer), *(id(root.buffer) for root in given_roots(x.buffer))))
 
 
 def _still_first(is_first: Any, same: Tracer, where: Tracer, number: Any) -> tuple[Tracer, Tracer]:
@@ -360,25 +416,27 @@ def tell_places(lists: Iterable[CountedList], leaves: Sequence[Any], inputs: Ite
     for memory in (holder.memory for x, _ in holders.values() for holder, _ in x.holders):
         if memory.is_unclear or not memory.holders.keys().isdisjoint(holders):
             raise not_told()
-        for array, place in memory.known:
-            if any(leaf is array for leaf in leaves):
-                _tell(holders, place, array)
     roots = {id(x.buffer): root_of(x) for x in leaves if type(x) is Tracer and not x.scalar}
     roots |= {id(buffer): buffer.whole for buffer in inputs if buffer.places and buffer.whole is not None}
     for root in roots.values():
         for place in places_of(root).values():
             if id(place.holder) in holders:
-                _tell(holders, place, root if place.view is None else replayed(views_of(place.view), root))
+                _tell(holders, place, root)
+    for memory in (holder.memory for x, _ in holders.values() for holder, _ in x.holders):
+        for array, place in memory.known:
+            if any(leaf is array for leaf in leaves):
+                _tell(holders, place, array)
 
 
 def _tell(holders: Mapping[int, tuple[CountedList, int]], place: Place, array: Any) -> None:
+    array = array if place.view is None else replayed(views_of(place.view), array)
     if place.number is None or array is None:
         raise not_told()
     counted, first = holders[id(place.holder)]
     counted.arrays_elsewhere += ((first + place.part, place.number, array),)
 
 
-def not_told() -> UnsupportedOperationError:
+def not_told() -> TracingError:
     return build(
         UnsupportedOperationError,
         "{line} returns a list and arrays that may be in it: a traced branch or loop decides whether they are.",

@@ -77,7 +77,9 @@ class Trace:
         # Stacks whose rows may be one array, by the id of their buffer: the stack, the numbers of the first rows that
         # are the same array, and what `Place`s tell of.
         self.repeated_rows: dict[int, tuple[Tracer, Tracer, Any]] = {}
+        self.knows_places = False  # whether some buffer has `places`
         self.untold_rows: set[int] = set()  # ids of buffers: nobody knows what shares memory with such rows
+        self.shown_in_rows: set[int] = set()  # ids of buffers: rows are different views of it
         # Rows that are arrays besides the lists, by id: the row, and these arrays.
         self.row_arrays: dict[int, tuple[Tracer, list[Any]]] = {}
         self._origin: Origin | None = None
@@ -100,8 +102,8 @@ class Trace:
         # A region is the body of a branch or loop: it shares the buffers of the trace around it.
         self.region = False
         self.is_branch = False  # of which the program runs one side
-        # Of the body of a loop that may carry more: what is raised if it takes an array for one all along.
-        self.unless_carried: list[TracingError] | None = None
+        # Of the body of a loop that may carry more: what to call if it takes an array for one all along.
+        self.unless_carried: list[Callable[[], None]] | None = None
         self.may_write_out = False  # while a loop is tried that may write out its first iteration instead
         self.forget: frozenset[int] = frozenset()  # ids of outer buffers whose values must not be taken for known
         self.adopted: dict[int, CapturedArray] = {}  # by id of the outer buffer

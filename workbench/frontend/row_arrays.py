@@ -19,26 +19,30 @@ import numpy as np
 from .aliases import given_roots
 from .recording import Trace
 from .tracer import Tracer
-from .views import TakeView, make_view
+from .views import Slice, TakeView, make_view
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
     """An array that a loop carries. start: the object before the loop; input, final: in its body, before an iteration
-    and after it; out: after the loop."""
+    and after it; out: after the loop; outer: what the body leaves is this object from outside."""
 
     start: Any
     input: Tracer
     final: Tracer
     out: Tracer
+    outer: Any = None
 
 
 def with_arrays_once(
-    columns: Sequence[list[Tracer]], leaves: Sequence[Tracer], carried: Sequence[Carried]
+    columns: Sequence[list[Tracer]], leaves: Sequence[Tracer], carried: Sequence[Carried], outer: Sequence[Any]
 ) -> list[list[Tracer]]:  # fmt: skip
-    """`columns`, the rows of each appended leaf of an iteration, in which what is one array is one tracer."""
+    """`columns`, the rows of each appended leaf of an iteration, in which what is one array is one tracer.
+
+    outer: for each leaf, the object from outside that it is, None where it is none.
+    """
     arrays = [j for j, leaf in enumerate(leaves) if not leaf.scalar]
-    rows = _Rows(columns, leaves, carried)
+    rows = _Rows(columns, leaves, carried, outer)
     for k in range(len(columns[0]) if arrays else 0):
         for j in arrays:
             rows.add(j, k)
@@ -61,7 +65,11 @@ class _Rows:
     """The rows, by which array they are: one from before the loop, or the one that an iteration has made in a buffer of
     its body."""
 
-    def __init__(self, columns: Sequence[list[Tracer]], leaves: Sequence[Tracer], carried: Sequence[Carried]):
+    def __init__(
+        self, columns: Sequence[list[Tracer]], leaves: Sequence[Tracer], carried: Sequence[Carried],
+        outer: Sequence[Any],
+    ):  # fmt: skip
+        self.outer = outer
         self.columns = list(columns)
         self.leaves = leaves
         self.carried = carried
@@ -70,7 +78,10 @@ class _Rows:
         self.starts: dict[Any, Any] = {}
 
     def add(self, j: int, k: int) -> None:
-        array, views = self._array(self.leaves[j], k)
+        if self.outer[j] is not None:
+            array, views = self._before(self.outer[j]), ()
+        else:
+            array, views = self._array(self.leaves[j], k)
         self.members.setdefault(array, []).append(_Member(j, k, views))
 
     def _array(self, x: Tracer, k: int) -> tuple[Any, tuple[Tracer, ...]]:
@@ -80,15 +91,23 @@ class _Rows:
         while carried is not None:
             k -= 1
             if k < 0:
-                start = carried.start
-                of_views = tuple(view.op for view in views_of(start)) if type(start) is Tracer else ()
-                key = ("before", id(start.buffer) if type(start) is Tracer else id(start), of_views)
-                self.starts[key] = start
-                return key, views
+                return self._before(carried.start), views
+            if carried.outer is not None:
+                return self._before(carried.outer), views
             x = carried.final
             views = (*views_of(x), *views)
             carried = self.inputs.get(id(x.buffer))
         return (k, id(x.buffer)), views
+
+    def _before(self, array: Any) -> Any:
+        """The key of an array that is older than the loop."""
+        key = ("before", id(array))
+        if key not in self.starts and type(array) is Tracer:
+            buffers = [x.buffer for x in self.starts.values() if type(x) is Tracer]
+            if any(buffer is array.buffer for buffer in buffers):  # rows are then both, and share memory
+                array.buffer.trace.shown_in_rows.add(id(array.buffer))
+        self.starts[key] = array
+        return key
 
     def unite(self) -> None:
         """Let the rows that are one array be one tracer, or views of one."""
@@ -108,7 +127,8 @@ class _Rows:
         for first in firsts:
             row = self.columns[first.j][first.k]
             if _ops(first.views) == _ops(member.views):
-                self.columns[member.j][member.k] = row
+                same = not first.views or first.k == member.k and self.leaves[first.j] is self.leaves[member.j]
+                self.columns[member.j][member.k] = row if same else _anew(row)
                 return
             if first is whole and (view := replayed(member.views, row)) is not None:
                 self.columns[member.j][member.k] = view
@@ -146,6 +166,11 @@ class _Rows:
         buffer.trace.untold_rows.add(id(buffer))
 
 
+def is_from_around(x: Any, trace: Trace) -> bool:
+    """Whether it is an array, of known numbers or from a trace around this one."""
+    return x.buffer.trace is not trace and not x.scalar if type(x) is Tracer else isinstance(x, np.ndarray)
+
+
 # ---- views ----
 
 
@@ -156,6 +181,12 @@ def views_of(x: Tracer, of: Tracer | None = None) -> tuple[Tracer, ...]:
         found.append(x)
         x = x.parent
     return tuple(reversed(found))
+
+
+def _anew(x: Tracer) -> Tracer:
+    """Another view of all of `x`."""
+    whole = Slice((0,) * x.ndim, x.shape, (1,) * x.ndim)
+    return make_view(x, whole, x.shape, x.strides, lazy=True)
 
 
 def _ops(views: Sequence[Tracer]) -> tuple[Any, ...]:

@@ -269,8 +269,8 @@ class Stage:
                 if not pairs.keys() >= more.keys():
                     pairs |= more
                     continue
-                if region.record.unless_carried:
-                    raise region.record.unless_carried[0]
+                for call in region.record.unless_carried or ():
+                    call()
                 try:
                     self._check_writes(prepared)
                 except TracingError as error:
@@ -450,7 +450,7 @@ class Stage:
             if (value.dtype, value.weak_type) != (model.dtype, model.weak_type):
                 value = region.run(lambda v=value, m=model: promoted(v, m.dtype))
             results.append(value)
-        return results + prepared.places.results(region, prepared.inputs, prepared.finals())
+        return results + prepared.places.results(region, prepared.inputs, prepared.finals(), prepared.outer_finals())
 
     def _emit_range(self, prepared: TracedBody, rows: range | TracedRange) -> None:
         region = prepared.region
@@ -516,7 +516,8 @@ class Stage:
                 continue
             name, k = key
             final = prepared.region.leaf(prepared.final[name][1][k])
-            yield Carried(prepared.start[name][1][k], prepared.inputs[key], final, by_key[key])
+            outside = prepared.outer_finals().get(key)
+            yield Carried(prepared.start[name][1][k], prepared.inputs[key], final, by_key[key], outside)
 
     def _link(self, growth: Growth, name: str, where: Sequence[Any], begins: Any, n: int) -> None:
         """Let a variable, or what it was before the loop, be the item that it was in an iteration."""

@@ -11,6 +11,7 @@ from ..ir import Jaxpr
 from .growing import Growth
 from .merging import UNDEFINED
 from .places import LoopPlaces
+from .row_arrays import is_from_around
 from .tracer import Tracer
 from .variables import Variables
 
@@ -57,6 +58,11 @@ class TracedBody:
     def finals(self) -> dict[tuple[str, int], Tracer]:
         """What an iteration leaves in what it carries."""
         return {(name, k): self.region.leaf(self.final[name][1][k]) for name, k in self.keys}
+
+    def outer_finals(self) -> dict[tuple[str, int], Any]:
+        """Of these, the arrays from outside, as the user's code has them."""
+        found = {(name, k): self.final[name][1][k] for name, k in self.keys}
+        return {key: x for key, x in found.items() if is_from_around(x, self.region.record)}
 
     def holds_loops(self) -> bool:
         """Whether the body holds loops that are equations: with a known index these may be too short to be so again."""
