@@ -14,7 +14,7 @@ from ..ir import Var
 from .blocks import Block
 from .names import Namer
 from .nests import Nest
-from .scalars import call, literal
+from .scalars import call
 from .values import REPETITION, Values
 
 # Elements that are computed again and again: few, so that they settle before others do.
@@ -79,11 +79,11 @@ class RepeatedMap(Nest):
             block.line(f"{target} = {text}", self._numbers(self.values.producer[out]))
 
     def _differs(self, new: str, old: str, dtype: np.dtype) -> str:
-        """1 where `new` has not the bits of `old` (or is a NaN), else 0."""
+        """0 where `new` has the bits of `old`, also those of a NaN: then all that follows is the same, too."""
         if dtype.kind == "c":
             part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
             return " | ".join(self._differs(f"{new}.{name}", f"{old}.{name}", part) for name in ("real", "imag"))
         if dtype.kind != "f":
             return f"np.int64({new} != {old})"
-        signs = [call(self.values.called, "copysign", dtype, literal(1.0, dtype), value) for value in (new, old)]
-        return f"np.int64(({new} != {old}) | ({signs[0]} != {signs[1]}))"
+        bits = [call(self.values.called, "bits", dtype, value) for value in (new, old)]
+        return f"np.int64({bits[0]} ^ {bits[1]})"
