@@ -209,6 +209,7 @@ class LoopAliases:
         self.codes_in = {key: region.add_input(aval) for key in first}
         self.reached: dict[Any, set[int]] = {key: {i} for i, key in enumerate(first)}  # numbers that a key may have
         self.taken: dict[Any, set[Any]] = {key: {key} for key in first}  # keys of which it may have the number
+        self.goes: dict[Any, set[Any]] = {key: set() for key in first}  # keys to which an iteration hands an array on
         self.results = [region.run(lambda k=key, x=x: self._code(k, x)) for key, x in final.items()]
         self.n_indices = max((self._count(x) for x in final.values()), default=0)
         index = Aval((), np.dtype(np.int64))
@@ -227,7 +228,10 @@ class LoopAliases:
         buffer = self.final[b].buffer
         if self._captured(self.final[b]) is not None or any(x.buffer is buffer for x in self.inputs.values()):
             return
-        begins = is_now(first[a], first[b].buffer) if first[b].parent is None else None
+        if first[b].parent is None:
+            begins = is_now(first[a], first[b].buffer)
+        else:  # another view is another array, in memory that both are told to be in
+            begins = lift(np.bool_(first[a] is first[b]))
         ends = self.region.run(lambda: is_now(self.final[a], buffer))
         if begins is not None and ends is not None:
             self.pairs.append((a, b))
@@ -242,6 +246,7 @@ class LoopAliases:
             if inner.buffer is x.buffer:
                 self.is_known = self.is_known and not views
                 self.taken[into].add(key)
+                self.goes[key].add(into)
                 return self.codes_in[key]
         entry = self._captured(x)
         if entry is not None:
@@ -316,11 +321,12 @@ class LoopAliases:
             for x, y in ((outs[a], outs[b]), (outs[b], outs[a])):
                 x.buffer.perhaps = (*x.buffer.perhaps, (y, same))
         codes, indices = codes[: len(outs)], codes[len(outs) : n]
-        made: dict[int, int] = {}  # of memory that an iteration makes: under how many names
-        for numbers in self.reached.values():
+        made: dict[int, set[Any]] = {}  # of memory that an iteration makes: its names
+        for key, numbers in self.reached.items():
             for own in {id(self.alternatives[i].own) for i in numbers}:
-                made[own] = made.get(own, 0) + 1
-        self.alternatives = [replace(a, twice=made.get(id(a.own), 0) > 1) for a in self.alternatives]
+                made.setdefault(own, set()).add(key)
+        twice = {own for own, keys in made.items() if self._have_two_names(keys)}
+        self.alternatives = [replace(a, twice=id(a.own) in twice) for a in self.alternatives]
         for place, ((key, out), code) in enumerate(zip(outs.items(), codes, strict=True)):
             mine = indices[place * self.n_indices : (place + 1) * self.n_indices]
             keys, pending = {key}, [key]
@@ -331,6 +337,18 @@ class LoopAliases:
             numbers = set[int]().union(*[self.reached[k] for k in keys])
             found = [_taken_at(a, mine) if i in numbers else Alternative(None) for i, a in enumerate(self.alternatives)]
             out.buffer.aliases = Aliases(code if self.is_known else None, tuple(found))
+
+
+    def _have_two_names(self, names: set[Any]) -> bool:
+        """Whether one array has several names after some iteration, if these may be its names after the one that has
+        made it."""
+        seen: set[frozenset[Any]] = set()
+        while names and frozenset(names) not in seen:
+            if len(names) > 1:
+                return True
+            seen.add(frozenset(names))
+            names = set[Any]().union(*(self.goes[key] for key in names))
+        return False
 
 
 def _taken_at(alternative: Alternative, indices: Sequence[Tracer]) -> Alternative:
