@@ -442,6 +442,29 @@ def one_array_again_and_again(z):
     return out, x
 
 
+def read_and_appended_again(z):
+    x = z[0] * 1
+    out = [x]
+    k = 0
+    while x[0] < 50 and k < len(z):
+        if z[k, 0] > 0.5:
+            x = out[-1]
+        else:
+            x = x * 0.9 + z[k]
+        out.append(x)
+        k += 1
+    return out, x
+
+
+def read_where_it_may_be_the_first_one(z):
+    out = [z[0]]
+    k = 0
+    while k < len(z) and z[k, 0] > 0.9:
+        out.append(out[-1] * 0.5 + z[k])
+        k += 1
+    return out[-1], out
+
+
 EXACT = [
     at_the_end, at_the_beginning, before_and_after, in_two_lists, in_two_lists_and_written_to, twice_in_one_list,
     under_the_name_of_the_next_iteration, two_iterations_later, views, views_and_whole_arrays,
@@ -451,6 +474,7 @@ EXACT = [
     until_a_limit, until_a_limit_at_the_beginning, from_an_input, from_a_list_that_holds_it, parts_of_a_state,
     pairs_until_a_limit, two_lists_of_different_arrays, in_a_loop_in_a_loop, in_two_loops, until_a_break,
     twice_in_a_row, the_last_one_is_read, one_array_again_and_again,
+    read_and_appended_again, read_where_it_may_be_the_first_one,
 ]  # fmt: skip
 
 

@@ -89,6 +89,20 @@ def test_a_cell_leaves_the_list_and_the_variable_with_one_array() -> None:
         assert_same(ours, its)
 
 
+@pytest.mark.parametrize("step", ["x * 0.5 + row * n()", "last() * 0.5 + row"])
+def test_functions_of_earlier_cells_see_the_list_grow(step: str) -> None:
+    cells = [
+        "def n():\n    return len(path)\n\ndef last():\n    return path[-1]\n",
+        f"path = [z[0]]\nx = z[0]\nfor row in z:\n    x = {step}\n    path.append(x)\n",
+    ]
+    ours: dict[str, Any] = {"np": np, "z": np.random.default_rng(0).random((90, 3))}
+    theirs = dict(ours)
+    for cell in cells:
+        run_cell(cell, ours)
+        exec(cell, theirs)
+    assert_like(ours["path"], theirs["path"], 1e-12, step)
+
+
 def test_a_branch_that_gives_one_array_two_names_beside_arrays_from_outside() -> None:
     def two_names(x: Any, y: Any) -> Any:
         if x[0] > 0:

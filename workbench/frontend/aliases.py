@@ -338,7 +338,6 @@ class LoopAliases:
             found = [_taken_at(a, mine) if i in numbers else Alternative(None) for i, a in enumerate(self.alternatives)]
             out.buffer.aliases = Aliases(code if self.is_known else None, tuple(found))
 
-
     def _have_two_names(self, names: set[Any]) -> bool:
         """Whether one array has several names after some iteration, if these may be its names after the one that has
         made it."""

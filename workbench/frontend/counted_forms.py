@@ -35,7 +35,7 @@ class CountedForm:
         told = (k for *_, k, _ in self.elsewhere if k >= 0)
         return (*self.arrays, *told, *(k for _, k in self.firsts))
 
-    def value(self, results: Sequence[Any], count: Any, leaves: Sequence[Any]) -> Any:
+    def value(self, results: Sequence[Any], count: Any, leaves: list[Any]) -> Any:
         """results: of the program; count: how many items there are; leaves: of the result."""
         before = [leaves[k] for k in self.before]
         arrays = [results[k] for k in self.arrays]
@@ -57,21 +57,26 @@ class CountedForm:
                     rows[:, k] = column
                 return rows
         parts = [_values(item, column) for item, column in zip(self.items.items, columns, strict=True)]
-        self._share(parts, results, leaves)
+        self._share(parts, before, results, leaves)
         items = [*before, *self.items.together(parts)]
         return np.array(items, self.dtype) if self.in_array else items
 
-    def _share(self, parts: list[list[Any]], results: Sequence[Any], leaves: Sequence[Any]) -> None:
-        """Let what is one array be one object."""
+    def _share(
+        self, parts: list[list[Any]], before: list[Any], results: Sequence[Any], leaves: list[Any]
+    ) -> None:  # fmt: skip
+        """Let what is one array be one object. before: the items that the list began with."""
         for part, at, told, k in self.elsewhere:
             at = at if told < 0 else int(results[told])
-            if at >= 0:
+            if at >= self.first:
                 parts[part][at - self.first] = leaves[k]
+            elif at >= 0:  # a result that was read from the list is what the list began with
+                copy = leaves[k]
+                leaves[:] = [before[at] if leaf is copy else leaf for leaf in leaves]
         for part, k in self.firsts:
             items = parts[part]
             firsts = results[k][self.first : self.first + len(items)] - self.first
             for at in np.flatnonzero(firsts != np.arange(len(items))).tolist():
-                items[at] = items[firsts[at]]
+                items[at] = items[firsts[at]] if firsts[at] >= 0 else before[firsts[at]]
 
 
 def _values(item: Item, column: np.ndarray) -> list[Any]:

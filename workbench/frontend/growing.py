@@ -118,7 +118,7 @@ class Growth:
                 found += [(k, *tops[id(x)], k in at_begin) for k in (*at_end, *at_begin)]
         return found
 
-    def tell_places(self, region: Region, prepared: TracedBody, rows: range) -> None:
+    def note_places(self, region: Region, prepared: TracedBody, rows: range) -> None:
         """Note where arrays are of which branches decide whether an iteration, or an earlier one, appends them."""
         leaves = {
             (name, at, k): region.leaf(leaf)

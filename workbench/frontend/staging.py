@@ -264,7 +264,7 @@ class Stage:
             order = order or order_of(prepared)
             if not self._grow(prepared, changed):
                 if prepared.growth.added and type(rows) is range:
-                    prepared.growth.tell_places(region, prepared, rows)
+                    prepared.growth.note_places(region, prepared, rows)
                 more = pairs_of(prepared.finals())
                 if not pairs.keys() >= more.keys():
                     pairs |= more
