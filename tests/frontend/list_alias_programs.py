@@ -3,8 +3,6 @@
 Each takes an array (n, 4) and returns lists and arrays.
 """
 
-# ruff: noqa: ANN001, ANN201
-
 from __future__ import annotations
 
 import numpy as np

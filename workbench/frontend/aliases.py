@@ -268,8 +268,7 @@ class LoopAliases:
     # ---- integers of an iteration ----
 
     def _captured(self, x: Tracer) -> Any:
-        entries = (e for e in self.region.captured if e.tracer is not None and e.tracer.buffer is x.buffer)
-        return next(entries, None)
+        return self.region.record.adopted_as(x.buffer)
 
     def _moving(self, view: ViewOp) -> tuple[Tracer, ...]:
         """The integers of an iteration that a view is taken at."""

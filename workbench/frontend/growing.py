@@ -347,7 +347,7 @@ def with_whole_stacks(result: Any, inputs: Set[int] = frozenset()) -> Any:
     if not trace.untold_rows.isdisjoint(place for key in kept for place in _memory(lists[key][0])):
         raise not_told()
     known: dict[int, Any] = dict(kept)
-    if require_trace().row_arrays:
+    if trace.row_arrays:
         elsewhere = others | inputs | trace.shown_in_rows
         for key, counted in kept.items():
             counted.arrays_elsewhere = _arrays_elsewhere(lists[key][0][len(counted.before) :], elsewhere)

@@ -21,10 +21,10 @@ import numpy as np
 
 from ..errors import TracingError, UnsupportedOperationError
 from ..ir import REGISTRY, Aval
-from .aliases import chain, given_roots, is_now, root_of
+from .aliases import chain, is_now, root_of
 from .diagnostics import build
 from .recording import Trace
-from .row_arrays import are_apart, replayed, views_of
+from .row_arrays import are_apart, memory_of, replayed, views_of
 from .tracer import Buffer, Tracer, emit, lift, require_trace
 
 if TYPE_CHECKING:
@@ -95,14 +95,18 @@ def places_of(x: Tracer, seen: frozenset[int] = frozenset()) -> Places:
     return found
 
 
+def _number_of(place: Place | None) -> Tracer:
+    """The number, -1 where it is none or nobody knows it."""
+    return lift(NOWHERE if place is None or place.number is None else place.number)
+
+
 def _if_chosen(code: Tracer | None, k: int, place: Place, otherwise: Place | None) -> Place:
     """`place` if a branch has chosen alternative `k`."""
     if code is None or place.number is None:
         return place.at(None)
     if otherwise is not None and (otherwise.number is None or not otherwise.is_of(place.view)):
         return place.at(None)
-    number = lift(NOWHERE if otherwise is None else otherwise.number)
-    return place.at(emit(REGISTRY["select_n"], code == k, number, lift(place.number)))
+    return place.at(emit(REGISTRY["select_n"], code == k, _number_of(otherwise), lift(place.number)))
 
 
 def _noted(x: Tracer) -> tuple[Places, Tracer]:
@@ -112,8 +116,7 @@ def _noted(x: Tracer) -> tuple[Places, Tracer]:
         buffer = x.buffer
         found = {**(buffer.places or {}), **found}
         trace: Trace = buffer.trace
-        entries = (e for e in trace.adopted.values() if e.tracer is not None and e.tracer.buffer is buffer)
-        entry = next(entries, None) if trace.region else None
+        entry = trace.adopted_as(buffer)
         if entry is None:
             return found, root_of(x)
         x = entry.value
@@ -187,8 +190,7 @@ def repeated_in(x: Tracer, outside: Trace) -> Trace | None:
     None if there is none. The loop may turn out to carry it."""
     trace: Trace | None = x.buffer.trace
     while trace is not None and trace is not outside and trace.region:
-        entries = (e for e in trace.adopted.values() if e.tracer is not None and e.tracer.buffer is x.buffer)
-        entry = next(entries, None)
+        entry = trace.adopted_as(x.buffer)
         if entry is None:
             return None
         if not trace.is_branch:
@@ -266,7 +268,7 @@ class BranchPlaces:
                 continue
             found.append((place, len(self.columns[0])))
             for region, column, each in zip(self.regions, self.columns, places, strict=True):
-                column.append(_number_in(region, each))
+                column.append(region.run(functools.partial(_number_of, each)))
         return found
 
     def mark(self, outs: Sequence[Tracer]) -> None:
@@ -279,10 +281,6 @@ def _as_result(x: Tracer, places: Callable[[Tracer], Places] = places_of) -> Pla
     """Where what a branch or loop gives for `x` is: an array of its own, also for a view."""
     found = places(x)
     return found if x.parent is None else {key: place.at(None) for key, place in found.items()}
-
-
-def _number_in(region: Region, place: Place | None) -> Tracer:
-    return region.run(lambda: lift(NOWHERE if place is None or place.number is None else place.number))
 
 
 # ---- loops ----
@@ -328,7 +326,7 @@ class LoopPlaces:
     @property
     def init(self) -> list[Tracer]:
         places = [self._place(self.first[key], place) for (key, _), place in self.pairs.items()]
-        return [*(lift(NOWHERE if p is None or p.number is None else p.number) for p in places), *self._more]
+        return [*map(_number_of, places), *self._more]
 
     def results(
         self, region: Region, inputs: Mapping[Any, Tracer], final: Mapping[Any, Tracer], outer: Mapping[Any, Any]
@@ -336,14 +334,15 @@ class LoopPlaces:
         """What an iteration leaves, for `init`. inputs, final: the arrays before and after it; outer: of the latter,
         those from outside, as the user's code has them."""
         places = [region.run(functools.partial(self._place, final[key], p)) for (key, _), p in self.pairs.items()]
-        return [*(_number_in(region, place) for place in places), *self._tell_first(region, inputs, final, outer)]
+        numbers = region.run(lambda: [*map(_number_of, places)])
+        return numbers + self._tell_first(region, inputs, final, outer)
 
     def _tell_first(
         self, region: Region, inputs: Mapping[Any, Tracer], final: Mapping[Any, Tracer], outer: Mapping[Any, Any]
     ) -> list[Tracer]:  # fmt: skip
         """What an iteration leaves in what is carried to tell where arrays from before the loop are."""
         found: list[Tracer] = []
-        sources = {key: _memory(y) for key, y in final.items()}
+        sources = {key: frozenset(memory_of(y)) for key, y in final.items()}
         for key, x in inputs.items():
             begun = self._begun[key]
             places = [p for p in (x.buffer.places or {}).values() if p is not begun.get(p.key)]
@@ -382,11 +381,6 @@ class LoopPlaces:
                 set_place(root_of(first).buffer, noted)
                 _note_chosen(first, noted)
             place.holder.memory.known.append((array, place))
-
-
-def _memory(x: Tracer) -> frozenset[int]:
-    """The ids of the buffers that an array may be in."""
-    return frozenset((id(x.buffer), *(id(root.buffer) for root in given_roots(x.buffer))))
 
 
 def _still_first(is_first: Any, same: Tracer, where: Tracer, number: Any) -> tuple[Tracer, Tracer]:

@@ -23,7 +23,7 @@ from .positions import position_of
 from .recursion import Recursion
 
 if TYPE_CHECKING:
-    from .tracer import Tracer
+    from .tracer import Buffer, Tracer
 
 
 # What is written out further than this would take longer to compile than it can save.
@@ -166,6 +166,11 @@ class Trace:
         del self.eqns[n_eqns:], self.conditions[n_conditions:]
         self.failure = failure
         return True
+
+    def adopted_as(self, buffer: Buffer) -> CapturedArray | None:
+        """What of the trace around this one `buffer` stands for; None for memory of its own."""
+        entries = self.adopted.values()
+        return next((e for e in entries if e.tracer is not None and e.tracer.buffer is buffer), None)
 
     def count_step(self) -> None:
         """One more loop has been translated. Recursion in branches makes exponentially many, in regions of their own,

@@ -510,14 +510,13 @@ class Stage:
 
     def _carried(self, prepared: TracedBody, outs: Sequence[Tracer]) -> Iterator[Carried]:
         """The arrays that a loop has carried, as the variables hold them now."""
-        twins, by_key = prepared.twins(), dict(zip(prepared.keys, outs, strict=False))
+        twins, by_key, outer = prepared.twins(), dict(zip(prepared.keys, outs, strict=False)), prepared.outer_finals()
         for key, first in prepared.first.items():
             if first.scalar or key in twins:
                 continue
             name, k = key
             final = prepared.region.leaf(prepared.final[name][1][k])
-            outside = prepared.outer_finals().get(key)
-            yield Carried(prepared.start[name][1][k], prepared.inputs[key], final, by_key[key], outside)
+            yield Carried(prepared.start[name][1][k], prepared.inputs[key], final, by_key[key], outer.get(key))
 
     def _link(self, growth: Growth, name: str, where: Sequence[Any], begins: Any, n: int) -> None:
         """Let a variable, or what it was before the loop, be the item that it was in an iteration."""
