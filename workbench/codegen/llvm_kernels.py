@@ -178,7 +178,7 @@ class _Writer:
     def _tell_apart(self, tree: ast.FunctionDef) -> None:
         """The memory that is allocated for a result, for partial ones or by the kernel is nobody else's: otherwise LLVM
         has every row ask whether arrays overlap."""
-        new = [arg.name for arg in self.kernel.args if arg.kind in ("out", "update", "scratch") and not arg.holds]
+        new = [arg.name for arg in self.kernel.args if arg.kind in ("out", "update", "scratch")]
         own = [ast.unparse(line.targets[0]) for line in tree.body if isinstance(line, ast.Assign) and _allocates(line)]
         every = dict.fromkeys((*self.arrays, *own))
         if not new + own or len(every) < 2:

@@ -166,7 +166,8 @@ class _Writer:
         """The axes over which to write the nest in strips, if that may be possible."""
         if isinstance(self.nest, ColumnParts):
             return self.nest.outer
-        return columns_of(self.nest, self.layouts) if self.nest.shape_kind == "map" else None
+        is_map = self.nest.shape_kind == "map" and not self.nest.scans
+        return columns_of(self.nest, self.layouts) if is_map else None
 
     def _output_name(self, var: Var) -> str:
         if var in self.takes:
@@ -180,7 +181,7 @@ class _Writer:
     def can_flatten(self) -> bool:
         """Whether all reads and writes are in memory order, so that many axes are as good as one."""
         shape = self.cluster.space.shape
-        if self.values.irregular or self.nest.shape_kind not in ("map", "parts"):
+        if self.values.irregular or self.nest.scans or self.nest.shape_kind not in ("map", "parts"):
             return False
         if sum(length != 1 for length in shape) < 2:
             return False
@@ -221,6 +222,8 @@ class _Writer:
         nest, shape, reads = self.nest, self.cluster.space.shape, self.values.reads
         if nest.shape_kind not in ("map", "rows") or self.repeats is not None or self.updates or not nest.outer:
             return frozenset()
+        if nest.is_one_scan:
+            return frozenset()
         counted = nest.outer[: nest.n_counted]
         lengths, in_order = [shape[axis] for axis in counted], self.flat or isinstance(nest, StripMap)
 
@@ -247,7 +250,7 @@ class _Writer:
         """Of arrays in C order whose rows go by the index of the outer loop, or are always the same."""
         nest, reads = self.nest, self.values.reads
         by_rows = nest.shape_kind in ("map", "rows") and nest.n_counted == 1
-        by_rows = by_rows and not (self.flat or isinstance(nest, StripMap))
+        by_rows = by_rows and not (self.flat or nest.is_one_scan or isinstance(nest, StripMap))
         if not by_rows or self.repeats is not None or self.updates or not nest.outer:
             return {}
         sizes, found = self.values.known_sizes(), {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..fusion.access import is_fold
+from ..fusion.access import is_fold, is_scan
 from ..fusion.cost import flops_per_element, is_expensive
 from ..fusion.plan import Cluster
 from ..ir import Equation, Var
@@ -73,13 +73,14 @@ class Nest:
         real = [axis for axis, length in enumerate(self.space.shape) if length != 1]
         self.inner = [axis for axis in real if axis in self.space.reduced]
         self.outer = [axis for axis in real if axis not in self.space.reduced]
+        self.scans = [eqn for eqn in cluster.eqns if is_scan(eqn)]
         self.depth = self._depths()
         self.rounds = self._rounds()
 
     @property
     def may_be_short(self) -> bool:
         """Whether the innermost loop may have few iterations at some sizes: the loops of a map in its outer ones."""
-        return self.shape_kind == "map" and not self.flat and len(self.outer) > 1
+        return self.shape_kind == "map" and not self.flat and len(self.outer) > 1 and not self.scans
 
     @property
     def n_counted(self) -> int:
@@ -140,7 +141,8 @@ class Nest:
             if is_fold(eqn) or not wanted.intersection(eqn.outvars) or available.intersection(eqn.outvars):
                 continue
             wanted.update(a for a in eqn.invars if isinstance(a, Var))
-            if eqn.outvars[0] in self.space.align and isinstance(eqn.primitive.lowering, Pointwise):
+            is_in_loops = eqn in self.scans or isinstance(eqn.primitive.lowering, Pointwise)
+            if eqn.outvars[0] in self.space.align and is_in_loops:
                 found.append(eqn)
         return found[::-1]
 
@@ -213,6 +215,8 @@ class Nest:
     def _write_map(self) -> None:
         if self._joins_few():
             self._write_unrolled_map()
+        elif self.scans:
+            self._write_scans()
         else:
             block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
             segments = self._segments()
@@ -224,8 +228,26 @@ class Nest:
                 middle = self._middle(segments, block.parent, low, high)
                 self.values.segments = None
                 segments.wrap(block.parent, low, high, f"i{self.outer[-1]}", middle)
-        n_counted = len(self.outer) if self.flat else self.n_counted
+        n_counted = len(self.outer) if self.flat else 0 if self.is_one_scan else self.n_counted
         self.extent, self.per_step = self._length(self.outer[:n_counted]), self._length(self.outer[n_counted:])
+
+    @property
+    def is_one_scan(self) -> bool:
+        """Whether all of it is one row, which one thread goes along."""
+        return bool(self.scans) and len(self.outer) == 1
+
+    def _write_scans(self) -> None:
+        """A map whose innermost loop carries totals on. Threads share the rows; a single row is nobody else's."""
+        *rows, axis = self.outer
+        row = (
+            self.root.loop("for row in range(start, stop):") if self.is_one_scan else self._open_outer(self.root, rows)
+        )
+        start = row.section()
+        block = row.loop(f"for i{axis} in range({self.bound(axis)}):", axis)
+        self._compute_in_step(self._demand(0, set()), block)
+        self._store(self.rounds[0][1], block)
+        for name, text in self.values.running.items():
+            start.line(f"{name} = {text}")
 
     def _middle(self, segments: Segments, around: Block, low: str, high: str) -> Block | None:
         """A map's innermost loop once more, for where all conditions are as in the middle. What it computes outside of
@@ -245,7 +267,7 @@ class Nest:
         """Whether the innermost loop is short, and where its elements come from depends on which one it is: `np.stack`
         along the last axis, assignments to some of a few levels."""
         chooses = any(eqn.primitive.name in CHOOSING for eqn in self.cluster.eqns)
-        if not chooses or self.flat or self.cluster.stores or self.cluster.stacks or len(self.outer) < 2:
+        if not chooses or self.flat or self.cluster.stores or self.cluster.stacks or len(self.outer) < 2 or self.scans:
             return False
         return 1 < self._length(self.outer[-1:]) <= MOST_UNROLLED
 
@@ -269,7 +291,7 @@ class Nest:
     def _segments(self) -> Segments | None:
         """The pieces of a map's innermost loop, where conditions on its index may be expected."""
         chooses = any(eqn.primitive.name in CHOOSING for eqn in self.cluster.eqns)
-        if not chooses or self.flat or not self.outer:
+        if not chooses or self.flat or not self.outer or self.scans:
             return None
         return Segments(self.outer[-1], self.namer, self.space.shape)
 
@@ -620,4 +642,4 @@ def canonical_index(shape: tuple[int, ...]) -> IndexTuple:
 
 def _is_in_step(eqn: Equation) -> bool:
     """Whether an equation's operands are read at the loops' own indices."""
-    return isinstance(eqn.primitive.lowering, Pointwise) or eqn.primitive.name == "broadcast_in_dim"
+    return isinstance(eqn.primitive.lowering, Pointwise) or is_scan(eqn) or eqn.primitive.name == "broadcast_in_dim"

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..fusion.access import IndexMapContext, fold_free_index, is_fold, is_reduction
+from ..fusion.access import IndexMapContext, fold_free_index, is_fold, is_reduction, is_scan
 from ..fusion.cost import flops_per_element
 from ..fusion.plan import Cluster
 from ..ir import Atom, Equation, Literal, Var
@@ -69,7 +69,8 @@ class Values:
     arrays: the kernel's array arguments by variable; canonical: the loop indices of the whole space; totals: results of
     reductions, by variable, as source text at their row; reads: the indices at which inputs are read; stored: values of
     an earlier pass, as the text that reads them back and the index where it holds; sizes: the run-time sizes asked for,
-    by argument name; counts: numbers that are likely numbers of elements; changing: values that are others in each
+    by argument name; running: totals that the innermost loop carries on, by name, with what
+    they begin with; counts: numbers that are likely numbers of elements; changing: values that are others in each
     repetition of the kernel.
     """
 
@@ -96,6 +97,7 @@ class Values:
         self.sizes: dict[str, int] = {}
         self.size_of_axis: dict[int, str] = {}
         self.totals: dict[Var, str] = {}
+        self.running: dict[str, str] = {}
         self.stored: dict[Var, tuple[str, IndexTuple]] = {}
         self.irregular = False
         self.innermost = max((axis for axis, n in enumerate(cluster.space.shape) if n != 1), default=-1)
@@ -198,6 +200,8 @@ class Values:
             return name
         if is_reduction(eqn) and not is_fold(eqn):
             return self._fold_of_one(eqn, index, home)
+        if is_scan(eqn):
+            return self._running(eqn, index, home)
         assert isinstance(lowering, Pointwise), f"{eqn.primitive} is read before it is reduced"
         operands = [self.value(a, index if a.aval.shape else (), home) for a in eqn.invars]
         out = var.aval.dtype
@@ -319,6 +323,19 @@ class Values:
         name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
         text = settle(lowering.combine(context, literal(lowering.identity(dtype), dtype), value), dtype)
         home.value_line(f"{name} = {text}", (self.number[eqn],))
+        return name
+
+    def _running(self, eqn: Equation, index: IndexTuple, home: Block) -> str:
+        """The total up to the element at hand, which the innermost loop carries on from `running`. A sum begins with
+        -0.0, to which any element adds as it is."""
+        (var,), lowering = eqn.outvars, eqn.primitive.lowering
+        dtype = var.aval.dtype
+        value = self.value(eqn.invars[0], index, home)
+        start = -0.0 if lowering.kind == "cumsum" and dtype.kind == "f" else lowering.identity(dtype)
+        name = self.namer.for_var(var, eqn.origin.name or eqn.primitive.name)
+        self.running[name] = literal(start, dtype)
+        context = PointwiseContext(dtype, (dtype, dtype), eqn.params, self.called)
+        home.value_line(f"{name} = {settle(lowering.combine(context, name, value), dtype)}", (self.number[eqn],))
         return name
 
     def _element(self, eqn: Equation, element: Element, block: Block) -> str:

@@ -90,6 +90,17 @@ def is_fold(eqn: Equation) -> bool:
     return is_reduction(eqn) and any(eqn.invars[0].aval.shape[axis] != 1 for axis in reduced_axes(eqn))
 
 
+def is_scan(eqn: Equation) -> bool:
+    """Whether a kernel can compute this prefix sum or product in step with other equations: along the innermost of its
+    loops, from beginning to end."""
+    lowering = eqn.primitive.lowering if eqn.primitive.has_rule("lowering") else None
+    if not isinstance(lowering, Reduction) or lowering.kind not in ("cumsum", "cumprod") or eqn.params.get("reverse"):
+        return False
+    aval, (axis,) = eqn.invars[0].aval, reduced_axes(eqn)
+    is_exact = aval.dtype.kind in "iu" or aval.dtype in (np.float32, np.float64)
+    return is_exact and aval.shape[axis] > 1 and all(length == 1 for length in aval.shape[axis + 1 :])
+
+
 def fold_free_index(eqn: Equation, index: tuple) -> tuple:
     """Where a reduction over axes of length 1 reads its operand for the result at `index`; 0 along these axes."""
     rest = iter(index)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ..ir import Equation, Jaxpr, Var
 from ..primitives.lowering import Control, IndexMap, LibraryCall, Pointwise, Reduction
-from .access import index_map_accesses, is_fold, is_index_map, is_rotation, is_stack, is_store
+from .access import index_map_accesses, is_fold, is_index_map, is_rotation, is_scan, is_stack, is_store
 from .cost import LEAST_PIECES
 from .scopes import compiles
 
@@ -54,7 +54,8 @@ class Classes:
 
 
 def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
-    """Sort the equations of an inlined program. in_place: whether kernels may write into arrays that hold something."""
+    """Sort the equations of an inlined program. in_place: whether kernels may write into arrays that hold something,
+    and carry totals along their innermost loop."""
     classes = Classes(set(), set(), set(), set(), {}, set())
     composed = _composed(jaxpr)
     for eqn in jaxpr.eqns:
@@ -63,6 +64,8 @@ def classify(jaxpr: Jaxpr, *, in_place: bool = True) -> Classes:
             classes.numpy[eqn] = Uncompiled("WB330", "jit_scope(compile_ops=False) asked for it")
         elif isinstance(lowering, Control):
             classes.control.add(eqn)
+        elif in_place and is_scan(eqn):
+            classes.kernel.add(eqn)
         elif isinstance(lowering, LibraryCall) or _is_numpys(eqn) or len(eqn.invars) > MAX_JOINED and is_index_map(eqn):
             classes.library.add(eqn)
         elif eqn.primitive.name == "reshape" and index_map_accesses(eqn)[0].axis_map is None:

@@ -350,7 +350,7 @@ class _Clustering:
             return f"{self.prefix}{letter}{numbers[letter] - 1}"
 
         for node in nodes:
-            if isinstance(node, Group) and self._only_moves(node):
+            if isinstance(node, Group) and (self._only_moves(node) or self._only_scans(node)):
                 yield LibraryStep(name("L"), node.eqns[0])
             elif isinstance(node, Group):
                 yield self._cluster(name("K"), node)
@@ -374,6 +374,10 @@ class _Clustering:
             and is_choosy(eqn)
             and not self.reader.lazy_closure(group.eqns)
         )
+
+    def _only_scans(self, group: Group) -> bool:
+        """Whether a group is a prefix sum or product of what is in memory, for which there are kernels of its own."""
+        return len(group.eqns) == len(group.scans) == 1 and not self.reader.lazy_closure(group.eqns)
 
     def _control(self, name: Callable[[str], str], eqn: Equation) -> Step:
         """A branch or loop, with the plans of its programs."""

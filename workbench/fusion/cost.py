@@ -19,6 +19,9 @@ MAX_KERNEL_ARRAYS = 40
 MAX_REPEATED_FLOPS = 100_000
 # The same of a kernel that computes some values at several places: it pays less, and takes as long to compile.
 MAX_REPEATED_TEXT = 100
+# Operations an element beside running sums and products: each waits some three cycles for the one before, and what is
+# computed meanwhile, element by element, costs nothing. Any more would rather be done for several elements at once.
+MOST_SCANNED_FLOPS = 6.0
 # A choice between operands is an if-else, and counts as so many equations.
 LINES_OF_A_CHOICE = 4
 # Each may lie in the else of the one before it, and Python reads 100 levels of indentation.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..ir import Equation, Var
-from .access import AxisMap, Reader, is_fold, is_index_map, reduced_axes
+from .access import AxisMap, Reader, is_fold, is_index_map, is_scan, reduced_axes
 from .cost import (
     FLOPS_PER_BYTE,
     LINES_OF_A_CHOICE,
@@ -21,6 +21,7 @@ from .cost import (
     MAX_REPEATED_TEXT,
     MOST_CHOICES,
     MOST_ROWS_TWICE,
+    MOST_SCANNED_FLOPS,
     flops_per_element,
     is_expensive,
 )
@@ -34,7 +35,8 @@ class Group:
     is read; work: at how many places it is evaluated for one element of the space; row: variables that depend on a
     reduction of this group; reads: what its equations read, each other's results included; inputs: those that others
     make; first, last: positions in the program; length: of a kernel's text; choices: if-elses in it; bases: arrays that
-    it writes into, placed: the results of that and stacks, which nobody in the group may read."""
+    it writes into, placed: the results of that and stacks, which nobody in the group may read; scans: its prefix sums
+    and products, which the innermost loop carries on."""
 
     eqns: list[Equation]
     shape: tuple[int, ...]
@@ -53,6 +55,7 @@ class Group:
     separation: str = ""
     bases: set[Var] = field(default_factory=set)
     placed: set[Var] = field(default_factory=set)
+    scans: list[Equation] = field(default_factory=list)
 
     @property
     def real_axes(self) -> list[int]:
@@ -119,6 +122,9 @@ def new_group(
         [eqn], shape, reduced, loops, align, row, {out}, reads, position, position, {eqn: 1}, set(reads), length,
         choices, separation,
     )  # fmt: skip
+    if is_scan(eqn):
+        group.scans.append(eqn)
+        group.row.add(out)  # nobody may ask for another element than the one at hand
     if is_stack:
         group.placed.add(out)
     if is_store:
@@ -200,7 +206,9 @@ class Fitter:
             fit = replace(fit, repeated=up, places=places, chosen=max(places, twice))
             fit = self._check_outputs(fit, up, down) or self._check_phases(fit, up, down) or fit
         if isinstance(fit, Refusal) and fit.code == "WB310" and connected:
-            return self._inline(up, down, connected, n_reads) or (Refusal("WB311") if shifted else fit)
+            fit = self._inline(up, down, connected, n_reads) or (Refusal("WB311") if shifted else fit)
+        if isinstance(fit, Fit) and (up.scans or down.scans):
+            fit = self._check_scans(fit, up, down) or fit
         return fit
 
     def _chooses_elsewhere(self, var: Var, up: Group) -> bool:
@@ -239,6 +247,7 @@ class Fitter:
         base.inputs |= other.inputs
         base.inputs.difference_update([var for var in base.inputs if var in base.made])
         base.row |= other.row
+        base.scans += other.scans
         base.bases |= other.bases
         base.placed |= other.placed
         base.first, base.last = min(base.first, other.first), max(base.last, other.last)
@@ -389,7 +398,7 @@ class Fitter:
 
     def _mark_rows(self, group: Group, eqns: list[Equation]) -> None:
         for eqn in eqns:
-            if is_fold(eqn) or any(root.var in group.row for root in self.reader.roots(eqn)):
+            if is_fold(eqn) or eqn in group.scans or any(root.var in group.row for root in self.reader.roots(eqn)):
                 group.row.update(eqn.outvars)
 
     def _check_phases(self, fit: Fit, up: Group, down: Group) -> Refusal | None:
@@ -430,6 +439,24 @@ class Fitter:
                 if not source <= at:
                     return Refusal("WB312")
         return None
+
+    def _check_scans(self, fit: Fit, up: Group, down: Group) -> Refusal | None:
+        """Prefix sums go through all loops of a kernel without reductions, from element to element along the innermost:
+        nothing else in it runs on several elements at once."""
+        base = fit.base
+        if fit.reduced or self._are_stacks(up.placed | down.placed):
+            return Refusal("WB313")
+        for group in (base, fit.other):
+            for eqn in group.scans:
+                loop = group.loops[eqn]
+                assert loop is not None, "who reads a running sum elsewhere is refused"
+                axes = fit.move(loop) if group is fit.other else loop
+                last = reduced_axes(eqn)[0]
+                if base.real(axes) != set(base.real_axes) or axes[last] != base.real_axes[-1]:
+                    return Refusal("WB310")
+        eqns = [*up.eqns, *down.eqns]
+        n_flops = sum(flops_per_element(eqn) * group.work[eqn] for group in (up, down) for eqn in group.eqns)
+        return Refusal("WB327") if n_flops > MOST_SCANNED_FLOPS or any(map(is_expensive, eqns)) else None
 
     def _inline(
         self, up: Group, down: Group, connected: dict[Var, float], n_reads: dict[Var, int]

@@ -23,6 +23,7 @@ REASONS = {
     "WB324": "the array is updated in place, between what is computed before and after it",
     "WB325": "the reader needs the whole stack, whose parts the kernel writes one after another",
     "WB326": "a check stands between: where it fails, the call ends there and NumPy runs it",
+    "WB327": "a running sum goes from element to element: what takes longer is computed apart, several at once",
     "WB330": "jit_scope(compile_ops=False) asked for it",
     "WB331": "no kernel can be generated for this operation or dtype",
     "WB332": "the device is 'numpy', which runs every operation by itself",

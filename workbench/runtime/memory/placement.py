@@ -26,6 +26,7 @@ from ...fusion import (
     step_outputs,
     sub_plans,
 )
+from ...fusion.access import is_scan
 from ...ir import Equation, Var
 from ...primitives.loops import LoopProgram, loop_p
 from ...primitives.lowering import LibraryCall
@@ -284,7 +285,13 @@ class _Placer:
             outvars[k] is inputs[i] or (isinstance(v := outvars[k], Var) and kernel.takes.get(v) is inputs[i])
             for i, k in self.targets.items()
         )
-        return settled and not step.space.reduced and set(step.outvars) == set(kernel.takes) and kernel.extent > 0
+        return (
+            settled
+            and not step.space.reduced
+            and not any(map(is_scan, step.eqns))
+            and set(step.outvars) == set(kernel.takes)
+            and kernel.extent > 0
+        )
 
     def _place_view(self, eqn: Equation) -> None:
         operand, out = eqn.invars[0], eqn.outvars[0]
