@@ -85,6 +85,8 @@ and what is computed after it. It costs the bytes of that part.""",
 stack as a whole comes after it, in a kernel of its own.""",
     "WB326": """A check decides whether the call goes on: whether all indices of `x[i]` are in range, or a condition of
 Python's numbers. Kernels test the elements; where a test fails, NumPy runs the call again and raises its own error.""",
+    "WB327": """`cumsum` and `cumprod` go from element to element: each waits for the one before. A few cheap operations
+are computed meanwhile, and cost nothing; more take less time in a kernel of their own, several elements at once.""",
     "WB330": "`jit_scope(compile_ops=False)` asked for this operation to run uncompiled.",
     "WB331": "No kernel can be generated for this operation or dtype; NumPy runs it between the kernels.",
     "WB332": "The device is `numpy`, which runs every operation by itself: the reference for values and times.",
