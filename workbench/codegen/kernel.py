@@ -66,7 +66,7 @@ class Kernel:
     results that are written into the memory of an input, which must be passed as their "out" argument.
     apart: arrays of which a part of the range touches only the same part, in memory order: what other kernels write to
     them for some rows this one may read for the same rows; steps: of the outer loop that keep together.
-    reach: of arrays of which every step touches some rows, which ones.
+    reach: of arrays of which every step touches some rows, which ones; row_steps: how many steps a row takes then.
     may_be_short: whether its innermost loops may have so few iterations that what is left over of a vector matters.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
     fast: whether sums and products may be reordered and contracted, and divisions be made products (`FAST`).
@@ -90,6 +90,7 @@ class Kernel:
     may_be_short: bool = False
     apart: frozenset[Var] = frozenset()
     reach: Mapping[Var, Reach] = field(default_factory=dict)
+    row_steps: int = 1
     steps: int = 1
     fast: bool = False
 

@@ -97,6 +97,15 @@ def _allocates(line: ast.Assign) -> bool:
     return isinstance(line.value, ast.Call) and ast.unparse(line.value.func) == ALLOCATES
 
 
+def _gives_array(value: ast.expr) -> bool:
+    match value:
+        case ast.Call(func=ast.Name(id="flat") | ast.Attribute(attr="reshape")):
+            return True
+        case ast.Call(func=function):
+            return ast.unparse(function) == ALLOCATES
+    return False
+
+
 def _is_innermost(body: list[ast.stmt]) -> bool:
     return not any(isinstance(node, ast.For | ast.While) for line in body for node in ast.walk(line))
 
@@ -225,7 +234,7 @@ class _Writer:
         for node in ast.walk(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    if not (isinstance(value, ast.Call) and ast.unparse(value.func) in ("flat", ALLOCATES)):
+                    if not _gives_array(value):
                         n_assigned[name] = n_assigned.get(name, 0) + 1
                 case ast.AugAssign(target=ast.Name(id=name)):
                     n_assigned[name] = n_assigned.get(name, 0) + 2
@@ -277,6 +286,8 @@ class _Writer:
         match value:
             case ast.Call(func=ast.Name(id="flat"), args=[ast.Name(id=array)]) if array in self.arrays:
                 self.arrays[name] = self.flat(self.arrays[array])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=array), attr="reshape"), args=lengths):
+                self.arrays[name] = self.reshaped(self.arrays[array], lengths)
             case ast.Call(func=ast.Attribute(attr="empty"), args=[shape, dtype]):
                 self.arrays[name] = self.empty(shape, ast.unparse(dtype))
                 self.arrays[name].apart = self.apart.get(name, "")
@@ -457,6 +468,13 @@ class _Writer:
         for length in array.shape:
             total = length if total.constant == 1 else self.code.binary("*", total, length)
         return _Array(array.short, array.pointer, [total], None, [], array.apart)
+
+    def reshaped(self, array: _Array, shape: Sequence[ast.expr]) -> _Array:
+        if array.strides is not None:
+            raise UnsupportedSourceError("another shape of an array that is not in C order")
+        lengths = [self.expression(length)._replace(natural=True) for length in shape]
+        steps = ["1" if n.constant == 1 else self._unknown(n.text, 1) for n in lengths[1:]]
+        return _Array(array.short, array.pointer, lengths, None, steps, array.apart)
 
     def empty(self, shape: ast.expr, dtype: str) -> _Array:
         """A scratch array, which is freed when the kernel ends."""

@@ -18,6 +18,7 @@ from ..fusion.cost import flops, flops_per_element
 from ..fusion.plan import Cluster
 from ..ir import Equation, Jaxpr, Literal, Var
 from .blocks import Block
+from .coalesced import Coalesced, coalesce
 from .hazards import affine, count_elements, is_hazard
 from .kernel import Kernel, KernelArg, Reach
 from .names import Namer
@@ -53,29 +54,43 @@ def lower_cluster(
     take over the memory of an input. counts: literals that become run-time arguments (see `element_counts`). takes:
     results that may do so, because nobody needs that input any more; the kernel says which ones do. repeats: how often
     a map is computed over and over, if every result takes its input's memory."""
-    takes = dict(takes or {})
-    updates: set[Var] = set()
-    while True:
-        writer = _Writer(cluster, layouts, counts, takes, updates)
-        hazards = writer.hazards()
-        if not hazards:
-            break
-        for out in hazards:
-            base = takes.pop(out)
-            # Computed aside and then copied, or into an array of its own that gets the other elements: the lesser one.
-            if out in cluster.stores and 2 * math.prod(cluster.space.shape) < base.aval.size:
-                updates.add(out)
+    takes = takes or {}
+    writer = _without_hazards(cluster, layouts, counts, takes)
+    given = (cluster, layouts, counts, writer.takes, writer.updates)
     if writer.can_flatten():
-        return _Writer(cluster, layouts, counts, takes, updates, flat=True, repeats=repeats).kernel()
+        return _Writer(*given, flat=True, repeats=repeats).kernel()
     if repeats is not None:
-        return _Writer(cluster, layouts, counts, takes, updates, repeats=repeats).kernel()
+        return _Writer(*given, repeats=repeats).kernel()
     columns = None if cluster.stores or cluster.stacks else writer.strip_columns()
     if columns is not None:
         try:  # strips don't read and write in step
             return _Writer(cluster, layouts, counts, columns=columns).kernel()
         except NotStrungError:
             pass
+    coalesced = coalesce(cluster, layouts, takes)
+    if coalesced is not None:
+        new = {old: var for var, old in coalesced.originals.items()}
+        takes = {new.get(out, out): new.get(base, base) for out, base in takes.items()}
+        writer = _without_hazards(coalesced.cluster, layouts, counts, takes, coalesced)
     return writer.kernel()
+
+
+def _without_hazards(
+    cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], takes: Mapping[Var, Var],
+    coalesced: Coalesced | None = None,
+) -> _Writer:  # fmt: skip
+    """The kernel whose results take the memory of inputs only where it reads nothing that it has written."""
+    takes, updates = dict(takes), set[Var]()
+    while True:
+        writer = _Writer(cluster, layouts, counts, takes, updates, coalesced=coalesced)
+        hazards = writer.hazards()
+        if not hazards:
+            return writer
+        for out in hazards:
+            base = takes.pop(out)
+            # Computed aside and then copied, or into an array of its own that gets the other elements: the lesser one.
+            if out in cluster.stores and 2 * math.prod(cluster.space.shape) < base.aval.size:
+                updates.add(out)
 
 
 def lower_fast(cluster: Cluster, *where: Any) -> Kernel:
@@ -118,14 +133,16 @@ def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
 
 
 class _Writer:
-    """Writes one kernel. flat: as one loop over the elements; columns: in strips over these axes."""
+    """Writes one kernel. flat: as one loop over the elements; columns: in strips over these axes; coalesced: how the
+    cluster came to have fewer axes than its arrays."""
 
     def __init__(
         self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal],
         takes: Mapping[Var, Var] = MappingProxyType({}), updates: Collection[Var] = (), *, flat: bool = False,
-        columns: list[int] | None = None, repeats: int | None = None,
+        columns: list[int] | None = None, repeats: int | None = None, coalesced: Coalesced | None = None,
     ):  # fmt: skip
         self.cluster = cluster
+        self.coalesced = coalesced
         self.layouts = layouts
         self.takes = dict(takes)
         self.updates = frozenset(updates)
@@ -253,11 +270,11 @@ class _Writer:
         by_rows = by_rows and not (self.flat or nest.is_one_scan or isinstance(nest, StripMap))
         if not by_rows or self.repeats is not None or self.updates or not nest.outer:
             return {}
-        sizes, found = self.values.known_sizes(), {}
+        sizes, found, n = self.values.known_sizes(), {}, self._row_steps()
         for var in (*self.inputs, *self.outputs):
             base = self.takes.get(var, var)
             d = next((d for d, length in enumerate(var.aval.shape) if length != 1), None)
-            if d is None or self.layouts.get(base, "C") != "C":
+            if d is None or self.layouts.get(base, "C") != "C" or n > 1 and self._original(var).aval.shape[d] == 1:
                 continue
             written = nest.written.get(var) or {nest.writes.get(var, self.values.canonical)}
             written = written if var in self.outputs else set()
@@ -266,9 +283,15 @@ class _Writer:
             offsets = [row.constant for row in rows if row is not None]
             follows = terms[:1] == [{nest.outer[0]: 1}]
             is_regular = len(terms) == len(rows) and all(t == terms[0] for t in terms) and (follows or not any(terms))
-            if terms and is_regular and len(set(offsets[: len(written)])) < 2:
-                found[var] = Reach(min(offsets), max(offsets), offsets[0] if written else None, follows)
+            if terms and is_regular and len(set(offsets[: len(written)])) < 2 and not any(o % n for o in offsets):
+                first = offsets[0] // n if written else None
+                found[var] = Reach(min(offsets) // n, max(offsets) // n, first, follows)
         return found
+
+    def _row_steps(self) -> int:
+        """How many steps of the outer loop a row takes: its elements, where all axes are one."""
+        is_row = self.coalesced is not None and len(self.nest.outer) == 1
+        return self.coalesced.n_joined if is_row else 1  # type: ignore[union-attr]
 
     def _is_placed(self, var: Var) -> bool:
         """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""
@@ -325,6 +348,7 @@ class _Writer:
             arrays = [n for v, n in self.arrays.items() if v.aval.ndim]
             arrays += [self.outputs[v] for v in self._full_outputs()]
             lines = [(f"    {name} = flat({name})", ()) for name in dict.fromkeys(arrays)]
+        lines += [(f"    {name} = {name}.reshape({shape})", ()) for name, shape in self._reshaped().items()]
         for axis, name in self.nest.bounds.items():
             if self.flat:
                 size = f"{arrays[0]}.size" if arrays else self._total_size(name)
@@ -333,6 +357,25 @@ class _Writer:
             if size != name:
                 lines.append((f"    {name} = {size}", ()))
         return lines
+
+    def _reshaped(self) -> dict[str, str]:
+        """The shapes of arrays whose axes are coalesced, by name."""
+        if self.coalesced is None:
+            return {}
+        found: dict[str, str] = {}
+        updates = {self.values.producer[out].invars[1]: self.outputs[out] for out in self.updates}
+        arrays = {**self.arrays, **{out: name for out, name in self.outputs.items() if out not in self.updates}}
+        for var, name in {**arrays, **updates}.items():
+            if (span := self.coalesced.spans.get(var)) is None:  # type: ignore[arg-type]  # no literals
+                continue
+            lengths = [f"{name}.shape[{axis}]" for axis in range(var.aval.ndim)]
+            first, last = span
+            joined = " * ".join(lengths[first : last + 1])
+            found[name] = ", ".join([*lengths[:first], joined, *["1"] * (last - first), *lengths[last + 1 :]])
+        return found
+
+    def _original(self, var: Var) -> Var:
+        return var if self.coalesced is None else self.coalesced.original(var)
 
     def _total_size(self, name: str) -> str:
         """Of a kernel without arrays, which folds what it computes from nothing."""
@@ -352,17 +395,20 @@ class _Writer:
 
     def _input(self, var: Var, name: str) -> KernelArg:
         layout = self.layouts.get(var, "C")
-        row = self._row(var, var)
+        row, var = self._row(var, var), self._original(var)
         return KernelArg(name, "in", var, var.aval.dtype.name, var.aval.ndim, layout, var.aval.shape, row=row)
 
     def _result(self, var: Var, name: str) -> KernelArg:
         """The argument of a result: the layout is that of the array whose memory it takes."""
         if var in self.updates:
-            shape = self.values.producer[var].invars[1].aval.shape
-            return KernelArg(name, "update", var, var.aval.dtype.name, len(shape), "C", shape)
+            update = self.values.producer[var].invars[1]
+            assert isinstance(update, Var)
+            shape = self._original(update).aval.shape
+            return KernelArg(name, "update", self._original(var), var.aval.dtype.name, len(shape), "C", shape)
         layout = self.layouts.get(self.takes[var], "C") if var in self.takes else "C"
         holds = var in self.takes or var in self.cluster.stores
-        aval, row = var.aval, self._row(self.takes.get(var, var), var)
+        row, var = self._row(self.takes.get(var, var), var), self._original(var)
+        aval = var.aval
         return KernelArg(name, "out", var, aval.dtype.name, aval.ndim, layout, aval.shape, holds=holds, row=row)
 
     def _row(self, read: Var, written: Var) -> int:
@@ -464,8 +510,9 @@ class _Writer:
         return Kernel(
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
             n_flops, moved, line_eqns, finish=finish,
-            functions=scalar_functions(source), takes=self.takes, may_be_short=self._wants_masks(),
-            apart=self._apart(), reach=self._reach(),
+            functions=scalar_functions(source), takes={self._original(out): self._original(base) for out, base in self.takes.items()},
+            may_be_short=self._wants_masks(), apart=frozenset(map(self._original, self._apart())),
+            reach={self._original(var): reach for var, reach in self._reach().items()}, row_steps=self._row_steps(),
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

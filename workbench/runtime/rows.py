@@ -44,7 +44,9 @@ def rows_of(kernel: Kernel, touched: Collection[Var]) -> Rows | None:
     (first,) = written
     around = {var: Around(max(0, first - r.low), max(0, r.high - first)) for var, r in found.items()}
     # What is always the same row, a boundary, has its turn when that row has.
-    return Rows(first, kernel.extent, 1, around) if follows == {True} else Rows(first, 1, kernel.extent, around)
+    if follows != {True}:
+        return Rows(first, 1, kernel.extent, around)
+    return Rows(first, kernel.extent // kernel.row_steps, kernel.row_steps, around)
 
 
 def n_rows(aval: Aval) -> int:
