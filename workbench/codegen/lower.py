@@ -27,6 +27,7 @@ from .repeated import RepeatedMap
 from .scalar_math import ScalarFunction, by_name, names_in
 from .strips import ColumnParts, StripMap, columns_of
 from .values import NotStrungError, Values
+from .written_out import WrittenOut, has_short_rows, joins_few
 
 # Waking a worker costs up to 30 us, so that a range should take about as long to be worth one. The estimate
 # counts what vectorised loops were measured to do in a core's caches: 60 GB/s and 25 Gflop/s.
@@ -71,18 +72,19 @@ def lower_cluster(
     if coalesced is not None:
         new = {old: var for var, old in coalesced.originals.items()}
         takes = {new.get(out, out): new.get(base, base) for out, base in takes.items()}
-        writer = _without_hazards(coalesced.cluster, layouts, counts, takes, coalesced)
+        writer = _without_hazards(coalesced.cluster, layouts, counts, takes, coalesced=coalesced)
+    elif has_short_rows(writer.nest):
+        writer = _without_hazards(cluster, layouts, counts, takes, written_out=True)
     return writer.kernel()
 
 
 def _without_hazards(
-    cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], takes: Mapping[Var, Var],
-    coalesced: Coalesced | None = None,
+    cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], takes: Mapping[Var, Var], **form: Any
 ) -> _Writer:  # fmt: skip
     """The kernel whose results take the memory of inputs only where it reads nothing that it has written."""
     takes, updates = dict(takes), set[Var]()
     while True:
-        writer = _Writer(cluster, layouts, counts, takes, updates, coalesced=coalesced)
+        writer = _Writer(cluster, layouts, counts, takes, updates, **form)
         hazards = writer.hazards()
         if not hazards:
             return writer
@@ -134,12 +136,13 @@ def scalar_functions(source: str) -> tuple[ScalarFunction, ...]:
 
 class _Writer:
     """Writes one kernel. flat: as one loop over the elements; columns: in strips over these axes; coalesced: how the
-    cluster came to have fewer axes than its arrays."""
+    cluster came to have fewer axes than its arrays; written_out: without loops over the elements of rows."""
 
     def __init__(
         self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal],
         takes: Mapping[Var, Var] = MappingProxyType({}), updates: Collection[Var] = (), *, flat: bool = False,
         columns: list[int] | None = None, repeats: int | None = None, coalesced: Coalesced | None = None,
+        written_out: bool = False,
     ):  # fmt: skip
         self.cluster = cluster
         self.coalesced = coalesced
@@ -155,6 +158,7 @@ class _Writer:
         self.canonical = canonical_index(cluster.space.shape)
         self.values = Values(cluster, self.namer, self.arrays, self.canonical, counts, flat)
         self.repeats = repeats
+        self.written_out = written_out
         self.nest = self._nest(columns)
         self.nest.write()
 
@@ -169,7 +173,9 @@ class _Writer:
         given = (*common, self.layouts)
         if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
-        return plain if columns is None else StripMap(*given, columns)
+        if columns is not None:
+            return StripMap(*given, columns)
+        return WrittenOut(*common, self.flat, self.updates) if self.written_out or joins_few(plain) else plain
 
     def _changing(self) -> frozenset[Var]:
         """What depends on the arrays that the kernel writes over."""
@@ -216,9 +222,9 @@ class _Writer:
             if self.nest.shape_kind in PARTS:
                 unsafe = base in self.cluster.invars
             else:
-                in_step = self.nest.shape_kind == "map"
+                in_step = self.nest.shape_kind == "map" or bool(self.nest.unrolled)
                 sizes, writes = self.values.known_sizes(), self.nest.written[out]
-                lengths = [1 if d == self.nest.unrolled else n for d, n in enumerate(self.cluster.space.shape)]
+                lengths = [1 if d in self.nest.unrolled else n for d, n in enumerate(self.cluster.space.shape)]
                 unsafe = any(
                     is_hazard(write, read, lengths, sizes, in_step=in_step) for read in reads for write in writes
                 )
@@ -507,12 +513,13 @@ class _Writer:
         n_flops = sum(flops(e) for e in cluster.eqns) * (1 if self.repeats is None else self.repeats)
         step_ns = (NS_PER_BYTE * moved + NS_PER_FLOP * n_flops) / max(self.nest.extent, 1)
         grain = max(1, math.ceil(GRAIN_NS / max(step_ns, 1e-3)))
+        original = self._original
         return Kernel(
             cluster.id, name, source, tuple(args), self.nest.extent, grain, n_elements,
-            n_flops, moved, line_eqns, finish=finish,
-            functions=scalar_functions(source), takes={self._original(out): self._original(base) for out, base in self.takes.items()},
-            may_be_short=self._wants_masks(), apart=frozenset(map(self._original, self._apart())),
-            reach={self._original(var): reach for var, reach in self._reach().items()}, row_steps=self._row_steps(),
+            n_flops, moved, line_eqns, finish=finish, functions=scalar_functions(source),
+            takes={original(out): original(base) for out, base in self.takes.items()}, may_be_short=self._wants_masks(),
+            apart=frozenset(map(original, self._apart())), row_steps=self._row_steps(),
+            reach={original(var): reach for var, reach in self._reach().items()},
         )  # fmt: skip
 
     def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:

@@ -32,8 +32,6 @@ PART = 8192
 # Where the position of an extreme is asked for: elements of a block whose extreme is found before it is searched.
 SEARCHED = 256
 
-# The longest innermost loop that is written out.
-MOST_UNROLLED = 4
 # Moves whose elements come from here or from there.
 CHOOSING = frozenset(("concatenate", "pad", "update_slice", "dynamic_update_slice"))
 
@@ -69,7 +67,7 @@ class Nest:
         self.scratch: list[Scratch] = []
         self.folds: dict[Var, Fold] = {}
         self.bounds: dict[int, str] = {}
-        self.unrolled: int | None = None  # the axis whose loop is written out
+        self.unrolled: frozenset[int] = frozenset()  # the axes whose loops are written out
         real = [axis for axis, length in enumerate(self.space.shape) if length != 1]
         self.inner = [axis for axis in real if axis in self.space.reduced]
         self.outer = [axis for axis in real if axis not in self.space.reduced]
@@ -185,9 +183,9 @@ class Nest:
     def _tables(self) -> RowTables | None:
         """Where the innermost loop finds what all rows share."""
         axes = [*self.outer, *self.inner]
-        if self.flat or self.shape_kind not in ("map", "rows") or len(axes) < 2 or self._joins_few():
+        if self.flat or self.shape_kind not in ("map", "rows") or len(axes) < 2:
             return None
-        if self._length(axes[:-1]) < LEAST_ROWS:
+        if self.length(axes[:-1]) < LEAST_ROWS:
             return None
         return RowTables(axes[-1], self.root, self.namer, self.bound)
 
@@ -213,9 +211,7 @@ class Nest:
         return block
 
     def _write_map(self) -> None:
-        if self._joins_few():
-            self._write_unrolled_map()
-        elif self.scans:
+        if self.scans:
             self._write_scans()
         else:
             block = self._open_outer(self.root, self.outer[:1] if self.flat else self.outer)
@@ -229,7 +225,7 @@ class Nest:
                 self.values.segments = None
                 segments.wrap(block.parent, low, high, f"i{self.outer[-1]}", middle)
         n_counted = len(self.outer) if self.flat else 0 if self.is_one_scan else self.n_counted
-        self.extent, self.per_step = self._length(self.outer[:n_counted]), self._length(self.outer[n_counted:])
+        self.extent, self.per_step = self.length(self.outer[:n_counted]), self.length(self.outer[n_counted:])
 
     @property
     def is_one_scan(self) -> bool:
@@ -263,31 +259,6 @@ class Nest:
         self._store(self.rounds[0][1], body)
         return block
 
-    def _joins_few(self) -> bool:
-        """Whether the innermost loop is short, and where its elements come from depends on which one it is: `np.stack`
-        along the last axis, assignments to some of a few levels."""
-        chooses = any(eqn.primitive.name in CHOOSING for eqn in self.cluster.eqns)
-        if not chooses or self.flat or self.cluster.stores or self.cluster.stacks or len(self.outer) < 2 or self.scans:
-            return False
-        return 1 < self._length(self.outer[-1:]) <= MOST_UNROLLED
-
-    def _write_unrolled_map(self) -> None:
-        """The innermost loop written out, so that the one around it vectorises. All elements are computed before any is
-        stored: they may depend on what the memory of results holds."""
-        *_, axis = self.outer
-        self.unrolled = axis
-        block = self._open_outer(self.root, self.outer[:-1])
-        self.values.innermost = self.outer[-2]
-        canonical = self.values.canonical
-        stores = []
-        for k in range(self._length([axis])):
-            self.values.canonical = (*canonical[:axis], const(k), *canonical[axis + 1 :])
-            self._compute_in_step(self._demand(0, set()), block)
-            stores += self._stores(self.rounds[0][1], block)
-        for line in stores:
-            block.line(*line)
-        self.values.irregular = True
-
     def _segments(self) -> Segments | None:
         """The pieces of a map's innermost loop, where conditions on its index may be expected."""
         chooses = any(eqn.primitive.name in CHOOSING for eqn in self.cluster.eqns)
@@ -305,10 +276,10 @@ class Nest:
                 at = self._row_index(var) if var not in self.outputs else ", ".join(map(str, self.at(var)))
                 self.values.stored[var] = (f"{scratch[var]}[{at}]", self.at(var))
             self._write_pass(row, number, folds, stores, self._demand(number, available), scratch, reused)
-        self._store_row_level(row)
+        self._store(self._row_results(), row)
         n_counted = self.n_counted
-        self.extent = self._length(self.outer[:n_counted])
-        self.per_step = self._length(self.outer[n_counted:]) * self._length(self.inner) * len(self.rounds)
+        self.extent = self.length(self.outer[:n_counted])
+        self.per_step = self.length(self.outer[n_counted:]) * self.length(self.inner) * len(self.rounds)
 
     def _allocate_row_scratch(self, reused: dict[Var, int]) -> dict[Var, str]:
         """Arrays of one row for values that a later pass reads again; a stored result is read back instead."""
@@ -427,9 +398,9 @@ class Nest:
         row_level = [v for v in self.outputs if self._is_row_level(v)]
         if row_level:
             self._store(row_level, self._open_columns(block, last))
-        self.extent = self._length([rows[0]]) if rows else self._length([last])
+        self.extent = self.length([rows[0]]) if rows else self.length([last])
         self.per_step = (
-            self._length(rows[1:]) * (self._length([last]) if rows else 1) * self._length(self.inner) * len(self.rounds)
+            self.length(rows[1:]) * (self.length([last]) if rows else 1) * self.length(self.inner) * len(self.rounds)
         )
 
     @staticmethod
@@ -464,7 +435,7 @@ class Nest:
         folds, stores = self.rounds[0]
         axes = self.inner[:1] if self.flat else self.inner
         # NumPy multiplies one after the other; where that would take long, the parts are products of their own.
-        in_parts = self._length(self.inner) > PART
+        in_parts = self.length(self.inner) > PART
         new = [self._fold(eqn, blocked=True, searches=len(axes) == 1, in_parts=in_parts) for eqn in folds]
         part = self.root.loop("for part in range(start, stop):")
         for fold in new:
@@ -475,9 +446,9 @@ class Nest:
         block = part
         low, high = "0", None
         if axes:
-            inner_size = 1 if self.flat else self._length(axes[1:])
+            inner_size = 1 if self.flat else self.length(axes[1:])
             rows_per_part = PART if len(axes) == 1 else max(1, PART // max(inner_size, 1))
-            length = self._length(self.inner) if self.flat else self._length(axes[:1])
+            length = self.length(self.inner) if self.flat else self.length(axes[:1])
             step = str(PART) if len(axes) == 1 else self._size("rows_per_part", rows_per_part)
             self.namer.fresh("first")
             self.namer.fresh("last")
@@ -513,7 +484,7 @@ class Nest:
 
     # ---- pieces ----
 
-    def _length(self, axes: list[int]) -> int:
+    def length(self, axes: list[int]) -> int:
         n = 1
         for axis in axes:
             n *= self.space.shape[axis]
@@ -550,11 +521,13 @@ class Nest:
             if eqn not in waiting:
                 self.values.value(eqn.outvars[0], at, body)
 
+    def _operand(self, fold: Fold, body: Block) -> str:
+        """The element that the loops are at of what is folded."""
+        index = tuple(self.index(axis) for axis in self.space.loops[fold.eqn])
+        return self.values.value(fold.eqn.invars[0], index, body)
+
     def _update(self, fold: Fold, body: Block, names: tuple[str, ...] | None = None) -> None:
-        operand = fold.eqn.invars[0]
-        loops = self.space.loops[fold.eqn]
-        index = tuple(self.index(axis) for axis in loops)
-        value = self.values.value(operand, index, body)
+        value, loops = self._operand(fold, body), self.space.loops[fold.eqn]
         if fold.kind.startswith("arg"):
             name = self.namer.fresh("candidate")
             body.line(f"{name} = {value}", self._numbers(fold.eqn))
@@ -631,9 +604,10 @@ class Nest:
             return f"{array}[i]"
         return f"{array}[{', '.join(map(index_text, index)) or '()'}]"
 
-    def _store_row_level(self, row: Block) -> None:
-        self._store([out for out in self.outputs if self._is_row_level(out) and (self.inner or is_fold(
-            self.values.producer[out]))], row)  # fmt: skip
+    def _row_results(self) -> list[Var]:
+        """The results that have one element for each row."""
+        outs = [out for out in self.outputs if self._is_row_level(out)]
+        return outs if self.inner else [out for out in outs if is_fold(self.values.producer[out])]
 
 
 def canonical_index(shape: tuple[int, ...]) -> IndexTuple:

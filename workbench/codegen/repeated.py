@@ -60,7 +60,7 @@ class RepeatedMap(Nest):
         repeated.line(f"if {changed} == 0:")
         repeated.line("    break")
         n_counted = len(self.outer) if self.flat else 1
-        self.extent, self.per_step = self._length(self.outer[:n_counted]), self._length(self.outer[n_counted:])
+        self.extent, self.per_step = self.length(self.outer[:n_counted]), self.length(self.outer[n_counted:])
 
     def _write_repetition(self, block: Block, axes: list[int], changed: str) -> None:
         for axis in axes[1:]:

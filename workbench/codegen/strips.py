@@ -103,7 +103,7 @@ class StripMap(Nest):
             namer.fresh(name)
 
     def write(self) -> None:
-        n_columns = self._length(self.columns)
+        n_columns = self.length(self.columns)
         self.values.sizes["strip"] = strip_length(n_columns)
         root, bounds = self.root, [self.bound(axis) for axis in self.columns]
         views = root.section()
@@ -124,7 +124,7 @@ class StripMap(Nest):
         self._compute_in_step(self._demand(0, set()), body)
         _store_elements(self, self.rounds[0][1], body, strips)
         _close(strips, views, section)
-        self.extent = self._length([axis for axis in self.outer if axis not in self.columns])
+        self.extent = self.length([axis for axis in self.outer if axis not in self.columns])
         self.per_step = n_columns
 
 
@@ -164,7 +164,7 @@ class ColumnParts(Nest):
 
     def write(self) -> None:
         (column,) = self.outer
-        n_columns, n_rows = self._length([column]), self._length(self.inner)
+        n_columns, n_rows = self.length([column]), self.length(self.inner)
         length = strip_length(n_columns) if self.strung else n_columns
         width = min(length, STRIP)
         n_blocks = -(-length // STRIP) if length else 0
@@ -191,10 +191,10 @@ class ColumnParts(Nest):
             step, total = f"{LANE * LANES} * strip", "size"
             n_parts = -(-n_rows * n_columns // (LANE * LANES * length)) if length else 0
         else:
-            inner = self._length(self.inner[1:])
+            inner = self.length(self.inner[1:])
             n_steps = max(1, LANE * LANES * STRIP // max(width * inner, 1))
             step, total = self._size("rows", n_steps), self.bound(self.inner[0])
-            n_parts = -(-self._length(self.inner[:1]) // n_steps)
+            n_parts = -(-self.length(self.inner[:1]) // n_steps)
         part.line(f"first = part // blocks * {step}")
         part.line(f"last = min(first + {step}, {total})")
         section = part.section()
@@ -312,4 +312,4 @@ def columns_of(nest: Nest, layouts: Mapping[Var, str]) -> list[int] | None:
     if not reads or min(reads) == nest.outer[0]:
         return None
     columns = [axis for axis in nest.outer if axis >= min(reads)]
-    return columns if nest._length(columns) <= MOST_COLUMNS else None
+    return columns if nest.length(columns) <= MOST_COLUMNS else None

@@ -76,6 +76,7 @@ class Values:
 
     in_vectors = True  # whether what reads elements one beside the other computes several at once
     selects = False  # whether a choice between two values is a call
+    n_elements = 1  # of a row, if they are computed one by one in the text
     inverts = True  # whether what is divided by the same number in a whole loop is multiplied by its inverse
 
     def __init__(
@@ -253,7 +254,9 @@ class Values:
                 return None
             return self.tables.element(key, "inverse", cost, lambda body: inverse(self.value(var, at, body)))
         outer = self.home(var, at, axes, home)
-        if innermost in outer.axes and self.n_divided[divisor] < LEAST_DIVIDED:
+        is_elements = any(e.op == "const" and n != 1 for e, n in zip(at, var.aval.shape, strict=True))
+        n_divided = self.n_divided[divisor] * (1 if is_elements else self.n_elements)
+        if innermost in outer.axes and n_divided < LEAST_DIVIDED:
             return None
         name = outer.known(key)
         if name is None:

@@ -70,8 +70,8 @@ class DeviceNest(Nest):
         self.is_split = False
         self.is_spread = False  # several blocks share a row, and have nothing to tell each other
         self.n_parts = 1
-        self.n_rows = self._length(self.outer)
-        self.row_length = self._length(self.inner)
+        self.n_rows = self.length(self.outer)
+        self.row_length = self.length(self.inner)
         self.shared_bytes = 0
         self.meets = ""
         self.grid = self.block = (1, 1)
@@ -130,7 +130,7 @@ class DeviceNest(Nest):
         t = self.tuning
         *self.outer, last = self.outer
         self.inner = [last]
-        n_rows, length = self._length(self.outer), self.space.shape[last]
+        n_rows, length = self.length(self.outer), self.space.shape[last]
         lanes = t.row_lanes(length)
         slots = t.threads // lanes
         n_blocks = max(1, min(-(-n_rows // slots), t.blocks))
@@ -156,7 +156,7 @@ class DeviceNest(Nest):
         others = [a for a in self.outer if a not in (axis, last)]
         shape = self.space.shape
         across, along = (-(-shape[a] // side) for a in (axis, last))
-        n_tiles = across * along * self._length(others)
+        n_tiles = across * along * self.length(others)
         self.grid, self.block = (max(1, min(n_tiles, t.blocks)), 1), (side, n_rows)
         self.meets = "shared memory"
         n, n_across, n_along = (
@@ -242,7 +242,7 @@ class DeviceNest(Nest):
         if len(axes) == 1:
             return self.bound(axes[0])
         name = self.namer.fresh(wish)
-        self.values.sizes[name] = self._length(axes)
+        self.values.sizes[name] = self.length(axes)
         return name
 
     def _over_grid(self, n: str, length: int) -> None:
@@ -292,9 +292,9 @@ class DeviceNest(Nest):
         if self.is_split:
             self._leave_parts(row, n_rows)
         else:
-            row_level = [v for v in self.outputs if self._is_row_level(v)]
+            row_level = self._row_results()
             if row_level:
-                self._store_row_level(self._only_first_lane(row))
+                self._store(row_level, self._only_first_lane(row))
         self._vectorise(length, self.row_length)
         self.extent = self.n_rows
 
