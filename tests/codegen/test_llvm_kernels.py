@@ -350,10 +350,27 @@ print(second(np.arange(1000.0).reshape(10, 25, 4)).shape, second.fallbacks)
 """
 
 
+COMPLEX_ZEROS = """
+import numpy as np
+import workbench as wb
+
+@wb.jit
+def padded(c):
+    return np.pad(np.concatenate([c, c]), ((1, 0), (1, 1)))
+
+print(padded(np.ones((10, 1), complex)).shape, padded.fallbacks)
+"""
+
+
 @pytest.mark.parametrize(
     ("program", "printed"),
-    [(COMPLEX_ROWS, "[0. 1. 2.] []"), (EQUAL_BYTES, "(4, 18, 4) []"), (ZEROS_SIDE_BY_SIDE, "(10, 25, 4) []")],
-    ids=["complex", "bytes", "zeros"],
+    [
+        (COMPLEX_ZEROS, "(21, 3) []"),
+        (COMPLEX_ROWS, "[0. 1. 2.] []"),
+        (EQUAL_BYTES, "(4, 18, 4) []"),
+        (ZEROS_SIDE_BY_SIDE, "(10, 25, 4) []"),
+    ],
+    ids=["complex zeros", "complex", "bytes", "zeros"],
 )
 def test_llvm_says_nothing_of_loops_over_rows_that_it_leaves_alone(tmp_path, program, printed):
     (tmp_path / "rows.py").write_text(program)

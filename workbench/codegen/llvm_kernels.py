@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,8 +43,9 @@ QUOTIENT = "quotient_f64"
 SHORT = 16
 # In bytes: narrow vectors, and the widest ones.
 NARROW, WIDE = 32, 64
-# Numbers whose bytes are all the same, as the text of a kernel has them.
-OF_EQUAL_BYTES = frozenset(("0", "0.0", "-1"))
+# Numbers whose bytes are all the same, as the text of a kernel has them, and those that are two of them.
+OF_EQUAL_BYTES = re.compile(r"(?:np\.\w+\()?(?:0|0\.0|-1|False|True)\)?")
+TWO_OF_EQUAL_BYTES = re.compile(r"(?:np\.\w+\()?complex\(0\.0, 0\.0\)\)?")
 # What a function says whose frame has a register of its own, with which no array is then addressed.
 FRAMED = '"frame-pointer"="all"'
 # In bytes: no array has one like it.
@@ -123,7 +125,9 @@ def _fills_neighbours(body: list[ast.stmt]) -> bool:
                 value=value,
             ):  # fmt: skip
                 text = texts.get(ast.unparse(value), ast.unparse(value))
-                if text in OF_EQUAL_BYTES:
+                if TWO_OF_EQUAL_BYTES.fullmatch(text):
+                    return True
+                if OF_EQUAL_BYTES.fullmatch(text):
                     places.add((f"{ast.unparse(array)} {[*map(ast.unparse, outer)]}", k, text))
     return any((row, k + 1, text) in places for row, k, text in places)
 
