@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.codegen.test_llvm_kernels import assert_same_bits, both_forms, traced
 from workbench.codegen.llvm_kernels import kernel_module
 from workbench.fusion import form_plan
 from workbench.runtime.executable import plan_kernels
@@ -102,3 +103,66 @@ def test_other_numbers_of_rows_find_their_kernels_compiled():
         for kernel in kernels_of(tridiagonal, (n, 2 * n, 6))
     }  # fmt: skip
     assert len(texts) == len(kernels_of(tridiagonal, (8, 16, 6)))
+
+
+OF_SHORT_ROWS = {
+    "sum": lambda x: x.sum(-1),
+    "mean": lambda x: x.mean(-1),
+    "variance": lambda x: x.var(-1),
+    "product": lambda x: x.prod(-1),
+    "greatest": lambda x: x.max(-1) - x.min(-1),
+    "places": lambda x: (x.argmax(-1), x.argmin(-1)),
+    "unit": lambda x: x / np.sqrt((x * x).sum(-1, keepdims=True)),
+    "centred": lambda x: x - x.mean(-1, keepdims=True),
+    "scaled": lambda x: x * x[..., :1] + (1 - x[..., :1]),
+    "above": lambda x: ((x > x.mean(-1)[..., None]).sum(-1), (x > 0).any(-1), (x > -1).all(-1)),
+    "inner": lambda x: (x[1:] * x[:-1]).sum(-1),
+    "in place": lambda x: np.divide(x, np.abs(x).max(-1, keepdims=True), out=x),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8"])
+@pytest.mark.parametrize("program", OF_SHORT_ROWS)
+def test_short_rows_have_numpys_bits(program, dtype):
+    """Sums, too: they are added in the order in which NumPy adds them."""
+    function, rng = OF_SHORT_ROWS[program], np.random.default_rng(3)
+    for n in (2, 3, 4, 7, 8, 9, 12, 13, 15, 16):
+        for rows in ((40,), (3, 21)):
+            if dtype[0] == "f":
+                x = (rng.standard_normal((*rows, n)) * 3).astype(dtype)
+                x[0, ..., 0], x[-1, ..., 1], x[-1, ..., 0] = -0.0, np.nan, np.inf
+            elif program in ("unit", "in place"):
+                continue
+            else:
+                x = rng.integers(0, 100, (*rows, n)).astype(dtype)
+            if program in ("unit", "centred", "scaled", "in place") and n > 12:
+                continue  # a loop of their own
+            theirs, mine = x.copy(), x.copy()
+            with np.errstate(all="ignore"):
+                expected, found = function(theirs), wb.jit(function)(mine)
+            pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+            for a, b in (*pairs, (mine, theirs)):
+                assert (a.dtype, a.shape) == (b.dtype, b.shape)
+                np.testing.assert_array_equal(a, b)
+
+
+def test_rows_are_written_out_where_there_are_many_and_they_are_short():
+    def text(program, shape):
+        compiled = wb.jit(program)
+        compiled(np.ones(shape))
+        return "\n".join(kernel.source for kernel in compiled.compilations[-1].kernels.values())
+
+    for shape in ((40, 3), (40, 12), (5, 20, 3)):
+        assert "for i" in text(OF_SHORT_ROWS["unit"], shape)
+        assert text(OF_SHORT_ROWS["unit"], shape).count("for i") == len(shape) - 1
+    assert text(OF_SHORT_ROWS["mean"], (40, 16)).count("for i") == 1
+    for program, shape in (("unit", (40, 13)), ("mean", (40, 17)), ("mean", (10, 3))):
+        assert text(OF_SHORT_ROWS[program], shape).count("for i") > 1
+
+
+@pytest.mark.parametrize("program", OF_SHORT_ROWS)
+def test_short_rows_have_the_same_bits_through_numba(program, monkeypatch):
+    for n in (3, 11):
+        x = np.random.default_rng(n).standard_normal((40, n))
+        with np.errstate(all="ignore"):
+            assert_same_bits(*both_forms(traced(OF_SHORT_ROWS[program], x), [x], monkeypatch))

@@ -82,7 +82,7 @@ def _join_last(
     originals = {**known, **{new: known.get(old, old) for old, new in join.new.items()}}
     spans = dict(before.spans) if before is not None else {}
     spans |= {join.new[v]: (d, max(e, spans.get(v, (e, e))[1])) for v, (d, e) in join.marked}
-    return Coalesced(join.cluster(), originals, spans, n * (before.n_joined if before is not None else 1))
+    return Coalesced(join.cluster(), originals, spans, n)
 
 
 class _Join:
