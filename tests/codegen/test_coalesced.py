@@ -12,7 +12,18 @@ from workbench.codegen import export
 from workbench.fusion import form_plan
 from workbench.runtime.executable import plan_kernels
 
-SHAPES = [(40, 30, 3), (9, 70, 4), (200, 2), (5, 6, 7, 3), (6, 4, 3, 5), (12, 12, 30), (33, 1, 5), (1, 90, 3), (8, 20, 1), (2, 3, 2)]
+SHAPES = [
+    (40, 30, 3),
+    (9, 70, 4),
+    (200, 2),
+    (5, 6, 7, 3),
+    (6, 4, 3, 5),
+    (12, 12, 30),
+    (33, 1, 5),
+    (1, 90, 3),
+    (8, 20, 1),
+    (2, 3, 2),
+]
 
 
 class Program:

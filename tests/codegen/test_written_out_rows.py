@@ -166,3 +166,18 @@ def test_short_rows_have_the_same_bits_through_numba(program, monkeypatch):
         x = np.random.default_rng(n).standard_normal((40, n))
         with np.errstate(all="ignore"):
             assert_same_bits(*both_forms(traced(OF_SHORT_ROWS[program], x), [x], monkeypatch))
+
+
+@pytest.mark.parametrize("program", OF_SHORT_ROWS)
+def test_short_rows_of_strided_and_shared_arrays(program):
+    function, base = OF_SHORT_ROWS[program], np.random.default_rng(5).standard_normal((60, 80, 6))
+    for view in (base[:, ::2], base[::2, 1], base[..., ::-1], base.T[:, :, :5], base[:, :, ::3], base[1:, 0]):
+        theirs, mine = (base.copy() for _ in range(2))
+        place = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        found, expected = (
+            use(np.ndarray(view.shape, view.dtype, array, place, view.strides))
+            for array, use in ((mine, wb.jit(function)), (theirs, function))
+        )
+        pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+        for a, b in (*pairs, (mine, theirs)):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)

@@ -1,7 +1,8 @@
 """Lowering: from a cluster to a kernel.
 
 The nest is written twice where that pays: a first time over all axes, and, if every array turned out to be read and
-written in memory order, again as one flat loop; or, if all others vary along the last axes only, in strips.
+written in memory order, again as one flat loop; or, if all others vary along the last axes only, in strips; or with a
+short last axis that is one with the axis before it; or with short rows written out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Short innermost loops, written out, so that the loop around them vectorises: rows of 3 coordinates or 4 channels.
 
 Rows side by side make vectors, whose elements are taken from memory at a distance that the machine code knows. Sums of
-so few numbers are added from left to right, as NumPy adds them.
+so few numbers are added in NumPy's own order, and have its bits.
 """
 
 from __future__ import annotations
