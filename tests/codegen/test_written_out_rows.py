@@ -146,6 +146,29 @@ def test_short_rows_have_numpys_bits(program, dtype):
                 np.testing.assert_array_equal(a, b)
 
 
+OF_FEW = {
+    "components": (lambda x: np.sqrt((x * x).sum(0)), [(3, 50), (2, 7, 40), (16, 33)]),
+    "unit components": (lambda x: x / np.sqrt((x * x).sum(0)), [(3, 50), (4, 5, 60)]),
+    "middles": (lambda x: x.mean(1), [(40, 3, 3), (40, 3, 60), (50, 5, 2)]),
+    "edges": (lambda x: np.sqrt(((x[:, 1:] - x[:, :-1]) ** 2).sum(-1)), [(40, 3, 3), (30, 4, 2)]),
+    "matrices": (lambda x: (x * x.transpose(0, 2, 1)).max((1, 2)), [(40, 3, 3), (20, 2, 2)]),
+    "stretches": (lambda x: x * x[:, :1, :1] - x[:, 1:, 1:].min(), [(40, 3, 3), (20, 2, 4)]),
+    "softmax of channels": (lambda x: (x - x.max(0)) / np.abs(x).sum(0), [(4, 20, 30), (3, 100)]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("program", OF_FEW)
+def test_few_numbers_along_any_axes_have_numpys_bits(program, dtype):
+    function, shapes = OF_FEW[program]
+    for shape in shapes:
+        x = (np.random.default_rng(2).standard_normal(shape) * 9).astype(dtype)
+        with np.errstate(all="ignore"):
+            expected, found = function(x), wb.jit(function)(x)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_rows_are_written_out_where_there_are_many_and_they_are_short():
     def text(program, shape):
         compiled = wb.jit(program)
@@ -156,6 +179,8 @@ def test_rows_are_written_out_where_there_are_many_and_they_are_short():
         assert "for i" in text(OF_SHORT_ROWS["unit"], shape)
         assert text(OF_SHORT_ROWS["unit"], shape).count("for i") == len(shape) - 1
     assert text(OF_SHORT_ROWS["mean"], (40, 16)).count("for i") == 1
+    components, matrices = OF_FEW["components"][0], OF_FEW["matrices"][0]
+    assert text(components, (3, 50)).count("for i") == text(matrices, (40, 3, 3)).count("for i") == 1
     for program, shape in (("unit", (40, 13)), ("mean", (40, 17)), ("mean", (10, 3))):
         assert text(OF_SHORT_ROWS[program], shape).count("for i") > 1
 

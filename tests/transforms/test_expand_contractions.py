@@ -63,3 +63,39 @@ def test_no_sum_is_a_negative_zero(n_terms, dtype):
         np.testing.assert_array_equal(found, expected)
         if dtype is not np.complex128:
             np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+BATCHES = {
+    "matrices": (lambda a, b: a @ b, (30, 3, 3), (30, 3, 3)),
+    "fours": (lambda a, b: a @ b, (2, 20, 4, 4), (2, 20, 4, 3)),
+    "vectors": (lambda a, b: np.einsum("nij,nj->ni", a, b), (30, 8, 7), (30, 7)),
+    "turned": (lambda a, b: np.swapaxes(a, 1, 2) @ b, (30, 3, 2), (30, 3, 3)),
+    "none": (lambda a, b: a @ b, (0, 3, 3), (0, 3, 3)),
+    "thin": (lambda a, b: a @ b, (5, 40, 2), (5, 2, 30)),
+    "shared": (lambda a, b: a @ b, (30, 3, 3), (3, 3)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("case", BATCHES)
+def test_batches_of_short_contractions_fuse(case, dtype):
+    program, left, right = BATCHES[case]
+    rng = np.random.default_rng(1)
+    a, b = ((rng.standard_normal(shape) * 9).astype(dtype) for shape in (left, right))
+    jaxpr = wb.make_jaxpr(program)(a, b)
+    expanded = expand_contractions(jaxpr)
+    check_jaxpr(expanded)
+    assert "dot_general" not in primitives(expanded)
+    compiled = wb.jit(lambda a, b: program(a * 2, b) + 1)
+    rtol = 1e-4 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(compiled(a, b), program(a * 2, b) + 1, rtol=rtol, atol=rtol)
+    plan = compiled.compilations[-1].plan
+    assert len(plan.clusters) == len(plan.steps)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [((30, 5, 5), (30, 5, 5)), ((5, 40, 4), (5, 4, 40)), ((9, 8, 9), (9, 9, 1))]
+)
+def test_batches_of_longer_ones_stay_library_calls(left, right):
+    jaxpr = wb.make_jaxpr(lambda a, b: a @ b)(np.ones(left), np.ones(right))
+    assert "dot_general" in primitives(expand_contractions(jaxpr))

@@ -63,6 +63,8 @@ def lower_cluster(
         return _Writer(*given, flat=True, repeats=repeats).kernel()
     if repeats is not None:
         return _Writer(*given, repeats=repeats).kernel()
+    if cluster.space.reduced and has_short_rows(writer.nest):
+        return _without_hazards(cluster, layouts, counts, takes, written_out=True).kernel()
     columns = None if cluster.stores or cluster.stacks else writer.strip_columns()
     if columns is not None:
         try:  # strips don't read and write in step
@@ -172,11 +174,11 @@ class _Writer:
             return RepeatedMap(*common, self.flat, self.updates, times)
         plain = Nest(*common, self.flat, self.updates)
         given = (*common, self.layouts)
+        if self.written_out or columns is None and joins_few(plain):
+            return WrittenOut(*common, self.flat, self.updates)
         if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
-        if columns is not None:
-            return StripMap(*given, columns)
-        return WrittenOut(*common, self.flat, self.updates) if self.written_out or joins_few(plain) else plain
+        return plain if columns is None else StripMap(*given, columns)
 
     def _changing(self) -> frozenset[Var]:
         """What depends on the arrays that the kernel writes over."""

@@ -86,7 +86,7 @@ class Nest:
         rows of few matrices evenly, and other kernels go along. All of them where the operands are in step."""
         n_most = {"map": len(self.outer) - 1, "rows": len(self.outer)}.get(self.shape_kind, 1)
         is_plain = n_most > 1 and not self.flat
-        return n_most if is_plain and all(is_fold(e) or _is_in_step(e) for e in self.cluster.eqns) else 1
+        return n_most if is_plain and all(is_fold(e) or is_in_step(e) for e in self.cluster.eqns) else 1
 
     # ---- what is computed when ----
 
@@ -614,6 +614,6 @@ def canonical_index(shape: tuple[int, ...]) -> IndexTuple:
     return tuple(loop_index(axis) if length != 1 else const(0) for axis, length in enumerate(shape))
 
 
-def _is_in_step(eqn: Equation) -> bool:
+def is_in_step(eqn: Equation) -> bool:
     """Whether an equation's operands are read at the loops' own indices."""
     return isinstance(eqn.primitive.lowering, Pointwise) or is_scan(eqn) or eqn.primitive.name == "broadcast_in_dim"

@@ -1,4 +1,4 @@
-"""Short innermost loops, written out, so that the loop around them vectorises: rows of 3 coordinates or 4 channels.
+"""Short loops, written out, so that the loop around them vectorises: rows of 3 coordinates, matrices of 2 by 2.
 
 Rows side by side make vectors, whose elements are taken from memory at a distance that the machine code knows. Sums of
 so few numbers are added in NumPy's own order, and have its bits.
@@ -14,7 +14,7 @@ from ..primitives.index import const
 from ..primitives.lowering import Pointwise
 from .blocks import Block
 from .folds import Fold
-from .nests import CHOOSING, Nest
+from .nests import CHOOSING, Nest, is_in_step
 
 # The longest row that is written out: of a map, whose loop over its elements does better from there on, of one that is
 # folded and stored again, and of one that leaves its totals alone.
@@ -37,20 +37,29 @@ def joins_few(nest: Nest) -> bool:
 
 
 def has_short_rows(nest: Nest) -> bool:
-    """Whether the innermost loop is so short that the one around it should make the vectors."""
-    shape, cluster = nest.space.shape, nest.cluster
-    if nest.flat or not nest.outer or (nest.shape_kind == "map" and not _is_short_map(nest)):
+    """Whether the innermost loops are so short that one around them should make the vectors."""
+    if nest.flat or not nest.outer or (not nest.space.reduced and not _is_short_map(nest)):
         return False
-    if nest.shape_kind == "map":
-        rows, n, longest = shape[nest.outer[-2]], shape[nest.outer[-1]], LONGEST
-    elif nest.shape_kind == "rows" and len(nest.inner) == 1:
-        rows, n = shape[nest.outer[-1]], shape[nest.inner[0]]
+    looped, written = _split(nest)
+    n, cluster = nest.length(written), nest.cluster
+    if not nest.space.reduced:
+        longest = LONGEST if len(written) == 1 else LONGEST**2
+    else:
         is_stored = any(set(nest.inner) & set(cluster.space.align[out]) for out in cluster.outvars)
         longest = LONGEST_STORED if is_stored else LONGEST_FOLDED
-    else:
-        return False
     n_lines = sum(is_fold(e) or isinstance(e.primitive.lowering, Pointwise) for e in cluster.eqns)
-    return rows >= LEAST_ROWS and 1 < n <= longest and n * n_lines <= MOST_LINES
+    is_long = bool(looped) and nest.space.shape[looped[-1]] >= LEAST_ROWS
+    return is_long and 1 < n <= longest and n * n_lines <= MOST_LINES
+
+
+def _split(nest: Nest) -> tuple[list[int], list[int]]:
+    """The axes to loop over, the last of which makes the vectors, and those that are written out: the axes that are
+    folded, or the last of a map, and those with few elements after the last loop."""
+    looped, written = (list(nest.outer), list(nest.inner)) if nest.inner else (nest.outer[:-1], nest.outer[-1:])
+    n_short = LEAST_ROWS if nest.inner else LONGEST + 1
+    while looped and nest.space.shape[looped[-1]] < n_short:
+        written.append(looped.pop())
+    return looped, sorted(written)
 
 
 def _is_short_map(nest: Nest) -> bool:
@@ -60,17 +69,37 @@ def _is_short_map(nest: Nest) -> bool:
 
 
 class WrittenOut(Nest):
-    """The loops of a map or of reductions along rows, but for those over a row's elements. All elements are computed
+    """The loops of a map or of reductions, but for those over the few elements of a row. All elements are computed
     before any is stored: they may depend on what the memory of results holds."""
 
+    @property
+    def shape_kind(self) -> str:
+        return "rows" if self.space.reduced else "map"
+
+    @property
+    def n_counted(self) -> int:
+        is_plain = all(is_fold(eqn) or is_in_step(eqn) for eqn in self.cluster.eqns)
+        return len(self.looped) if is_plain else 1
+
     def write(self) -> None:
-        self.unrolled = frozenset(self.inner or self.outer[-1:])
-        rows = self.outer if self.inner else self.outer[:-1]
-        block = self._open_outer(self.root, rows)
-        self.values.innermost = rows[-1]
-        self.values.n_elements = self.length(sorted(self.unrolled))
+        self.looped, written = _split(self)
+        self.unrolled = frozenset(written)
+        block = self._open_outer(self.root, self.looped)
+        self.values.innermost = self.looped[-1]
+        self.values.n_elements = self.length(written)
         self.values.irregular = True
-        stores = []
+        canonical, stores = self.values.canonical, []
+        for _ in self._elements([axis for axis in written if axis in self.outer]):
+            stores += self._write_row(block)
+        self.values.canonical = canonical
+        for line in stores:
+            block.line(*line)
+        self.extent = self.length(self.looped[: self.n_counted])
+        self.per_step = self.length(self.looped[self.n_counted :]) * self.length(written)
+
+    def _write_row(self, block: Block) -> list[tuple[str, tuple[int, ...]]]:
+        """Compute a row; the lines that store what comes of it."""
+        stores, canonical = [], self.values.canonical
         for number, (folds, outs) in enumerate(self.rounds):
             demand = self._demand(number, set())
             new = [self._fold(eqn, blocked=False) for eqn in folds]
@@ -78,7 +107,7 @@ class WrittenOut(Nest):
             for fold in new:
                 for state in fold.states:
                     block.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
-            for _ in self._elements():
+            for _ in self._elements(self.inner):
                 self._compute_in_step(demand, block)
                 for fold in new:
                     if fold in in_lanes:
@@ -86,19 +115,16 @@ class WrittenOut(Nest):
                     else:
                         self._update(fold, block)
                 stores += self._stores(outs, block)
+            self.values.canonical = canonical
             for fold, operands in in_lanes.items():
                 self._add_lanes(fold, operands, block)
             for fold in new:
                 self._finish(fold, block, tuple(s.name for s in fold.states))
-        stores += self._stores(self._row_results(), block)
-        for line in stores:
-            block.line(*line)
-        n_counted = self.n_counted
-        self.extent = self.length(self.outer[:n_counted])
-        self.per_step = self.length(self.outer[n_counted:]) * self.length(self.inner)
+        return stores + self._stores(self._row_results(), block)
 
     def _adds_in_lanes(self, fold: Fold) -> bool:
-        return fold.kind == "sum" and fold.dtype.kind in "fc" and self.length(self.inner) >= LANES
+        is_last = self.inner[-1] > self.outer[-1]  # NumPy adds along other axes row by row
+        return fold.kind == "sum" and fold.dtype.kind in "fc" and is_last and self.length(self.inner) >= LANES
 
     def _add_lanes(self, fold: Fold, operands: list[str], block: Block) -> None:
         """A sum in the order of NumPy's (`pairwise_sum`, up to 128 numbers), which loses less than from left to
@@ -115,11 +141,10 @@ class WrittenOut(Nest):
             block.line(f"{total} = {total} + {operand}", self._numbers(fold.eqn))
         block.line(f"{state.name} = {state.name} + {total}", self._numbers(fold.eqn))
 
-    def _elements(self) -> Iterator[None]:
-        """The elements of a row: each is what the loops are at for a turn."""
-        canonical, axes = self.values.canonical, sorted(self.unrolled)
+    def _elements(self, axes: list[int]) -> Iterator[None]:
+        """The places along these axes: each is what the loops are at for a turn."""
+        canonical = self.values.canonical
         for place in product(*(range(self.space.shape[axis]) for axis in axes)):
             at = dict(zip(axes, map(const, place), strict=True))
             self.values.canonical = tuple(at.get(axis, index) for axis, index in enumerate(canonical))
             yield
-        self.values.canonical = canonical

@@ -12,12 +12,18 @@ As in the library, sums of floats begin with 0.0, so that none is -0.0.
 
 from __future__ import annotations
 
-from ..ir import Atom, Equation, Jaxpr, literal
+import math
+
+from ..ir import Atom, Aval, Equation, Jaxpr, literal
 from .rewrite import Rewriter, in_inner_programs, rewrite
 
-# Terms that cost less in a fused loop than the traffic of a call: one operand is a vector, or none is.
+# Terms that cost less in a fused loop than the traffic of a call: one operand is a vector (or one for each member of a
+# batch), or none is.
 MAX_VECTOR_TERMS = 8
 MAX_MATRIX_TERMS = 3
+# The same of a batch of products with up to so many elements each, which the library multiplies one by one.
+MAX_SMALL_TERMS = 4
+MAX_SMALL_MATRIX = 16
 
 
 def expand_contractions(jaxpr: Jaxpr) -> Jaxpr:
@@ -28,27 +34,36 @@ def expand_contractions(jaxpr: Jaxpr) -> Jaxpr:
 def _rule(rewriter: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:
     if eqn.primitive.name != "dot_general":
         return None
-    (contracted, batch) = eqn.params["dimension_numbers"]
+    contracted, batch = eqn.params["dimension_numbers"]
     lhs, rhs = eqn.invars
     out = eqn.outvars[0].aval
-    if any(batch) or len(contracted[0]) != 1 or {lhs.aval.dtype, rhs.aval.dtype} != {out.dtype}:
+    n_batch = len(batch[0])
+    if any(tuple(axes) != tuple(range(n_batch)) for axes in batch):
+        return None
+    if len(contracted[0]) != 1 or {lhs.aval.dtype, rhs.aval.dtype} != {out.dtype}:
         return None
     (left_axis,), (right_axis,) = contracted
     n_terms = lhs.aval.shape[left_axis]
-    is_vector = 1 in (lhs.aval.ndim, rhs.aval.ndim)
-    if out.dtype.kind == "b" or not 1 <= n_terms <= (MAX_VECTOR_TERMS if is_vector else MAX_MATRIX_TERMS):
+    if out.dtype.kind == "b" or not 1 <= n_terms <= _most_terms(n_batch, lhs, rhs, out):
         return None
     if not out.shape:
         return None  # a dot product is a reduction, which the library does as well
     n_left = lhs.aval.ndim - 1
     total: Atom | None = literal(0.0, out.dtype) if out.dtype.kind in "fc" else None
     for k in range(n_terms):
-        left = _spread(rewriter, eqn, _pick(rewriter, eqn, lhs, left_axis, k), out.shape, 0)
-        right = _spread(rewriter, eqn, _pick(rewriter, eqn, rhs, right_axis, k), out.shape, n_left)
+        left = _spread(rewriter, eqn, _pick(rewriter, eqn, lhs, left_axis, k), out.shape, n_batch, n_batch)
+        right = _spread(rewriter, eqn, _pick(rewriter, eqn, rhs, right_axis, k), out.shape, n_batch, n_left)
         product = rewriter.emit(eqn, "mul", left, right)
         total = product if total is None else rewriter.emit(eqn, "add", product, total)
     assert total is not None
     return (total,)
+
+
+def _most_terms(n_batch: int, lhs: Atom, rhs: Atom, out: Aval) -> int:
+    if n_batch + 1 in (lhs.aval.ndim, rhs.aval.ndim):
+        return MAX_VECTOR_TERMS
+    is_small = n_batch > 0 and math.prod(out.shape[n_batch:]) <= MAX_SMALL_MATRIX
+    return MAX_SMALL_TERMS if is_small else MAX_MATRIX_TERMS
 
 
 def _pick(rewriter: Rewriter, eqn: Equation, operand: Atom, axis: int, k: int) -> Atom:
@@ -60,9 +75,12 @@ def _pick(rewriter: Rewriter, eqn: Equation, operand: Atom, axis: int, k: int) -
     return rewriter.emit(eqn, "squeeze", part, dimensions=(axis,))
 
 
-def _spread(rewriter: Rewriter, eqn: Equation, part: Atom, shape: tuple[int, ...], first_axis: int) -> Atom:
-    """`part` broadcast to the product's shape, its axes from `first_axis` on. A scalar needs no broadcast."""
-    axes = tuple(range(first_axis, first_axis + part.aval.ndim))
+def _spread(
+    rewriter: Rewriter, eqn: Equation, part: Atom, shape: tuple[int, ...], n_batch: int, first_axis: int
+) -> Atom:
+    """`part` broadcast to the product's shape, its axes after the batch's from `first_axis` on. A scalar needs no
+    broadcast."""
+    axes = (*range(n_batch), *range(first_axis, first_axis + part.aval.ndim - n_batch))
     if not axes or part.aval.shape == shape:
         return part
     return rewriter.emit(eqn, "broadcast_in_dim", part, shape=shape, broadcast_dimensions=axes)
