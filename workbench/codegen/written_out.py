@@ -16,11 +16,11 @@ from .blocks import Block
 from .folds import Fold
 from .nests import CHOOSING, Nest, is_in_step
 
-# The longest row that is written out: of a map, whose loop over its elements does better from there on, of one that is
-# folded and stored again, and of one that leaves its totals alone.
+# The longest row that is written out: of a map, whose loop over its elements does better from there on; of one that is
+# folded and then stored; the most elements of any, along several axes or of one that only leaves its totals.
 LONGEST = 4
 LONGEST_STORED = 12
-LONGEST_FOLDED = 16
+MOST_ELEMENTS = 16
 # Equations, each counted once for every element of a row, beyond which LLVM takes long.
 MOST_LINES = 160
 # Rows side by side, without which there are no vectors.
@@ -43,21 +43,23 @@ def has_short_rows(nest: Nest) -> bool:
     looped, written = _split(nest)
     n, cluster = nest.length(written), nest.cluster
     if not nest.space.reduced:
-        longest = LONGEST if len(written) == 1 else LONGEST**2
+        longest = LONGEST if len(written) == 1 else MOST_ELEMENTS
     else:
         is_stored = any(set(nest.inner) & set(cluster.space.align[out]) for out in cluster.outvars)
-        longest = LONGEST_STORED if is_stored else LONGEST_FOLDED
+        longest = LONGEST_STORED if is_stored else MOST_ELEMENTS
     n_lines = sum(is_fold(e) or isinstance(e.primitive.lowering, Pointwise) for e in cluster.eqns)
-    is_long = bool(looped) and nest.space.shape[looped[-1]] >= LEAST_ROWS
-    return is_long and 1 < n <= longest and n * n_lines <= MOST_LINES
+    return nest.space.shape[looped[-1]] >= LEAST_ROWS and 1 < n <= longest and n * n_lines <= MOST_LINES
 
 
 def _split(nest: Nest) -> tuple[list[int], list[int]]:
     """The axes to loop over, the last of which makes the vectors, and those that are written out: the axes that are
     folded, or the last of a map, and those with few elements after the last loop."""
     looped, written = (list(nest.outer), list(nest.inner)) if nest.inner else (nest.outer[:-1], nest.outer[-1:])
-    n_short = LEAST_ROWS if nest.inner else LONGEST + 1
-    while looped and nest.space.shape[looped[-1]] < n_short:
+    shape, n_short, most = (
+        nest.space.shape,
+        *((LEAST_ROWS, LONGEST_FOLDED) if nest.inner else (LONGEST + 1, LONGEST**2)),
+    )
+    while len(looped) > 1 and shape[looped[-1]] < n_short and nest.length([*written, looped[-1]]) <= most:
         written.append(looped.pop())
     return looped, sorted(written)
 
