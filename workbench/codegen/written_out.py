@@ -55,11 +55,10 @@ def _split(nest: Nest) -> tuple[list[int], list[int]]:
     """The axes to loop over, the last of which makes the vectors, and those that are written out: the axes that are
     folded, or the last of a map, and those with few elements after the last loop."""
     looped, written = (list(nest.outer), list(nest.inner)) if nest.inner else (nest.outer[:-1], nest.outer[-1:])
-    shape, n_short, most = (
-        nest.space.shape,
-        *((LEAST_ROWS, LONGEST_FOLDED) if nest.inner else (LONGEST + 1, LONGEST**2)),
-    )
-    while len(looped) > 1 and shape[looped[-1]] < n_short and nest.length([*written, looped[-1]]) <= most:
+    n_short = LEAST_ROWS if nest.inner else LONGEST + 1
+    while len(looped) > 1 and nest.space.shape[looped[-1]] < n_short:
+        if nest.length([*written, looped[-1]]) > MOST_ELEMENTS:
+            break
         written.append(looped.pop())
     return looped, sorted(written)
 
