@@ -7,7 +7,7 @@ proportion to what was summed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,13 @@ def assert_same(
         _assert_same_floats(a, b, max_ulp, reduction_scale, where, None)
     else:
         _fail_where(a != b, a, b, where)
+
+
+def with_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+    """What a call gives, part by part, and its arguments as it leaves them."""
+    with np.errstate(all="ignore"):
+        results = function(*arguments)
+    return [*(results if isinstance(results, tuple) else (results,)), *arguments]
 
 
 def _assert_same_floats(

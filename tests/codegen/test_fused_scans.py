@@ -9,6 +9,7 @@ from hypothesis import given
 
 import workbench as wb
 from tests.codegen.test_llvm_kernels import assert_same_bits, both_forms, traced
+from tests.compare import assert_same, with_arguments
 from tests.sources import define
 from workbench.fusion import Cluster, LibraryStep, form_plan
 
@@ -76,21 +77,11 @@ def numbers(shape, dtype, seed=0):
     return arrays
 
 
-def with_arguments(function, arrays):
-    with np.errstate(all="ignore"):
-        results = function(*arrays)
-    return [*(results if isinstance(results, tuple) else (results,)), *arrays]
-
-
 def check(program, arrays):
     expected = with_arguments(program, [a.copy(order="K") for a in arrays])
     compiled = wb.jit(program)
     found = with_arguments(compiled, [a.copy(order="K") for a in arrays])
-    for a, b in zip(found, expected, strict=True):
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_array_equal(a, b)
-        if a.dtype.kind == "f":
-            np.testing.assert_array_equal(np.signbit(a[~np.isnan(a)]), np.signbit(b[~np.isnan(b)]))
+    assert_same(found, expected)
     return compiled.compilations[-1].plan
 
 

@@ -8,7 +8,13 @@ from tests.codegen.test_llvm_kernels import assert_same_bits, both_forms, traced
 from workbench.codegen.llvm_kernels import kernel_module
 from workbench.fusion import form_plan
 from workbench.runtime.executable import plan_kernels
-from workbench.runtime.native import machine_code
+from workbench.runtime.native import kernels, machine_code
+
+
+@pytest.fixture(autouse=True)
+def no_kernel_for_any_rows():
+    """Where one is compiled, short rows make do with it."""
+    kernels.forget_kernels()
 
 
 def tridiagonal(a, b, c, d):
@@ -206,3 +212,20 @@ def test_short_rows_of_strided_and_shared_arrays(program):
         pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
         for a, b in (*pairs, (mine, theirs)):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("program", [*OF_SHORT_ROWS.values(), lambda x: x[1:] - x[:-1]])
+def test_short_rows_after_long_ones_find_their_kernels_compiled(program):
+    compiled = wb.jit(program)
+    with np.errstate(all="ignore"):
+        for shape in ((40, 300), (50, 300)):
+            compiled(np.ones(shape))
+        before = kernels.N_COMPILED
+        for shape in ((40, 3), (60, 10), (30, 16), (20, 2)):
+            x = np.random.default_rng(0).standard_normal(shape)
+            expected = program(x.copy())
+            found = compiled(x)
+            pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+            for a, b in pairs:
+                np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+    assert kernels.N_COMPILED == before

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.compare import with_arguments
 from tests.runtime.random_stencils import Writer
 from tests.sources import define
 from workbench.runtime import chains
@@ -182,12 +183,6 @@ def arrays(shape, dtype):
     return x.astype(dtype), y.astype(dtype)
 
 
-def with_results(function, *inputs):
-    with np.errstate(all="ignore"):
-        results = function(*inputs)
-    return [*(results if isinstance(results, tuple) else (results,)), *inputs]
-
-
 def assert_bits(found, expected):
     for a, b in zip(found, expected, strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
@@ -199,7 +194,7 @@ def apart(program, *inputs, monkeypatch):
     """What the same kernels give one after another."""
     with monkeypatch.context() as patch:
         patch.setattr("workbench.runtime.executable.find_chains", lambda *_: {})
-        return with_results(wb.jit(program), *inputs)
+        return with_arguments(wb.jit(program), inputs)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -216,7 +211,7 @@ def test_chains_give_the_bits_of_their_kernels(program, shape, monkeypatch):
             monkeypatch.setattr(chains, "BLOCK_BYTES", block)
             for n_threads in (1, 2):
                 with wb.config(threads=n_threads):
-                    assert_bits(with_results(wb.jit(program), x.copy(), y.copy()), expected)
+                    assert_bits(with_arguments(wb.jit(program), [x.copy(), y.copy()]), expected)
         exact = program not in (
             depths,
             inner_prefix,
@@ -224,7 +219,7 @@ def test_chains_give_the_bits_of_their_kernels(program, shape, monkeypatch):
             limited,
             what_is_returned_is_read_around,
         )  # which have an `exp`
-        numpys = with_results(program, x.copy(), y.copy())
+        numpys = with_arguments(program, [x.copy(), y.copy()])
         if exact:
             assert_bits(expected, numpys)
         else:
@@ -255,7 +250,7 @@ def test_random_stencils(monkeypatch):
             monkeypatch.setattr(chains, "LEAST_WIDTH", 2)
             with wb.config(threads=n_threads):
                 f = wb.jit(program)
-                assert_bits(with_results(f, x.copy(), y.copy()), expected)
+                assert_bits(with_arguments(f, [x.copy(), y.copy()]), expected)
             n_by_rows += any(chain.by_rows for chain in f.compilations[-1].executable.chains.values())
     assert n_by_rows > 60
 
@@ -264,7 +259,7 @@ def test_strided_and_overlapping_arguments():
     x, y = arrays((90, 64), "float64")
     for a, b in ((x.T, y.T), (x[::2], y[::-2]), (x[:, ::2], y[:, 1::2]), (x[1:], x[:-1]), (x, x)):
         for program in (weights, two_prefixes, exclusive, softmaxes, parts):
-            assert_bits(with_results(wb.jit(program), a, b), with_results(program, a.copy(), b.copy()))
+            assert_bits(with_arguments(wb.jit(program), [a, b]), with_arguments(program, [a.copy(), b.copy()]))
 
     def update(a, b):
         c = np.cumsum(a * b, axis=1)
@@ -272,7 +267,10 @@ def test_strided_and_overlapping_arguments():
         return np.cumsum(b + c, axis=1)
 
     mine, theirs = x.copy(), x.copy()
-    found, expected = with_results(wb.jit(update), mine[1:], mine[:-1]), with_results(update, theirs[1:], theirs[:-1])
+    found, expected = (
+        with_arguments(wb.jit(update), [mine[1:], mine[:-1]]),
+        with_arguments(update, [theirs[1:], theirs[:-1]]),
+    )
     assert_bits([found[0], mine], [expected[0], theirs])
 
 

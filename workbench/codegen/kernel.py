@@ -69,6 +69,7 @@ class Kernel:
     reach: of arrays of which every step touches some rows, which ones; row_steps: how many steps a row takes then.
     may_be_short: whether its innermost loops may have so few iterations that what is left over of a vector matters.
     line_eqns: for each source line the indices of the cluster's equations that it computes.
+    general: of a kernel for rows of few elements the one that serves rows of any length.
     fast: whether sums and products may be reordered and contracted, and divisions be made products (`FAST`).
     """
 
@@ -92,11 +93,13 @@ class Kernel:
     reach: Mapping[Var, Reach] = field(default_factory=dict)
     row_steps: int = 1
     steps: int = 1
+    general: Kernel | None = None
     fast: bool = False
 
     def as_fast(self) -> Kernel:
         """The same kernel with faster and less exact arithmetic."""
-        return replace(self, fast=True, finish=None if self.finish is None else self.finish.as_fast())
+        finish, general = (None if k is None else k.as_fast() for k in (self.finish, self.general))
+        return replace(self, fast=True, finish=finish, general=general)
 
     @property
     def results(self) -> tuple[KernelArg, ...]:

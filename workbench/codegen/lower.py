@@ -11,6 +11,7 @@ import hashlib
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -63,22 +64,31 @@ def lower_cluster(
         return _Writer(*given, flat=True, repeats=repeats).kernel()
     if repeats is not None:
         return _Writer(*given, repeats=repeats).kernel()
-    if cluster.space.reduced and has_short_rows(writer.nest):
-        return _without_hazards(cluster, layouts, counts, takes, written_out=True).kernel()
     columns = None if cluster.stores or cluster.stacks else writer.strip_columns()
+    general = None
     if columns is not None:
         try:  # strips don't read and write in step
-            return _Writer(cluster, layouts, counts, columns=columns).kernel()
+            general = _Writer(cluster, layouts, counts, columns=columns).kernel()
         except NotStrungError:
             pass
+    special = None
+    if general is None or cluster.space.reduced:
+        special = _for_short_rows(writer.nest, layouts, counts, takes)
+    general = general or writer.kernel()
+    return general if special is None else replace(special.kernel(), general=general)
+
+
+def _for_short_rows(
+    nest: Nest, layouts: Mapping[Var, str], counts: frozenset[Literal], takes: Mapping[Var, Var]
+) -> _Writer | None:
+    """The kernel for a last axis that is short; None where it is not, or does as well in a loop of its own."""
+    cluster = nest.cluster
     coalesced = coalesce(cluster, layouts, takes)
     if coalesced is not None:
         new = {old: var for var, old in coalesced.originals.items()}
         takes = {new.get(out, out): new.get(base, base) for out, base in takes.items()}
-        writer = _without_hazards(coalesced.cluster, layouts, counts, takes, coalesced=coalesced)
-    elif has_short_rows(writer.nest):
-        writer = _without_hazards(cluster, layouts, counts, takes, written_out=True)
-    return writer.kernel()
+        return _without_hazards(coalesced.cluster, layouts, counts, takes, coalesced=coalesced)
+    return _without_hazards(cluster, layouts, counts, takes, written_out=True) if has_short_rows(nest) else None
 
 
 def _without_hazards(

@@ -31,6 +31,7 @@ from ...ir import Equation, Var
 from ...primitives.loops import LoopProgram, loop_p
 from ...primitives.lowering import LibraryCall
 from ...primitives.raising import may_raise
+from ..native.kernels import is_compiled
 
 # These give operand 0 with some elements replaced, or as it is.
 UPDATES = frozenset({"update_slice", "dynamic_update_slice", "scatter", "reshape"})
@@ -93,6 +94,13 @@ def place(
         placement[step.id] = lower(step, placer.layouts, element_counts(plan.jaxpr), placement[step.id].takes, repeats)
         placement.repeated = step
     return placement
+
+
+def _preferred(kernel: Kernel) -> Kernel:
+    """The kernel for these short rows, or the one for any, if that is compiled and this isn't: a new shape compiles
+    nothing."""
+    general = kernel.general
+    return kernel if general is None or is_compiled(kernel) or not is_compiled(general) else general
 
 
 class _Placer:
@@ -227,7 +235,7 @@ class _Placer:
             candidates[out] = base
             taken.add(self._root(base))
         more = (candidates,) if candidates else ()
-        kernel = self.lower(step, self.layouts, counts, *more)
+        kernel = _preferred(self.lower(step, self.layouts, counts, *more))
         self.result[step.id] = kernel
         for out, base in kernel.takes.items():
             self._take(out, base, position)
