@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import workbench as wb
+
 MOST_DEEP = 8  # objects within objects that are compared
 SUM_EPSILONS = 32  # roundings of the summed magnitude that two correct orders of summation may differ by
 
@@ -59,6 +61,14 @@ def with_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> li
     with np.errstate(all="ignore"):
         results = function(*arguments)
     return [*(results if isinstance(results, tuple) else (results,)), *arguments]
+
+
+def check_compiled(program: Callable[..., Any], arguments: Sequence[np.ndarray]) -> Any:
+    """What `program` is compiled to, which gives NumPy's bits and leaves its arguments as NumPy does."""
+    expected = with_arguments(program, [a.copy(order="K") for a in arguments])
+    compiled = wb.jit(program)
+    assert_same(with_arguments(compiled, [a.copy(order="K") for a in arguments]), expected)
+    return compiled.compilations[-1]
 
 
 def _assert_same_floats(

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.codegen.test_llvm_kernels import assert_same_bits, both_forms, traced
-from tests.compare import assert_same, with_arguments
+from tests.compare import check_compiled
 from tests.sources import define
 from workbench.codegen import export
 from workbench.fusion import form_plan
@@ -96,14 +96,6 @@ def inputs(shape, dtype, seed=0):
     return arrays
 
 
-def check(program, arrays):
-    expected = with_arguments(program, [a.copy(order="K") for a in arrays])
-    compiled = wb.jit(program)
-    found = with_arguments(compiled, [a.copy(order="K") for a in arrays])
-    assert_same(found, expected)
-    return compiled.compilations[-1]
-
-
 def test_random_programs():
     n_coalesced = 0
     for seed in range(120):
@@ -111,7 +103,7 @@ def test_random_programs():
         program = define(Program(seed, len(shape)).source, "f", f"<pictures {seed}>")
         dtype = random.Random(seed).choice(["float64", "float64", "float32", "int32", "uint8"])
         with wb.config(threads=1 + seed % 2):
-            made = check(program, inputs(shape, dtype, seed))
+            made = check_compiled(program, inputs(shape, dtype, seed))
         n_coalesced += any(".reshape(" in kernel.source for kernel in made.kernels.values())
     assert n_coalesced > 25
 
@@ -141,7 +133,7 @@ def test_more_than_two_axes_become_one():
 
     text = only_kernel(steps, np.ones((9, 4, 3, 2))).source
     assert "x = x.reshape(x.shape[0] * x.shape[1] * x.shape[2] * x.shape[3], 1, 1, 1)" in text
-    check(steps, [np.random.default_rng(0).random((9, 4, 3, 2))])
+    check_compiled(steps, [np.random.default_rng(0).random((9, 4, 3, 2))])
 
 
 @pytest.mark.parametrize(
@@ -157,7 +149,7 @@ def test_more_than_two_axes_become_one():
 def test_what_tells_colours_apart_has_its_own_loop(program):
     arrays = inputs((40, 50, 3), "float64")
     assert "reshape" not in only_kernel(program, *arrays).source
-    check(program, arrays)
+    check_compiled(program, arrays)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 50, 200])
@@ -168,13 +160,13 @@ def test_few_and_many_points(n):
         return d, d[:-1] * x[1:]
 
     for k in (2, 3, 9):
-        check(path, list(np.random.default_rng(n).random((2, n, k))))
+        check_compiled(path, list(np.random.default_rng(n).random((2, n, k))))
 
 
 def test_strided_pictures():
     x, y, w, v = inputs((40, 60, 3), "float64")
     for view in (lambda a: a[:, ::2], lambda a: a[..., ::-1], lambda a: a.transpose(1, 0, 2), np.asfortranarray):
-        check(edges, [view(x), view(y), w, v])
+        check_compiled(edges, [view(x), view(y), w, v])
 
 
 def test_kernels_of_points_still_run_together():

@@ -9,7 +9,7 @@ from hypothesis import given
 
 import workbench as wb
 from tests.codegen.test_llvm_kernels import assert_same_bits, both_forms, traced
-from tests.compare import assert_same, with_arguments
+from tests.compare import check_compiled
 from tests.sources import define
 from workbench.fusion import Cluster, LibraryStep, form_plan
 
@@ -77,14 +77,6 @@ def numbers(shape, dtype, seed=0):
     return arrays
 
 
-def check(program, arrays):
-    expected = with_arguments(program, [a.copy(order="K") for a in arrays])
-    compiled = wb.jit(program)
-    found = with_arguments(compiled, [a.copy(order="K") for a in arrays])
-    assert_same(found, expected)
-    return compiled.compilations[-1].plan
-
-
 def test_random_programs():
     shapes = [(40, 9), (3, 60), (70,), (5, 4, 30), (1, 50), (50, 1), (30, 40, 1), (6, 1, 44), (0, 7), (7, 0), (90, 17)]
     n_fused = 0
@@ -94,7 +86,7 @@ def test_random_programs():
         dtype = random.Random(seed).choice(["float64", "float64", "float32", "int64", "int32", "uint8"])
         arrays = numbers(shapes[seed % len(shapes)], dtype, seed)
         with wb.config(threads=1 + seed % 2):
-            n_fused += any(len(c.eqns) > 1 and scans(c) for c in check(f, arrays).clusters)
+            n_fused += any(len(c.eqns) > 1 and scans(c) for c in check_compiled(f, arrays).plan.clusters)
     assert n_fused > 60
 
 
@@ -117,7 +109,7 @@ def test_any_shape_layout_and_number(data):
             for n in [int(np.prod(shape))] * 2
         ]
     layout = data.draw(st.sampled_from([lambda a: a, np.transpose, lambda a: a[..., ::-1], lambda a: a[::2]]))
-    check(weighted, [layout(a) for a in arrays])
+    check_compiled(weighted, [layout(a) for a in arrays])
 
 
 def test_what_is_cheap_runs_in_the_kernel_of_the_scan():
@@ -151,7 +143,7 @@ def test_what_does_not_is_told(program, code):
     plan = form_plan(traced(program, X))
     assert code in [decision.code for decision in plan.decisions if not decision.merged]
     assert len(plan.steps) == 2
-    check(program, numbers((40, 60), "float64")[:1])
+    check_compiled(program, numbers((40, 60), "float64")[:1])
 
 
 def test_a_scan_of_what_is_in_memory_has_a_kernel_of_its_own():
