@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.runtime.test_chains import assert_bits, with_results
+from tests.compare import with_arguments
+from tests.runtime.test_chains import assert_bits
 from workbench.codegen import nests
 from workbench.runtime.native import threads
 
@@ -52,9 +53,9 @@ def test_bits_are_those_of_nested_loops(data):
             patch.setattr(threads, "DOUBT", 1 << 40)  # ranges for several threads, however small
             if not is_counted:
                 patch.setattr(nests.Nest, "n_counted", 1)
-            found.append(with_results(wb.jit(program), *(a.copy() for a in x_y_z)))
+            found.append(with_arguments(wb.jit(program), [a.copy() for a in x_y_z]))
     assert_bits(*found)
-    assert_bits(found[0], with_results(program, *(a.copy() for a in x_y_z)))
+    assert_bits(found[0], with_arguments(program, [a.copy() for a in x_y_z]))
 
 
 @pytest.mark.parametrize(
