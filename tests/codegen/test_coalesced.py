@@ -170,15 +170,21 @@ def test_strided_pictures():
 
 
 def test_kernels_of_points_still_run_together():
-    def smoothed(x):
-        a = x[1:] - x[:-1]
-        b = np.sqrt(np.abs(a)) / 3
-        return np.exp(-b[1:]) - b[:-1]
+    def program(x):
+        a = np.exp(x[1:]) - x[:-1]
+        d = np.zeros_like(a)
+        d[1:-1] = np.exp(-np.abs(a[2:] - a[:-2]))
+        return np.sqrt(d[1:]) * d[:-1]
 
     x = np.random.default_rng(0).random((5000, 3))
-    with wb.config(threads=2):
-        compiled = wb.jit(smoothed)
-        np.testing.assert_allclose(compiled(x), smoothed(x), rtol=1e-13)
+    for n_threads in (1, 2):
+        with wb.config(threads=n_threads):
+            compiled = wb.jit(program)
+            np.testing.assert_allclose(compiled(x), program(x), rtol=1e-12, atol=1e-14)
+        made = compiled.compilations[-1]
+        (chain,) = made.executable.chains.values()
+        assert len(chain.members) == 3 and chain.n == 4999  # points, not numbers
+        assert all(kernel.row_steps == 3 for kernel in made.kernels.values())
 
 
 def test_the_same_bits_through_numba(monkeypatch):

@@ -182,7 +182,6 @@ def test_rows_are_written_out_where_there_are_many_and_they_are_short():
         return "\n".join(kernel.source for kernel in compiled.compilations[-1].kernels.values())
 
     for shape in ((40, 3), (40, 12), (5, 20, 3)):
-        assert "for i" in text(OF_SHORT_ROWS["unit"], shape)
         assert text(OF_SHORT_ROWS["unit"], shape).count("for i") == len(shape) - 1
     assert text(OF_SHORT_ROWS["mean"], (40, 16)).count("for i") == 1
     components, matrices = OF_FEW["components"][0], OF_FEW["matrices"][0]

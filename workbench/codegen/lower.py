@@ -56,7 +56,8 @@ def lower_cluster(
     """The kernel of `cluster`. layouts: "C" or "A" for each input variable; results are C-contiguous, except where they
     take over the memory of an input. counts: literals that become run-time arguments (see `element_counts`). takes:
     results that may do so, because nobody needs that input any more; the kernel says which ones do. repeats: how often
-    a map is computed over and over, if every result takes its input's memory."""
+    a map is computed over and over, if every result takes its input's memory. A kernel for short rows has that for any
+    rows as its `general`."""
     takes = takes or {}
     writer = _without_hazards(cluster, layouts, counts, takes)
     given = (cluster, layouts, counts, writer.takes, writer.updates)
@@ -309,8 +310,7 @@ class _Writer:
 
     def _row_steps(self) -> int:
         """How many steps of the outer loop a row takes: its elements, where all axes are one."""
-        is_row = self.coalesced is not None and len(self.nest.outer) == 1
-        return self.coalesced.n_joined if is_row else 1  # type: ignore[union-attr]
+        return 1 if self.coalesced is None or len(self.nest.outer) > 1 else self.coalesced.n_joined
 
     def _is_placed(self, var: Var) -> bool:
         """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""
@@ -382,16 +382,21 @@ class _Writer:
         if self.coalesced is None:
             return {}
         found: dict[str, str] = {}
-        updates = {self.values.producer[out].invars[1]: self.outputs[out] for out in self.updates}
-        arrays = {**self.arrays, **{out: name for out, name in self.outputs.items() if out not in self.updates}}
-        for var, name in {**arrays, **updates}.items():
-            if (span := self.coalesced.spans.get(var)) is None:  # type: ignore[arg-type]  # no literals
+        results = {self._update(out) if out in self.updates else out: name for out, name in self.outputs.items()}
+        for var, name in {**self.arrays, **results}.items():
+            if (span := self.coalesced.spans.get(var)) is None:
                 continue
             lengths = [f"{name}.shape[{axis}]" for axis in range(var.aval.ndim)]
             first, last = span
             joined = " * ".join(lengths[first : last + 1])
             found[name] = ", ".join([*lengths[:first], joined, *["1"] * (last - first), *lengths[last + 1 :]])
         return found
+
+    def _update(self, out: Var) -> Var:
+        """The elements that `out` has in place of others."""
+        update = self.values.producer[out].invars[1]
+        assert isinstance(update, Var)
+        return update
 
     def _original(self, var: Var) -> Var:
         return var if self.coalesced is None else self.coalesced.original(var)
@@ -420,9 +425,7 @@ class _Writer:
     def _result(self, var: Var, name: str) -> KernelArg:
         """The argument of a result: the layout is that of the array whose memory it takes."""
         if var in self.updates:
-            update = self.values.producer[var].invars[1]
-            assert isinstance(update, Var)
-            shape = self._original(update).aval.shape
+            shape = self._original(self._update(var)).aval.shape
             return KernelArg(name, "update", self._original(var), var.aval.dtype.name, len(shape), "C", shape)
         layout = self.layouts.get(self.takes[var], "C") if var in self.takes else "C"
         holds = var in self.takes or var in self.cluster.stores

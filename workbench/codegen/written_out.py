@@ -89,10 +89,9 @@ class WrittenOut(Nest):
         self.values.innermost = self.looped[-1]
         self.values.n_elements = self.length(written)
         self.values.irregular = True
-        canonical, stores = self.values.canonical, []
+        stores = []
         for _ in self._elements([axis for axis in written if axis in self.outer]):
             stores += self._write_row(block)
-        self.values.canonical = canonical
         for line in stores:
             block.line(*line)
         self.extent = self.length(self.looped[: self.n_counted])
@@ -100,7 +99,7 @@ class WrittenOut(Nest):
 
     def _write_row(self, block: Block) -> list[tuple[str, tuple[int, ...]]]:
         """Compute a row; the lines that store what comes of it."""
-        stores, canonical = [], self.values.canonical
+        stores = []
         for number, (folds, outs) in enumerate(self.rounds):
             demand = self._demand(number, set())
             new = [self._fold(eqn, blocked=False) for eqn in folds]
@@ -116,7 +115,6 @@ class WrittenOut(Nest):
                     else:
                         self._update(fold, block)
                 stores += self._stores(outs, block)
-            self.values.canonical = canonical
             for fold, operands in in_lanes.items():
                 self._add_lanes(fold, operands, block)
             for fold in new:
@@ -149,3 +147,4 @@ class WrittenOut(Nest):
             at = dict(zip(axes, map(const, place), strict=True))
             self.values.canonical = tuple(at.get(axis, index) for axis, index in enumerate(canonical))
             yield
+        self.values.canonical = canonical
