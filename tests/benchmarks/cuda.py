@@ -244,7 +244,7 @@ def launch_overhead(device: str, n: int = 1000) -> dict[str, float]:
             x = x - x.sum() * 1e-3
         return x
 
-    f, x = wb.jit(steps, device=device), cupy.linspace(0.0, 1.0, n)
+    f, x = wb.jit(steps, device=device, strict=True), cupy.linspace(0.0, 1.0, n)
     times = measure({"workbench": (lambda: f(x), cupy.cuda.get_current_stream().synchronize)})
     np.testing.assert_allclose(cupy.asnumpy(f(x)), steps(np.linspace(0.0, 1.0, n)), rtol=1e-12)
     executable = f.compilations[0].executable
@@ -275,7 +275,7 @@ def block_loops(device: str, sizes: Sequence[int] = (64, 1024, 8192), steps: int
         for where, limit in (("one block", max(most, 8 * n)), ("host", 0)):
             block_programs.MOST_ELEMENTS = limit
             try:
-                f = wb.jit(relax, device=device)
+                f = wb.jit(relax, device=device, strict=True)
                 times = measure({where: (lambda f=f, x=x: f(x), cupy.cuda.get_current_stream().synchronize)})
             finally:
                 block_programs.MOST_ELEMENTS = most
@@ -296,9 +296,9 @@ def first_call(device: str, n: int = 1 << 16) -> dict[str, float]:
 
     found, x = {}, np.linspace(0.0, 1.0, n, dtype=np.float32)
     with wb.config(cache_dir="off"):
-        wb.jit(lambda x: np.tanh(x) * 2.0, device=device)(x)  # the compiler and the device are started
+        wb.jit(lambda x: np.tanh(x) * 2.0, device=device, strict=True)(x)  # the compiler and the device are started
         begin = time.perf_counter()
-        wb.jit(lambda x: long(np, x), device=device)(x)
+        wb.jit(lambda x: long(np, x), device=device, strict=True)(x)
         found["workbench"] = time.perf_counter() - begin
     if not missing(["jax"]):
         import jax

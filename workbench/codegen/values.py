@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -77,7 +77,6 @@ class Values:
     in_vectors = True  # whether what reads elements one beside the other computes several at once
     selects = False  # whether a choice between two values is a call
     n_elements = 1  # of a row, if they are computed one by one in the text
-    inverts = True  # whether what is divided by the same number in a whole loop is multiplied by its inverse
 
     def __init__(
         self,
@@ -215,10 +214,8 @@ class Values:
         atoms = zip(operands, eqn.invars, strict=True)
         shared = {text for text, atom in atoms if not atom.aval.shape} if var.aval.shape else ()
         context = PointwiseContext(out, dtypes, eqn.params, self.called, constants, shared, selects=self.selects)
-        inverse = self._inverse(eqn, index, home) if eqn.primitive.name == "div" else None
-        if inverse is not None:
-            text = call(self.called, "quotient", out, *operands, inverse)
-        else:
+        text = self.quotient(eqn, operands, index, home) if eqn.primitive.name == "div" else None
+        if text is None:
             text = settle(lowering.expr(context, *operands), out)
         if re.fullmatch(r"[\w.]+", text):
             return text
@@ -226,13 +223,18 @@ class Values:
         home.value_line(f"{name} = {text}", (self.number[eqn],))
         return name
 
+    def quotient(self, eqn: Equation, operands: Sequence[str], index: IndexTuple, home: Block) -> str | None:
+        """A quotient that takes no division; None where it takes one."""
+        inverse = self._inverse(eqn, index, home)
+        return None if inverse is None else call(self.called, "quotient", eqn.outvars[0].aval.dtype, *operands, inverse)
+
     def _inverse(self, eqn: Equation, index: IndexTuple, home: Block) -> str | None:
         """The inverse of a divisor that the innermost loop does not change, that all rows share, or that divides
         several numbers; None where a division costs no more, or less."""
         divisor = eqn.invars[1]
         dtype = divisor.aval.dtype
         innermost = self.innermost
-        if not self.inverts or dtype != np.float64 or innermost not in home.axes:
+        if dtype != np.float64 or innermost not in home.axes:
             return None
         if isinstance(divisor, Literal):
             return None if divisor in self.counts else _literal_inverse(float(divisor.val))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from numba import njit, vectorize
 
 from tests.primitives.samples import POINTWISE, Row
 from workbench.codegen.cuda.functions import LIBDEVICE_ULP, simulated_functions, simulated_numpy, uses_libdevice
 from workbench.codegen.scalar_math import all_names, by_name
+from workbench.codegen.scalar_math.registry import definitions
 from workbench.codegen.scalars import PointwiseContext, settle
 from workbench.ir import Aval
 from workbench.ir.primitive import REGISTRY
@@ -75,3 +79,49 @@ def _assert_close(found: np.ndarray, expected: np.ndarray, where: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=16 * eps, atol=eps, err_msg=where)
     else:
         np.testing.assert_array_equal(found, expected, err_msg=where)
+
+
+def floats(rng, n, dtype, exponents):
+    """Random mantissas, some next to a power of two, and random exponents; every seventh is special."""
+    info = np.finfo(dtype)
+    mantissas = rng.integers(0, 2**info.nmant, n)
+    mantissas[::5], mantissas[1::5] = 2**info.nmant - 1 - mantissas[::5] % 4, mantissas[1::5] % 4
+    with np.errstate(over="ignore"):
+        found = np.ldexp(1 + mantissas / 2.0**info.nmant, rng.integers(*exponents, n)) * rng.choice([-1, 1], n)
+        found = found.astype(dtype)
+    special = (0.0, -0.0, np.inf, -np.inf, np.nan, info.smallest_subnormal, info.tiny, info.max)
+    found[::7] = rng.choice(np.array(special, dtype), len(found[::7]))
+    return found
+
+
+@pytest.mark.parametrize("off", ["guess", "nextafter(guess, T(0.0))", "nextafter(guess, 2 * guess)", "rounded(guess)"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_divisions_of_a_gpu_have_numpys_bits(dtype, off):
+    """Whatever the hardware's guess of the reciprocal is, as long as it has the bits that are documented."""
+    short = f"f{8 * np.dtype(dtype).itemsize}"
+    text = definitions([f"divide_{short}"])
+    own = next(line for line in text.splitlines() if line.startswith("    return ") and line.endswith(" / d"))
+    text = text.replace(f"{own}\n", f"    guess ={own.removeprefix('    return')}\n    return {off}\n", 1)
+    scope = {"T": dtype}
+    exec(text, scope)  # it imports what it needs
+
+    @njit(inline="always")
+    def rounded(guess):
+        """With 20 bits of its mantissa, as a float64's guess has."""
+        mantissa, exponent = math.frexp(guess)
+        return dtype(math.ldexp(round(mantissa * 2**22) / 2**22, exponent))
+
+    scope |= {"nextafter": njit(lambda a, b: dtype(np.nextafter(a, b))), "rounded": rounded}
+    if dtype == np.float32 and off.startswith("rounded"):
+        pytest.skip("a float32's guess has all its bits but the last")
+    of_scalars, name = scope[f"divide_{short}"], np.dtype(dtype).name
+    divide = vectorize([f"{name}({name}, {name})"])(lambda x, d: of_scalars(x, d))
+    rng = np.random.default_rng(0)
+    near, far = (-70, 70), (-149, 127) if dtype == np.float32 else (-1074, 1023)
+    for exponents, n in ((near, 30_000), (far, 30_000), ((0, 1), 30_000)):
+        x, d = (floats(rng, n, dtype, exponents) for _ in range(2))
+        with np.errstate(all="ignore"):
+            expected, found = x / d, divide(x, d)
+        assert (
+            (found == expected) & (np.signbit(found) == np.signbit(expected)) | np.isnan(found) & np.isnan(expected)
+        ).all()

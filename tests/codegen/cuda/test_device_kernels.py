@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -129,7 +131,27 @@ def test_a_tile_is_read_without_bank_conflicts():
 
 def test_neighbours_are_read_by_lanes_side_by_side():
     (kernel,) = kernels_of(FAMILIES["stencil"]("f32[300,702]"), "cuda")
-    assert "load" not in kernel.source and "//" not in kernel.source and kernel.geometry.block == (128, 2)
+    assert "load" not in kernel.source and "//" not in kernel.source and kernel.geometry.block == (64, 4)
+    # Four elements of a row for each thread, a known number: all are read before the first is used.
+    (row_of_four,) = re.findall(r"if i1_first \+ 3 \* n_lanes < n1:\n(.*?)else:", kernel.source, re.DOTALL)
+    reads = [k for k, line in enumerate(row_of_four.splitlines()) if " = u[" in line]
+    writes = [k for k, line in enumerate(row_of_four.splitlines()) if " v_out[" in line]
+    assert len(reads) == 16 and len(writes) == 4 and max(reads) < min(writes)
+
+
+@pytest.mark.parametrize("shape", ["f64[3,20]", "f64[4,17]", "f64[7,9]", "f64[9,40]", "f64[3,3]", "f64[40,5]"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_neighbours_at_the_ends_of_rows(shape, padded):
+    b = JaxprBuilder()
+    x = b.input(shape, hint="x")
+    n, m = x.aval.shape
+    left = b.emit("slice", x, start_indices=(0, 0), limit_indices=(n, m - 1), strides=(1, 1))
+    right = b.emit("slice", x, start_indices=(0, 1), limit_indices=(n, m), strides=(1, 1))
+    y = b.emit("div", left, b.emit("add", b.emit("abs", right), 1.0))
+    if padded:
+        y = b.emit("add", b.emit("pad", y, np.float64(0.5), padding_config=((0, 0, 0), (1, 0, 0))), x)
+    jaxpr = b.build(y)
+    assert_simulates(jaxpr, inputs_of(jaxpr))
 
 
 def test_long_sums_are_split_and_merged_in_a_fixed_order():

@@ -32,7 +32,7 @@ EDGES = (
 
 def loops(names: Sequence[str], n_arguments: int, direct: bool = True) -> Callable[..., None]:
     """A compiled `apply(*arguments, *outs)`: a loop for each scalar function of `names`, with an output of its own."""
-    letters = "abc"[:n_arguments]
+    letters = "abcd"[:n_arguments]
     outs = [f"out{i}" for i in range(len(names))]
     elements = ", ".join(f"{letter}[i]" for letter in letters)
     source = f"def apply({', '.join([*letters, *outs])}):\n" + "".join(

@@ -146,7 +146,7 @@ class _LoopWriter(Writer):
         inner = next(inner for inner, _, _, out in self.loop.carry if out is var)
         return var.hint or inner.hint or "carried"
 
-    def _nest(self, tiled: int | None) -> DeviceNest:
+    def _nest(self, tiled: int | None, in_turns: bool) -> DeviceNest:
         return _LoopNest(
             self.cluster, self.values, self.namer, self.outputs, self.flat, self.tuning, loop=self.loop
         )  # fmt: skip

@@ -29,7 +29,8 @@ class DeviceFold(Fold):
             return State(f"{name}_total", self.dtype, zero), State(f"{name}_low", self.dtype, zero)
         if self.kind in ("argmax", "argmin"):
             best, at = super()._states(name)
-            return best, State(at.name, at.dtype, "np.int64(-1)")  # -1: nothing was folded yet
+            # Where nothing was folded yet, whatever comes is earlier, and as good or better.
+            return best, State(at.name, at.dtype, f"np.int64({np.iinfo(np.int64).max})")
         return super()._states(name)
 
     def update(self, value: str, position: str, names: tuple[str, ...]) -> list[str]:
@@ -46,8 +47,7 @@ class DeviceFold(Fold):
         if self.is_compensated:
             return [*self._add(other[0], names), f"{names[1]} = {names[1]} + {other[1]}"]
         if self.kind in ("argmax", "argmin"):
-            lines = self._choose(other[0], other[1], names)
-            return [f"if {other[1]} >= 0:", *("    " + line for line in lines)]
+            return self._choose(other[0], other[1], names)
         return super().merge(names, other)
 
     def result(self, names: tuple[str, ...]) -> str:
@@ -64,21 +64,20 @@ class DeviceFold(Fold):
         return [*lines, f"{low} = {low} + {error}", f"{total} = {total} + {value}"]
 
     def _choose(self, value: str, position: str, names: tuple[str, ...]) -> list[str]:
-        """Take a candidate if it is better, or as good and earlier; the first NaN beats all."""
+        """Take a candidate if it is better, or as good and earlier; the first NaN beats all. Without branches, so that
+        several loads are on their way at a time."""
         best, at = names
         sign = ">" if self.kind == "argmax" else "<"
-        earlier = f"{position} < {at}"
+        better, equal = f"({value} {sign} {best})", f"({value} == {best})"
         if self.operand_dtype.kind == "f":
-            better = f"{value} {sign} {best} and {best} == {best}"
-            # Both are NaN, or the candidate alone.
-            nan = f"{value} != {value} and ({best} == {best} or {earlier})"
-            condition = f"{at} < 0 or {better} or {nan} or ({value} == {best} and {earlier})"
-        elif self.operand_dtype.kind == "b":
-            better = f"({value} and not {best})" if sign == ">" else f"({best} and not {value})"
-            condition = f"{at} < 0 or {better} or ({value} == {best} and {earlier})"
-        else:
-            condition = f"{at} < 0 or {value} {sign} {best} or ({value} == {best} and {earlier})"
-        return [f"if {condition}:", f"    {best} = {value}", f"    {at} = {position}"]
+            no_better = f"{value} {'<=' if sign == '>' else '>='} {best}"
+            better = f"(not ({no_better})) & ({best} == {best})"
+            equal = f"({equal} | ({value} != {value}) & ({best} != {best}))"
+        return [
+            f"{best}_is_new = {better} | {equal} & ({position} < {at})",
+            f"{best} = {value} if {best}_is_new else {best}",
+            f"{at} = {position} if {best}_is_new else {at}",
+        ]
 
 
 def shuffled(name: str, dtype: np.dtype) -> str:

@@ -47,9 +47,10 @@ _NUMBA = {"f32": types.float32, "f64": types.float64}
 # ---- on a GPU ----
 
 
-def device_functions(names: Iterable[str], capability: tuple[int, int]) -> dict[str, Any]:
-    """The functions `names` as intrinsics of numba-cuda for a compute capability, to be used as a kernel's globals."""
-    resolve = _resolver(capability >= NAN_EXTREMES_FROM)
+def device_functions(names: Iterable[str], capability: tuple[int, int], *, fast: bool = False) -> dict[str, Any]:
+    """The functions `names` as intrinsics of numba-cuda for a compute capability, to be used as a kernel's globals.
+    fast: float32 quotients may be 2 ULP off."""
+    resolve = _resolver(capability >= NAN_EXTREMES_FROM, fast)
     return {name: resolve(name) for name in names}
 
 
@@ -65,10 +66,11 @@ def uses_libdevice(name: str) -> bool:
 
 class _Resolver:
     """`resolve(name)` is numba-cuda's form of a scalar function, made at the first call. nan_extremes: whether the
-    device has instructions for them."""
+    device has instructions for them; fast: whether float32 quotients may be 2 ULP off."""
 
-    def __init__(self, nan_extremes: bool) -> None:
+    def __init__(self, nan_extremes: bool, fast: bool) -> None:
         self.nan_extremes = nan_extremes
+        self.fast = fast
         self.scope: dict[str, Any] = {}
         exec(IMPORTS, self.scope)
         self.scope["intrinsic"] = intrinsic()
@@ -88,6 +90,8 @@ class _Resolver:
 
     def has_own(self, name: str) -> bool:
         stem, _, short = name.rpartition("_")
+        if stem == "divide":
+            return self.fast and short == "f32"
         return uses_libdevice(name) or (stem in _OWN and short in _LLVM)
 
     @staticmethod
@@ -97,8 +101,8 @@ class _Resolver:
 
 
 @functools.cache
-def _resolver(nan_extremes: bool) -> _Resolver:
-    return _Resolver(nan_extremes)
+def _resolver(nan_extremes: bool, fast: bool) -> _Resolver:
+    return _Resolver(nan_extremes, fast)
 
 
 def _call(builder: ir.IRBuilder, symbol: str, args: list[ir.Value], result: ir.Type) -> ir.Value:
@@ -122,10 +126,16 @@ def _maximum(sign: str) -> Callable[[ir.IRBuilder, list[ir.Value]], ir.Value]:
     return emit
 
 
-def _nan_extreme(instruction: str, builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
-    """PTX's own, which gives NaN where one operand is NaN, and tells the zeros apart: -0 is less than +0."""
+def _ptx(builder: ir.IRBuilder, instruction: str, args: list[ir.Value]) -> ir.Value:
+    """One instruction of PTX on floats of one dtype."""
     kind = ir.FunctionType(args[0].type, [a.type for a in args])
-    return builder.asm(kind, f"{instruction}.NaN.f32 $0, $1, $2;", "=f,f,f", args, False)
+    letter = "f" if args[0].type == ir.FloatType() else "d"
+    operands = ", ".join(f"${k}" for k in range(len(args) + 1))
+    return builder.asm(kind, f"{instruction} {operands};", ",".join([f"={letter}", *letter * len(args)]), args, False)
+
+
+def _reciprocal_guess(builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
+    return _ptx(builder, f"rcp.approx.ftz.{'f32' if args[0].type == ir.FloatType() else 'f64'}", args)
 
 
 # Instructions that NVVM's LLVM lacks or that libdevice spells otherwise: (operands, what they become).
@@ -145,6 +155,8 @@ _OWN: dict[str, tuple[int, Callable[[ir.IRBuilder, list[ir.Value]], ir.Value]]] 
     "fma": (3, lambda builder, args: _libdevice("fma", builder, args)),
     "add_reassoc": (2, lambda builder, args: builder.fadd(*args)),
     "mul_reassoc": (2, lambda builder, args: builder.fmul(*args)),
+    "reciprocal_guess": (1, _reciprocal_guess),
+    "divide": (2, lambda builder, args: _ptx(builder, "div.full.f32", args)),  # where 2 ULP will do
 }
 
 
@@ -153,7 +165,7 @@ def _own(name: str, nan_extremes: bool) -> Any:
     stem, _, short = name.rpartition("_")
     slow = stem.endswith("_or_slow")
     source = by_name(name).source
-    if slow or source.startswith("@intrinsic"):
+    if "(typingctx, " in source:
         parameters = [p.strip() for p in source.partition("typingctx, ")[2].partition(")")[0].split(",")]
     else:
         parameters = [p.strip() for p in source.partition(f"def {name}(")[2].partition(")")[0].split(",")]
@@ -161,7 +173,8 @@ def _own(name: str, nan_extremes: bool) -> Any:
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: list[ir.Value]) -> ir.Value:
         if nan_extremes and short == "f32" and stem.startswith(("maximum", "minimum")):
-            return _nan_extreme(stem[:3], builder, list(args))
+            # NaN where one operand is NaN, and it tells the zeros apart: -0 is less than +0.
+            return _ptx(builder, f"{stem[:3]}.NaN.f32", list(args))
         if stem in _OWN:
             return _OWN[stem][1](builder, list(args))
         if slow:
@@ -187,6 +200,8 @@ def _slow_path(stem: str, builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Val
         return _libdevice(stem, builder, args[:1])
     if stem == "quotient":
         return builder.fdiv(*args[:2])
+    if stem == "divide":
+        return _division(builder, args)
     if stem == "fmod":
         passed, measure, limit, sign = args[:2], args[2], 2.0**24 if small else 2.0**53, ">="
     else:
@@ -200,6 +215,51 @@ def _slow_path(stem: str, builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Val
     result = builder.phi(kind)
     result.add_incoming(args[-1], before)
     result.add_incoming(value, inside)
+    return result
+
+
+def _division(builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
+    """`divide_or_slow`, whose slow path is a branch: of zeros the product, else the compiler's own division."""
+    dividend, divisor, product, fast = args
+    kind = dividend.type
+    small = kind == ir.FloatType()
+    least, most, most_quotient = (2.0**-60, 2.0**60, 2.0**126) if small else (2.0**-400, 2.0**400, 2.0**1000)
+
+    def magnitude(value: ir.Value) -> ir.Value:
+        """Of a float64 the upper half, which is in order as a float32, too: many GPUs compare these much faster."""
+        if not small:
+            upper = builder.lshr(builder.bitcast(value, ir.IntType(64)), ir.Constant(ir.IntType(64), 32))
+            value = builder.bitcast(builder.trunc(upper, ir.IntType(32)), ir.FloatType())
+        return _libdevice("fabs", builder, [value])
+
+    def limit(value: float) -> ir.Constant:
+        upper = (
+            value
+            if small
+            else float(np.array(int(np.float64(value).view(np.uint64)) >> 32, np.uint32).view(np.float32))
+        )
+        return ir.Constant(ir.FloatType(), upper)
+
+    size = magnitude(divisor)
+    is_safe = builder.and_(
+        builder.fcmp_ordered(">=", size, limit(least)), builder.fcmp_ordered("<=", size, limit(most))
+    )
+    is_fast = builder.and_(is_safe, builder.fcmp_ordered(">=", magnitude(dividend), limit(least)))
+    is_fast = builder.and_(is_fast, builder.fcmp_ordered("<=", magnitude(product), limit(most_quotient)))
+    before = builder.block
+    with builder.if_then(builder.not_(is_fast), likely=False):
+        is_zero = builder.and_(is_safe, builder.fcmp_ordered("==", dividend, ir.Constant(kind, 0.0)))
+        at_zero = builder.block
+        with builder.if_then(builder.not_(is_zero)):
+            quotient = builder.fdiv(dividend, divisor)
+            divided = builder.block
+        slow = builder.phi(kind)
+        slow.add_incoming(product, at_zero)
+        slow.add_incoming(quotient, divided)
+        inside = builder.block
+    result = builder.phi(kind)
+    result.add_incoming(fast, before)
+    result.add_incoming(slow, inside)
     return result
 
 

@@ -33,6 +33,8 @@ def lower_cluster_to_device(
         writer = Writer(cluster, layouts, counts, tuning, flat=True)
     elif writer.nest.crossed_axis is not None:
         writer = Writer(cluster, layouts, counts, tuning, flat=False, tiled=writer.nest.crossed_axis)
+    elif writer.nest.reads_apart:
+        writer = Writer(cluster, layouts, counts, tuning, flat=False, in_turns=True)
     return writer.kernel()
 
 
@@ -47,7 +49,7 @@ class Writer:
 
     def __init__(
         self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal], tuning: Tuning, *, flat: bool,
-        tiled: int | None = None,
+        tiled: int | None = None, in_turns: bool = False,
     ):  # fmt: skip
         self.cluster = cluster
         self.layouts = layouts
@@ -59,11 +61,11 @@ class Writer:
         self.outputs = {var: self.namer.fresh(f"{self._wish(var)}_out") for var in cluster.outvars}
         self.canonical = canonical_index(cluster.space.shape)
         self.values = self._values(flat)
-        self.nest = self._nest(tiled)
+        self.nest = self._nest(tiled, in_turns)
         self.nest.write()
 
-    def _nest(self, tiled: int | None) -> DeviceNest:
-        return DeviceNest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.tuning, tiled)
+    def _nest(self, tiled: int | None, in_turns: bool) -> DeviceNest:
+        return DeviceNest(self.cluster, self.values, self.namer, self.outputs, self.flat, self.tuning, tiled, in_turns)
 
     def _wish(self, var: Var) -> str:
         eqn = next(e for e in self.cluster.eqns if var in e.outvars)

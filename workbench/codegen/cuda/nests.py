@@ -27,7 +27,7 @@ from .folds import DeviceFold, shuffled
 from .tiles import crossing, replace_in
 from .tuning import Tuning
 from .values import DeviceValues
-from .vectors import Form, RowLoop, choose_form, fits, streams_of, write_streams, write_vectors
+from .vectors import Form, RowLoop, choose_form, fits, streams_of, write_streams, write_turns, write_vectors
 
 WORDS = frozenset(
     "cuda math tile i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
@@ -59,7 +59,7 @@ class DeviceNest(Nest):
 
     def __init__(
         self, cluster: Cluster, values: DeviceValues, namer: Namer, outputs: dict[Var, str], flat: bool, tuning: Tuning,
-        tiled: int | None = None,
+        tiled: int | None = None, in_turns: bool = False,
     ):  # fmt: skip
         super().__init__(cluster, values, namer, outputs, flat)
         self.tuning = tuning
@@ -77,6 +77,8 @@ class DeviceNest(Nest):
         self.grid = self.block = (1, 1)
         self.tiled = tiled  # the axis along which a map reads what it writes along the last one
         self.crossed_axis: int | None = None  # where there is such an axis, after `write`
+        self.in_turns = in_turns  # whether each thread has a known number of elements of a row
+        self.reads_apart = False  # whether turns are the way to write a map, after `write`
         self.row_loops: list[RowLoop] = []
         self.cached: dict[str, tuple[str, str]] = {}  # elements of kept rows, as spelled: (array, before the index)
         self.aligned: dict[str, tuple[tuple[str, int], ...]] = {}
@@ -108,6 +110,8 @@ class DeviceNest(Nest):
     def _write_map(self) -> None:
         self.extent = self.n_rows
         if not self.flat and len(self.outer) > 1 and self.space.shape[self.outer[-1]] >= self.tuning.long_row:
+            if self.in_turns:
+                return self._write_map_in_turns()
             return self._write_map_of_rows() if self.tiled is None else self._write_map_of_tiles(self.tiled)
         n = self._count("n_elements", self.outer)
         self._over_grid(n, self.n_rows)
@@ -146,7 +150,31 @@ class DeviceNest(Nest):
             body, self.device_values.accesses, last, self.space.shape, frozenset(self.values.sizes), self.tuning.tile[0]
         )  # fmt: skip
         self.crossed_axis = None if found is None else found[0]
-        self._vectorise(bound, length)
+        form = self._vectorise(bound, length)
+        n_turns = -(-length // (t.turns * t.turn_lanes(length)))
+        is_short_grid = n_turns <= MOST_BLOCKS_ALONG_Y and n_turns * self.grid[0] <= t.most_blocks_of_turns
+        self.reads_apart = form is None and not t.one_block and is_short_grid
+
+    def _write_map_in_turns(self) -> None:
+        """A map along its last axis that reads neighbours, so that vectors are none of a row's. A thread takes a known
+        number of elements, whose loads are all on their way at a time, and rows share a block, and what they read."""
+        t = self.tuning
+        *self.outer, last = self.outer
+        self.inner = [last]
+        n_rows, length = self.length(self.outer), self.space.shape[last]
+        lanes = t.turn_lanes(length)
+        slots = t.threads // lanes
+        self.team = "rows"
+        self.grid = (max(1, min(-(-n_rows // slots), t.blocks)), max(1, -(-length // (t.turns * lanes))))
+        self.block = (lanes, slots)
+        row = self._open_rows(self._count("n_rows", self.outer), n_rows)
+        bound = self._count("row_length", self.inner)
+        begin = self.namer.fresh(f"i{last}_first")
+        row.line(f"{begin} = np.{self.idx}(np.{self.idx}(cuda.blockIdx.y) * {t.turns} * n_lanes + lane)")
+        body = row.loop(f"for i{last} in range({begin}, {bound}, n_lanes):", last)
+        self._compute_in_step(self._demand(0, set()), body)
+        self._store(self.rounds[0][1], body)
+        write_turns(RowLoop(row, body, last, f"i{last}", begin, "n_lanes", bound), t.turns, self.idx, self.namer)
 
     def _write_map_of_tiles(self, axis: int) -> None:
         """A map whose last axis crosses the order in which arrays lie in memory: these go through shared memory."""
@@ -180,7 +208,7 @@ class DeviceNest(Nest):
         inside = f"if i{axis} < {self.bound(axis)} and i{last} < {self.bound(last)}:"
         loads_here = tile.section()
         tile.line("cuda.syncthreads()")
-        rows = tile.loop(f"for part in range(slot, {side}, {n_rows}):")
+        rows = self._rows_of_tile(tile)
         rows.line(f"i{axis} = np.{self.idx}(group + part)")
         rows.line(f"i{last} = np.{self.idx}(first + lane)")
         body = rows.loop(inside, axis, last)
@@ -197,7 +225,7 @@ class DeviceNest(Nest):
         for accesses, section in ((read, loads_here), (written, stores_here)):
             if not accesses:
                 continue
-            rows = section.loop(f"for part in range(slot, {side}, {n_rows}):")
+            rows = self._rows_of_tile(section)
             rows.line(f"i{axis} = np.{self.idx}(group + lane)")
             rows.line(f"i{last} = np.{self.idx}(first + part)")
             copy = rows.loop(inside)
@@ -210,6 +238,15 @@ class DeviceNest(Nest):
                 replace_in(body, text, f"{name}[{at(f'lane * {side + 1} + part')}]")
         if written:  # the next tile takes their place
             stores_here.line("cuda.syncthreads()")
+
+    def _rows_of_tile(self, block: Block) -> Block:
+        """The loop over the rows of a tile that a thread has. How often it runs, the compiler knows: all of its loads
+        are on their way before the first of its stores."""
+        side, n_rows = self.tuning.tile
+        turn = self.namer.fresh("turn")
+        rows = block.loop(f"for {turn} in range({side // n_rows}):")
+        rows.line(f"part = np.{self.idx}(slot + {turn} * {n_rows})")
+        return rows
 
     def _vectorise(self, bound: str, length: int) -> Form | None:
         """Give the loops over `length` elements in memory order their vector form, if that pays."""
@@ -314,7 +351,8 @@ class DeviceNest(Nest):
             lanes = self._row_team(n, length) if self.team == "rows" else 1
         slots = t.threads // lanes if self.outer else 1
         n_blocks = min(-(-n // slots), t.blocks) if n else 1
-        parts = min(-(-t.parts // max(n_blocks, 1)), length // (lanes * t.chunk))
+        # As many as the device holds at a time: one more would have all others wait for it.
+        parts = min(t.parts // max(n_blocks, 1), length // (lanes * t.chunk))
         self.is_split = len(self.rounds) == 1 and n_blocks < t.fill and parts > 1 and self.team != "thread"
         self.n_parts = parts if self.is_split else 1
         self.grid = (max(n_blocks, 1), self.n_parts)
@@ -360,6 +398,12 @@ class DeviceNest(Nest):
             return root
         # A range is of 32 bits if all its numbers are; numba's products are not.
         start, step = (f"np.{self.idx}(np.{self.idx}(cuda.{at}.x) * n_slots)" for at in ("blockIdx", "gridDim"))
+        if self.in_turns and self.grid[0] * self.block[1] >= length:
+            name = self._linear_name(self.outer, "o")
+            root.line(f"{name} = np.{self.idx}({start} + slot)")
+            row = root.loop(f"if {name} < {n_rows}:", *self.outer)
+            self._split_index(row, self.outer, name)
+            return row
         row = root.loop(f"for first in range({start}, {n_rows}, {step}):", *self.outer)
         name = self._linear_name(self.outer, "o")
         row.line(f"{name} = np.{self.idx}(min(first + slot, {n_rows} - 1))")

@@ -48,6 +48,9 @@ def numba_cuda() -> Any:
         os.environ["CUDA_HOME"] = folder
     try:
         from numba import cuda
+
+        if not hasattr(np, "row_stack"):
+            _import_with_row_stack()
     except Exception as error:  # an old one next to a new numba fails in many ways
         raise DeviceError(
             f"WB601  the installed numba-cuda does not start with numba {numba.__version__}: {error}\n"
@@ -56,6 +59,15 @@ def numba_cuda() -> Any:
             fixes=("pip install --upgrade numba numba-cuda",),
         ) from error
     return cuda
+
+
+def _import_with_row_stack() -> None:
+    """numba-cuda 0.30 asks for a function that NumPy 2.5 has no more, when it compiles its first kernel."""
+    np.row_stack = np.vstack  # type: ignore[attr-defined]
+    try:
+        importlib.import_module("numba.cuda.np.arrayobj")
+    finally:
+        del np.row_stack  # type: ignore[attr-defined]
 
 
 def toolkit_folder() -> str:

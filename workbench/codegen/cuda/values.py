@@ -6,13 +6,17 @@ one shape share the arithmetic, and it is done in 32 bits where all arrays are s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from ...fusion.plan import Cluster
-from ...ir import Literal, Var
+from ...ir import Equation, Literal, Var
 from ...primitives.index import Expr, is_const, size
 from ..blocks import Block
 from ..names import Namer
+from ..scalars import call
 from ..values import IndexTuple, Values
 from .vectors import Access
 
@@ -22,7 +26,6 @@ class DeviceValues(Values):
     length of a loop axis."""
 
     in_vectors = False
-    inverts = False
     selects = True  # numba's passes take each variable to each branch: hundreds of branches would take minutes
 
     def __init__(
@@ -43,6 +46,12 @@ class DeviceValues(Values):
         """One loop binds several axes here, so that a branch may stand in the very block that it would be left for."""
         found = super().home(var, index, axes, block)
         return found if found.open_loop is not None else block.home(axes)
+
+    def quotient(self, eqn: Equation, operands: Sequence[str], index: IndexTuple, home: Block) -> str | None:
+        """The compiler's own takes five times as long where a dividend is zero, and shares no reciprocal."""
+        dtype, divisor = eqn.outvars[0].aval.dtype, eqn.invars[1]
+        is_product = isinstance(divisor, Literal) and abs(math.frexp(float(np.real(divisor.val)))[0]) == 0.5
+        return None if dtype.kind != "f" or is_product else call(self.called, "divide", dtype, *operands)
 
     def at(self, text: object) -> str:
         """An index that is known not to be negative, so that numba does not test its sign."""

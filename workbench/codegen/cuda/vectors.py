@@ -33,11 +33,13 @@ LEAST_BYTES = 32  # under way for each thread: with 1,000 threads an SM, what a 
 MOST_WEIGHT = 128
 MOST_WEIGHT_IN_STREAMS = 64
 MOST_STREAMS = 4
+MOST_LOADS = 32  # that wait in registers for each other
 CALL_WEIGHT = 6  # of an elementary function or a condition, in lines
 _DEAR = re.compile(
     r"\b(?:if|while|for) |\b(?!load|store|select|maximum|minimum|sum_|fabs|abs|sqrt|negative)[a-z]\w*_f(?:32|64)\("
 )
 
+_CONDITION = re.compile(r"\b(?:if|and|or)\b")
 # A compensated sum takes an element (`folds.DeviceFold`).
 _TAKES = re.compile(r"(?P<low>\w+) = (?P=low) \+ (?P<error>sum_error_\w+)\((?P<total>\w+), (?P<value>\w+)\)")
 
@@ -101,7 +103,7 @@ def choose_form(
         if re.search(rf"\[[^\]]*\b{loop.name}\b", rest):
             return None
         found.update(here)
-        weight = max(weight, len(lines) + CALL_WEIGHT * len(_DEAR.findall(text)))
+        weight = max(weight, _weight(loop))
         reads.append(sum(1 for t in here if spelled(t).search(_reads(lines, t))))
     if not found:
         return None
@@ -201,11 +203,14 @@ def _added_first(items: Sequence[Line], n: int, namer: Namer) -> list[Line]:
 
 def streams_of(loops: Sequence[RowLoop]) -> int:
     """How many elements an iteration takes that are read one by one, far from each other: as along a column."""
-    weight = 1
-    for loop in loops:
-        lines = [text for text, _ in loop.body.render()]
-        weight = max(weight, len(lines) + CALL_WEIGHT * len(_DEAR.findall("\n".join(lines))))
+    weight = max(map(_weight, loops), default=1)
     return MOST_STREAMS if weight * MOST_STREAMS <= MOST_WEIGHT_IN_STREAMS else 1
+
+
+def _weight(loop: RowLoop) -> int:
+    """What an element takes to compute, in lines."""
+    lines = [text for text, _ in loop.body.render()]
+    return len(lines) + CALL_WEIGHT * len(_DEAR.findall("\n".join(lines)))
 
 
 def write_streams(
@@ -215,28 +220,57 @@ def write_streams(
     all read before the first is used. n_rounds: the name of the length of such a part."""
     lines = loop.body.render()
     certain = [line for line, _ in lines if not line.startswith(" ")]
-    here = rf"\b{loop.name}\b"
-    loads = {
-        t: [namer.fresh(f"{a.array}_{k}") for k in range(streams)]
-        for t, a in accesses.items()
-        if re.search(here, t) and not any(_is_store(line, t) for line, _ in lines)
+    loads = [
+        t for t in accesses
+        if re.search(rf"\b{loop.name}\b", t) and not any(_is_store(line, t) for line, _ in lines)
         and spelled(t).search("\n".join(certain))
-    }  # fmt: skip
+    ]  # fmt: skip
     part = namer.fresh(f"{loop.name}_part")
     at = next(k for k, item in enumerate(loop.block.items) if item is loop.body) - 1
-    body = Block(loop.block, loop.body.axes)
-    place = [f"{loop.name} = np.{index}({part}{f' + {s} * {n_rounds}' if s else ''})" for s in range(streams)]
-    for s in range(streams):
-        body.items.append((place[s], ()))
-        body.items.extend((f"{names[s]} = {t}", ()) for t, names in loads.items())
-    for s in range(streams):
-        copy = [(_with_names(line, loads, s), eqns) for line, eqns in lines]
-        if any(re.search(here, line) for line, _ in copy):
-            body.items.append((place[s], ()))
-        body.items.extend(copy)
+    places = [f"{part}{f' + {s} * {n_rounds}' if s else ''}" for s in range(streams)]
+    body = _read_first(loop, lines, loads, places, index, namer)
     header = f"for {part} in range({loop.start}, {n_rounds}, {loop.step}):"
     loop.start = f"np.{index}({n_rounds} * {streams} + {loop.start})"
     loop.block.items[at : at + 1] = [(header, ()), body, (loop.header, ())]
+
+
+def write_turns(loop: RowLoop, turns: int, index: str, namer: Namer) -> None:
+    """Put a form of `loop`, which runs at most `turns` times, in front of it for where it runs that often: all elements
+    that it reads whatever conditions hold are read before the first is used."""
+    if _weight(loop) * turns > MOST_WEIGHT:
+        return
+    lines = loop.body.render()
+    certain = "\n".join(line for line, _ in lines if not line.startswith(" ") and not _CONDITION.search(line))
+    reads = re.compile(rf"(?<![\w.])\w+\[[^\[\]\n]*\b{loop.name}\b[^\[\]\n]*\](?! = )")
+    loads = list(dict.fromkeys(m.group(0) for m in reads.finditer(certain)))
+    stored = {
+        t.partition("[")[0] for t in re.findall(r"^\s*(\w+\[.*?\]) = ", "\n".join(t for t, _ in lines), re.MULTILINE)
+    }
+    loads = [t for t in loads if t.partition("[")[0] not in stored][: MOST_LOADS // turns]
+    at = next(k for k, item in enumerate(loop.block.items) if item is loop.body) - 1
+    places = [f"{loop.start}{f' + {s} * {loop.step}' if s else ''}" for s in range(turns)]
+    body = _read_first(loop, lines, loads, places, index, namer)
+    rest = Block(loop.block, loop.body.axes)
+    rest.items = [(loop.header, ()), loop.body]
+    condition = f"if {places[-1]} < {loop.bound}:"
+    loop.block.items[at : at + 2] = [(condition, ()), body, ("else:", ()), rest]
+
+
+def _read_first(
+    loop: RowLoop, lines: Sequence[Line], loads: Sequence[str], places: Sequence[str], index: str, namer: Namer
+) -> Block:
+    """The body of `loop` for several of its indices at a time, their `loads` before all else."""
+    names = {t: [namer.fresh(f"{t.partition('[')[0]}_{k}") for k in range(len(places))] for t in loads}
+    body = Block(loop.block, loop.body.axes)
+    for s, place in enumerate(places):
+        body.items.append((f"{loop.name} = np.{index}({place})", ()))
+        body.items.extend((f"{each[s]} = {t}", ()) for t, each in names.items())
+    for s, place in enumerate(places):
+        copy = [(_with_names(line, names, s), eqns) for line, eqns in lines]
+        if any(re.search(rf"\b{loop.name}\b", line) for line, _ in copy):
+            body.items.append((f"{loop.name} = np.{index}({place})", ()))
+        body.items.extend(copy)
+    return body
 
 
 def _vectors(loop: RowLoop, accesses: Mapping[str, Access], lines: Sequence[str]) -> dict[str, Access]:

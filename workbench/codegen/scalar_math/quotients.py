@@ -1,4 +1,4 @@
-"""Division by what many numbers are divided by, to the last bit, without dividing: float64.
+"""Division to the last bit without dividing: by what many numbers are divided by (float64), and on a GPU.
 
 With r the reciprocal of d, rounded once, q = x r is within two units in the last place of x / d, x - q d is exact in
 one fused multiply-add, and q + (x - q d) r is x / d rounded once (P. Markstein, IBM Journal of Research and Development
@@ -52,4 +52,49 @@ def quotient_or_slow_T(typingctx, x, d, q, fast):
 ''',
     dtypes=("f64",),
     values={"f64": {"LEAST": repr(2.0**-400), "MOST": repr(2.0**400)}},
+)
+
+# A GPU divides in the same way, with a first guess of the reciprocal that its hardware has; the compiler's own text has
+# a test that zeros, and all else that is small, fail: they take five times as long. Written here, it is a loop's or a
+# common divisor's reciprocal, once.
+library(
+    '''
+def divide_T(x, d):
+    """x / d, by a correction of the product with 1 / d."""
+    guess = better_guess_T(d, reciprocal_guess_T(d))
+    inverse = fma_T(fma_T(-d, guess, T_type(1.0)), guess, guess)
+    product = x * inverse
+    return divide_or_slow_T(x, d, product, fma_T(fma_T(-product, d, x), inverse, product))
+
+
+def reciprocal_guess_T(d):
+    """1 / d, of which a GPU's own has the first 22 bits (f32) or 20 (f64)."""
+    return T_type(1.0) / d
+
+
+def divide_or_slow_T(x, d, product, fast):
+    """`fast`, or x / d where something may over- or underflow on the way. The zero that a zero gives is the product."""
+    divisor, dividend = fabs_T(d), fabs_T(x)
+    is_safe = (divisor >= T_type(LEAST)) & (divisor <= T_type(MOST))
+    is_fast = is_safe & (dividend >= T_type(LEAST)) & (fabs_T(product) <= T_type(MOST_QUOTIENT))
+    return select_T(is_fast, fast, select_T(is_safe & (dividend == T_type(0.0)), product, x / d))
+''',
+    dtypes=("f32", "f64"),
+    values={
+        "f32": {"LEAST": repr(2.0**-60), "MOST": repr(2.0**60), "MOST_QUOTIENT": repr(2.0**126)},
+        "f64": {"LEAST": repr(2.0**-400), "MOST": repr(2.0**400), "MOST_QUOTIENT": repr(2.0**1000)},
+    },
+)
+library(
+    '''
+def better_guess_f32(d, guess):
+    """The guess of 1 / d: one step more makes it as good as it can be."""
+    return guess
+
+
+def better_guess_f64(d, guess):
+    """The guess of 1 / d with two or three times as many right bits."""
+    error = fma_f64(-d, guess, 1.0)
+    return fma_f64(fma_f64(error, error, error), guess, guess)
+'''
 )

@@ -178,7 +178,8 @@ def _load_or_compile(kernel: Kernel, capability: tuple[int, int], key: str) -> t
                     return text, (time.perf_counter() - begin) * 1e3, True
         except OSError:
             pass
-    scope: dict[str, Any] = {**kernel_scope(), **device_functions((f.name for f in kernel.functions), capability)}
+    functions = device_functions((f.name for f in kernel.functions), capability, fast=kernel.fast)
+    scope: dict[str, Any] = {**kernel_scope(), **functions}
     scope.update(vector_functions(kernel.source, simulated=False))
     scope["device_function"] = device_function
     source = with_functions(kernel.source, "@device_function\n")
