@@ -537,6 +537,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--elements", type=int, default=0, help="of the largest arrays; by default 2**28, simulated 300"
     )
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--only", default="", help="tasks whose names have one of these words, such as time/newton")
     parser.add_argument("--notes", type=Path, help="write everything to this .json file, or append to this .md file")
     parser.add_argument(
         "--wheels",
@@ -575,14 +576,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             numbers, _, path = options.work.partition(":")
             return work(device, n, [int(number) for number in numbers.split(",")], Path(path))
         tasks = tasks_of(device)
+        words = options.only.split(",")
+        chosen = [number for number, task in enumerate(tasks) if any(word in task for word in words)]
         if simulated:
-            found = {number: perform(task, device, n) for number, task in enumerate(tasks)}
+            found = {number: perform(tasks[number], device, n) for number in chosen}
         else:
-            found = supervised(device, n, tasks, Path(folder), start + options.seconds)
+            found = supervised(device, n, tasks, chosen, Path(folder), start + options.seconds)
+        tasks, found = [tasks[number] for number in chosen], {k: found[number] for k, number in enumerate(chosen)}
         return summarise(device, tasks, found, options.notes)
 
 
-def supervised(device: str, n: int, tasks: Sequence[str], folder: Path, deadline: float) -> dict[int, dict[str, Any]]:
+def supervised(
+    device: str, n: int, tasks: Sequence[str], chosen: Sequence[int], folder: Path, deadline: float
+) -> dict[int, dict[str, Any]]:
     def command(numbers: list[int], path: Path) -> list[str]:
         what = f"{','.join(map(str, numbers))}:{path}"
         return [sys.executable, str(Path(__file__).resolve()), "--device", device, "--elements", str(n), "--work", what]
@@ -592,7 +598,7 @@ def supervised(device: str, n: int, tasks: Sequence[str], folder: Path, deadline
         print(f"{tasks[number].strip('/')}: {state}", flush=True)
 
     return sibling("cuda_supervisor").supervise(
-        tasks, command, folder, deadline=deadline, task_s=TASK_S, on_end=show
+        chosen, command, folder, deadline=deadline, task_s=TASK_S, on_end=show
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ POLL_S = 0.05
 
 
 def supervise(
-    tasks: Sequence[str],
+    tasks: Sequence[int],
     command: Callable[[list[int], Path], list[str]],
     folder: Path,
     *,
@@ -26,13 +26,13 @@ def supervise(
     start_s: float = 120.0,
     on_end: Callable[[int, dict[str, Any]], None] = lambda number, record: None,
 ) -> dict[int, dict[str, Any]]:
-    """What each task left: its own record, or {"failed": why} where its process died or took too long.
+    """What each task left, by its number: its own record, or {"failed": why} where its process died or took too long.
 
     command: starts a worker for these tasks that writes to this file; deadline: by `time.monotonic`; task_s: for one
     task; start_s: from a worker's start to its first task.
     """
     found: dict[int, dict[str, Any]] = {}
-    left, attempt, idle_starts = list(range(len(tasks))), 0, 0
+    left, attempt, idle_starts = list(tasks), 0, 0
 
     def keep(number: int, record: dict[str, Any]) -> None:
         found[number] = record

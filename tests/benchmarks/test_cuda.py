@@ -107,7 +107,7 @@ def test_tasks_go_on_after_one_that_crashes_hangs_or_breaks_the_device(tmp_path)
 
     ended = []
     found = supervise(
-        tasks, command, tmp_path, deadline=time.monotonic() + 60, task_s=1.0, on_end=lambda n, record: ended.append(n)
+        range(len(tasks)), command, tmp_path, deadline=time.monotonic() + 60, task_s=1.0, on_end=lambda n, record: ended.append(n)
     )
     assert ended == [0, 1, 2, 3, 4, 5]
     assert [found[n].get("result") for n in (0, 2, 3, 5)] == ["fine", "fine", "break", "fine"]
@@ -121,13 +121,13 @@ def test_what_finds_no_time_is_said(tmp_path):
     def command(numbers, path):
         return [sys.executable, str(script), ",".join(map(str, numbers)), str(path)]
 
-    found = supervise(["hang", "fine"], command, tmp_path, deadline=time.monotonic() + 1.5, task_s=60.0)
+    found = supervise([0, 1], command, tmp_path, deadline=time.monotonic() + 1.5, task_s=60.0)
     assert "time was up" in found[0]["failed"] and "no time" in found[1]["skipped"]
 
 
 def test_a_worker_that_does_not_start_ends_it(tmp_path):
     found = supervise(
-        ["a", "b"], lambda *_: [sys.executable, "-c", "1/0"], tmp_path, deadline=time.monotonic() + 30, task_s=1.0
+        [0, 1], lambda *_: [sys.executable, "-c", "1/0"], tmp_path, deadline=time.monotonic() + 30, task_s=1.0
     )
     assert all("does not start" in record["failed"] for record in found.values()) and len(found) == 2
 

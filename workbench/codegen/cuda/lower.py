@@ -102,7 +102,7 @@ class Writer:
             body, constants = hoisted(body, self.namer)
         args = [*self._args([v for v in self.outputs if v not in finished], body), *constants]
         geometry, extent = nest.geometry, nest.extent
-        source, name, line_eqns = self._source(args, body, "")
+        source, name, line_eqns = self._source(args, body, self._title())
         finish = self._finish(finished) if nest.is_split else None
         moved = sum(v.aval.nbytes for v in (*cluster.invars, *cluster.outvars))
         return Kernel(
@@ -120,7 +120,9 @@ class Writer:
         nest.write_finish(finished)
         body = nest.root.render(1)
         args = self._args(finished, body)
-        source, name, line_eqns = self._source(args, body, "_finish")
+        # Not the cluster's title: what merges the parts of a sum is the same text whatever was added up.
+        folds = dict.fromkeys(fold.kind for fold in nest.folds.values())
+        source, name, line_eqns = self._source(args, body, Namer().fresh(f"{'_'.join(folds)}_finish"))
         return Kernel(
             self.cluster.id, name, source, tuple(args), nest.n_rows, max(nest.n_rows, 1), nest.n_parts * nest.n_rows,
             0.0, 0, line_eqns, self.tuning.target, None, scalar_functions(source), nest.geometry,
@@ -145,12 +147,12 @@ class Writer:
         ndim = var.aval.ndim if layout != "C" else 1
         return KernelArg(name, kind, var, var.aval.dtype.name, ndim, layout, var.aval.shape)  # type: ignore[arg-type]  # kind is "in" or "out"
 
-    def _source(self, args: list[KernelArg], body: list, suffix: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:
+    def _source(self, args: list[KernelArg], body: list, title: str) -> tuple[str, str, tuple[tuple[int, ...], ...]]:
         parameters = ", ".join(a.name for a in args)
         text = "\n".join(line for line, _ in body) or "    pass"
         types = ",".join(f"{a.kind}{a.dtype}{a.ndim}{a.layout}" for a in args)
         digest = hashlib.sha256(f"{self.tuning.target}|{parameters}|{types}\n{text}".encode()).hexdigest()[:8]
-        name = f"{self._title()}{suffix}_{digest}"
+        name = f"{title}_{digest}"
         return f"def {name}({parameters}):\n{text}\n", name, ((), *(eqns for _, eqns in body))
 
     def _title(self) -> str:

@@ -62,7 +62,8 @@ def _calls(xp: Any) -> dict[str, Callable[..., Any]]:
     def accumulated(name: str) -> Callable[..., Any]:
         def scan(x: Any, *, axis: int, reverse: bool = False) -> Any:
             forward = xp.flip(x, axis) if reverse else x
-            out = getattr(xp, name)(forward, axis=axis, dtype=x.dtype)
+            # CuPy has a routine of CUB for arrays of which it need not know the axis, three times as fast as its own.
+            out = getattr(xp, name)(forward, axis=None if x.ndim == 1 else axis, dtype=x.dtype)
             return xp.flip(out, axis) if reverse else out
 
         return scan
