@@ -107,7 +107,12 @@ def test_tasks_go_on_after_one_that_crashes_hangs_or_breaks_the_device(tmp_path)
 
     ended = []
     found = supervise(
-        range(len(tasks)), command, tmp_path, deadline=time.monotonic() + 60, task_s=1.0, on_end=lambda n, record: ended.append(n)
+        range(len(tasks)),
+        command,
+        tmp_path,
+        deadline=time.monotonic() + 60,
+        task_s=1.0,
+        on_end=lambda n, record: ended.append(n),
     )
     assert ended == [0, 1, 2, 3, 4, 5]
     assert [found[n].get("result") for n in (0, 2, 3, 5)] == ["fine", "fine", "break", "fine"]

@@ -52,6 +52,17 @@ def ptxas():
     return assemble
 
 
+@pytest.mark.parametrize("name", ["reduce_sum", "argmax", "reduce_max"])
+@pytest.mark.parametrize("dtype", ["f32", "f64", "i64", "u8", "c64", "bool"])
+def test_rows_of_a_warp_each_meet_without_shared_memory(name, dtype, ptxas):
+    if (dtype == "c64" and name != "reduce_sum") or (dtype == "bool" and name == "reduce_sum"):
+        pytest.skip("NumPy has no such program")
+    (kernel,) = kernels_of(reduced(name, f"{dtype}[50000,2048]", (1,)), "cuda")
+    ptx, _, _ = kernel_ptx(kernel, (9, 0))
+    assert kernel.geometry.block == (32, 8) and "shfl.sync.idx" in ptx and "bar.sync" not in ptx
+    assert ptxas(ptx, (9, 0))[0].startswith(b"\x7fELF")
+
+
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: f"sm_{c[0]}{c[1]}")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_family_is_assembled(name, capability, ptxas):

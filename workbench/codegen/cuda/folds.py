@@ -7,6 +7,8 @@ depends on sizes alone, and states are merged in a fixed order, so that results 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..folds import Fold, State
@@ -81,11 +83,17 @@ class DeviceFold(Fold):
 
 
 def shuffled(name: str, dtype: np.dtype) -> str:
-    """`name` of the thread `offset` lanes further up in the warp, as source text. The hardware moves 32 or 64 bits."""
+    """`name` of the thread `offset` lanes further up in the warp, as source text."""
+    return _moved(name, dtype, lambda text: f"cuda.shfl_down_sync(0xFFFFFFFF, {text}, offset)")
 
-    def move(text: str) -> str:
-        return f"cuda.shfl_down_sync(0xFFFFFFFF, {text}, offset)"
 
+def first_lanes(name: str, dtype: np.dtype) -> str:
+    """`name` of the warp's first thread."""
+    return _moved(name, dtype, lambda text: f"cuda.shfl_sync(0xFFFFFFFF, {text}, 0)")
+
+
+def _moved(name: str, dtype: np.dtype, move: Callable[[str], str]) -> str:
+    """The hardware moves 32 or 64 bits."""
     if dtype.kind == "c":
         parts = f"complex({move(name + '.real')}, {move(name + '.imag')})"
         return parts if dtype == np.complex128 else f"np.complex64({parts})"

@@ -223,7 +223,7 @@ def _division(builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
     dividend, divisor, product, fast = args
     kind = dividend.type
     small = kind == ir.FloatType()
-    least, most, most_quotient = (2.0**-60, 2.0**60, 2.0**126) if small else (2.0**-400, 2.0**400, 2.0**1000)
+    least, most = (2.0**-100, 2.0**126) if small else (2.0**-900, 2.0**1016)
 
     def magnitude(value: ir.Value) -> ir.Value:
         """Of a float64 the upper half, which is in order as a float32, too: many GPUs compare these much faster."""
@@ -240,22 +240,23 @@ def _division(builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
         )
         return ir.Constant(ir.FloatType(), upper)
 
-    size = magnitude(divisor)
-    is_safe = builder.and_(
-        builder.fcmp_ordered(">=", size, limit(least)), builder.fcmp_ordered("<=", size, limit(most))
+    quotient = magnitude(product)
+    is_fast = builder.and_(
+        builder.fcmp_ordered(">=", magnitude(dividend), limit(least)),
+        builder.fcmp_ordered(">=", quotient, limit(least)),
     )
-    is_fast = builder.and_(is_safe, builder.fcmp_ordered(">=", magnitude(dividend), limit(least)))
-    is_fast = builder.and_(is_fast, builder.fcmp_ordered("<=", magnitude(product), limit(most_quotient)))
+    is_fast = builder.and_(is_fast, builder.fcmp_ordered("<=", quotient, limit(most)))
     before = builder.block
     with builder.if_then(builder.not_(is_fast), likely=False):
-        is_zero = builder.and_(is_safe, builder.fcmp_ordered("==", dividend, ir.Constant(kind, 0.0)))
+        zero = ir.Constant(kind, 0.0)
+        is_zero = builder.and_(builder.fcmp_ordered("==", dividend, zero), builder.fcmp_ordered("==", product, zero))
         at_zero = builder.block
         with builder.if_then(builder.not_(is_zero)):
-            quotient = builder.fdiv(dividend, divisor)
+            divided_here = builder.fdiv(dividend, divisor)
             divided = builder.block
         slow = builder.phi(kind)
         slow.add_incoming(product, at_zero)
-        slow.add_incoming(quotient, divided)
+        slow.add_incoming(divided_here, divided)
         inside = builder.block
     result = builder.phi(kind)
     result.add_incoming(fast, before)

@@ -14,6 +14,7 @@ them (`finish`). Both passes take a fixed order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,11 +24,21 @@ from ..blocks import Block
 from ..folds import Fold, State
 from ..names import Namer
 from ..nests import Nest, Scratch
-from .folds import DeviceFold, shuffled
+from .folds import DeviceFold, first_lanes, shuffled
 from .tiles import crossing, replace_in
 from .tuning import Tuning
 from .values import DeviceValues
-from .vectors import Form, RowLoop, choose_form, fits, streams_of, write_streams, write_turns, write_vectors
+from .vectors import (
+    MOST_WEIGHT,
+    Form,
+    RowLoop,
+    choose_form,
+    fits,
+    streams_of,
+    write_streams,
+    write_turns,
+    write_vectors,
+)  # fmt: skip
 
 WORDS = frozenset(
     "cuda math tile i o r lane slot n_lanes n_slots warp group offset first part part_first rest types complex".split()
@@ -88,7 +99,8 @@ class DeviceNest(Nest):
         # While some blocks of a chain over rows meet, others are to load or store.
         is_chain = self.team == "rows" and len(self.rounds) > 1 and not self.is_split and not self.is_spread
         return Geometry(
-            self.grid, self.block, self.shared_bytes, self.meets, self.idx, RESIDENT if is_chain else 0,
+            self.grid, self.block, self.shared_bytes, self.meets, self.idx,
+            RESIDENT * self.tuning.threads // math.prod(self.block) if is_chain else 0,
             self.shape_kind == "map" and not self.values.irregular,
         )  # fmt: skip
 
@@ -152,8 +164,8 @@ class DeviceNest(Nest):
         self.crossed_axis = None if found is None else found[0]
         form = self._vectorise(bound, length)
         n_turns = -(-length // (t.turns * t.turn_lanes(length)))
-        is_short_grid = n_turns <= MOST_BLOCKS_ALONG_Y and n_turns * self.grid[0] <= t.most_blocks_of_turns
-        self.reads_apart = form is None and not t.one_block and is_short_grid
+        n_blocks_of_turns = n_turns * -(-n_rows * t.turn_lanes(length) // t.threads)
+        self.reads_apart = form is None and not t.one_block and n_blocks_of_turns <= t.most_blocks_of_turns
 
     def _write_map_in_turns(self) -> None:
         """A map along its last axis that reads neighbours, so that vectors are none of a row's. A thread takes a known
@@ -165,16 +177,23 @@ class DeviceNest(Nest):
         lanes = t.turn_lanes(length)
         slots = t.threads // lanes
         self.team = "rows"
-        self.grid = (max(1, min(-(-n_rows // slots), t.blocks)), max(1, -(-length // (t.turns * lanes))))
+        n_segments = max(1, -(-length // (t.turns * lanes)))
+        self.grid = (max(1, -(-n_rows // slots)) * n_segments, 1)
         self.block = (lanes, slots)
-        row = self._open_rows(self._count("n_rows", self.outer), n_rows)
+        # Blocks that run at the same time go along rows: memory is read in order.
+        segments, at = self._size("n_segments", n_segments), self.device_values.at
+        root, name = self.root, self._linear_name(self.outer, "o")
+        self._number_threads(root, "x", lanes)
+        root.line(f"{name} = np.{self.idx}(np.{self.idx}({at('cuda.blockIdx.x')} // {at(segments)}) * {slots} + slot)")
+        row = root.loop(f"if {name} < {self._count('n_rows', self.outer)}:", *self.outer)
+        self._split_index(row, self.outer, name)
         bound = self._count("row_length", self.inner)
-        begin = self.namer.fresh(f"i{last}_first")
-        row.line(f"{begin} = np.{self.idx}(np.{self.idx}(cuda.blockIdx.y) * {t.turns} * n_lanes + lane)")
-        body = row.loop(f"for i{last} in range({begin}, {bound}, n_lanes):", last)
+        begin, step = self.namer.fresh(f"i{last}_first"), str(lanes)
+        row.line(f"{begin} = np.{self.idx}({at('cuda.blockIdx.x')} % {at(segments)} * {t.turns * lanes} + lane)")
+        body = row.loop(f"for i{last} in range({begin}, {bound}, {step}):", last)
         self._compute_in_step(self._demand(0, set()), body)
         self._store(self.rounds[0][1], body)
-        write_turns(RowLoop(row, body, last, f"i{last}", begin, "n_lanes", bound), t.turns, self.idx, self.namer)
+        write_turns(RowLoop(row, body, last, f"i{last}", begin, step, bound), t.turns, self.idx, self.namer)
 
     def _write_map_of_tiles(self, axis: int) -> None:
         """A map whose last axis crosses the order in which arrays lie in memory: these go through shared memory."""
@@ -254,15 +273,12 @@ class DeviceNest(Nest):
         if self.tuning.one_block:
             return None  # its arrays begin anywhere
         if self.shape_kind == "columns":
-            streams = streams_of(self.row_loops) if self.row_loops else 1
-            if streams > 1:
-                name = self._size("n_rounds", length // streams)
-                for loop in self.row_loops:
-                    write_streams(loop, streams, accesses, name, self.idx, self.namer)
-            return None
+            return self._stream(streams_of(self.row_loops), length)
         form = choose_form(self.row_loops, accesses, self.cached)
         if form is None:
-            return None
+            # Sums of several elements are cheaper than as many sums.
+            adds = any(fold.is_compensated for fold in self.folds.values() if isinstance(fold, DeviceFold))
+            return self._stream(streams_of(self.row_loops, MOST_WEIGHT) if adds else 1, length)
         if self.team == "rows" and not (self.is_split or self.is_spread):
             form = replace(form, streams=1)  # the compiler unrolls loops of a known step itself
         name = self.namer.fresh("n_vectors")
@@ -271,6 +287,12 @@ class DeviceNest(Nest):
         for loop in self.row_loops:
             write_vectors(loop, form, accesses, self.cached, name, self.idx, self.namer)
         return form
+
+    def _stream(self, streams: int, length: int) -> None:
+        if streams > 1:
+            name = self._size("n_rounds", length // streams)
+            for loop in self.row_loops:
+                write_streams(loop, streams, self.device_values.accesses, name, self.idx, self.namer)
 
     def _count(self, wish: str, axes: list[int]) -> str:
         """The name of the number of elements along `axes`."""
@@ -350,6 +372,8 @@ class DeviceNest(Nest):
             self.team = "thread" if length <= t.short_row and self.outer else "rows"
             lanes = self._row_team(n, length) if self.team == "rows" else 1
         slots = t.threads // lanes if self.outer else 1
+        if self.team == "rows" and len(self.rounds) > 1 and lanes >= t.chain_lanes:
+            slots = 1  # no row waits for others at the meetings of its block
         n_blocks = min(-(-n // slots), t.blocks) if n else 1
         # As many as the device holds at a time: one more would have all others wait for it.
         parts = min(t.parts // max(n_blocks, 1), length // (lanes * t.chunk))
@@ -373,7 +397,10 @@ class DeviceNest(Nest):
         lanes = t.warp
         while lanes < most:
             slots = t.threads // lanes
-            is_busy = n_rows >= slots * t.fill and lanes * t.lane_bytes >= length * widest
+            lane_bytes, fill = t.lane_bytes, t.fill
+            if len(self.rounds) == 1:  # the last blocks run beside few others: each is to be a small part
+                lane_bytes, fill = t.fold_lane_bytes, 16 * t.fill
+            is_busy = n_rows >= slots * fill and lanes * lane_bytes >= length * widest
             if is_busy and slots * length * kept <= t.row_bytes:
                 break
             lanes *= 2
@@ -398,12 +425,6 @@ class DeviceNest(Nest):
             return root
         # A range is of 32 bits if all its numbers are; numba's products are not.
         start, step = (f"np.{self.idx}(np.{self.idx}(cuda.{at}.x) * n_slots)" for at in ("blockIdx", "gridDim"))
-        if self.in_turns and self.grid[0] * self.block[1] >= length:
-            name = self._linear_name(self.outer, "o")
-            root.line(f"{name} = np.{self.idx}({start} + slot)")
-            row = root.loop(f"if {name} < {n_rows}:", *self.outer)
-            self._split_index(row, self.outer, name)
-            return row
         row = root.loop(f"for first in range({start}, {n_rows}, {step}):", *self.outer)
         name = self._linear_name(self.outer, "o")
         row.line(f"{name} = np.{self.idx}(min(first + slot, {n_rows} - 1))")
@@ -488,6 +509,10 @@ class DeviceNest(Nest):
             loop.line("offset //= 2")
             row.close_loop()
             group, n_groups = f"lane // {self.tuning.warp}", f"n_lanes // {self.tuning.warp}"
+            if self.block[0] == self.tuning.warp and not self.tuning.one_block:
+                for _, state in states:
+                    row.line(f"{state.name} = {first_lanes(state.name, state.dtype)}")
+                return
         # Neighbouring threads write neighbouring elements, so that no two meet in one bank.
         width = f"({n_groups})" if "/" in n_groups else n_groups
         place, base, step = f"slot * {width} + {group}", f"slot * {width}", "1"

@@ -18,8 +18,9 @@ class Tuning:
     split into then; chunk: elements that one thread adds at least before that pays; lane_bytes: of a row for each of
     its threads, where there are many rows; row_bytes: of shared memory for values that a row keeps; one_block: one
     block runs the whole kernel, as part of a program that it goes through step by step: its threads are numbered along
-    x alone, and none may be left over; turns: elements of a row for each thread of a map that reads neighbours, if that
-    takes at most most_blocks_of_turns."""
+    x alone, and none may be left over; fold_lane_bytes: as lane_bytes, where a row is read once; chain_lanes: a row
+    that is read more often has a block of its own from so many threads on; turns: elements of a row for each thread of
+    a map that reads neighbours, if that takes at most most_blocks_of_turns."""
 
     target: str
     threads: int
@@ -33,6 +34,8 @@ class Tuning:
     chunk: int
     lane_bytes: int
     row_bytes: int
+    fold_lane_bytes: int
+    chain_lanes: int
     turns: int
     most_blocks_of_turns: int
     one_block: bool = False
@@ -66,6 +69,6 @@ class Tuning:
 # 256 threads with up to 64 registers each fill an SM from Ampere to Blackwell. 48 KiB of shared memory need no opt-in.
 # 264 blocks are two for each SM of an H100 or H200, 1056 all that their SMs hold of 256 threads. A row's 48 KiB of
 # shared memory leave room for four blocks an SM; the launch asks for them (`FREE_SHARED_BYTES`).
-GPU = Tuning("cuda", 256, 1 << 16, 32, 16, 8, 1 << 16, 264, 1056, 32, 128, 48 << 10, 4, 1 << 20)
+GPU = Tuning("cuda", 256, 1 << 16, 32, 16, 8, 1 << 16, 264, 1056, 32, 128, 48 << 10, 512, 128, 4, 1 << 24)
 # Small enough that a test runs in milliseconds, large enough that every path is taken.
-SIMULATOR = Tuning("cuda-sim", 8, 2, 4, 2, 2, 64, 2, 4, 4, 64, 48 << 10, 2, 8)
+SIMULATOR = Tuning("cuda-sim", 8, 2, 4, 2, 2, 64, 2, 4, 4, 64, 48 << 10, 64, 8, 2, 8)

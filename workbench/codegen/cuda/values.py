@@ -48,10 +48,14 @@ class DeviceValues(Values):
         return found if found.open_loop is not None else block.home(axes)
 
     def quotient(self, eqn: Equation, operands: Sequence[str], index: IndexTuple, home: Block) -> str | None:
-        """The compiler's own takes five times as long where a dividend is zero, and shares no reciprocal."""
-        dtype, divisor = eqn.outvars[0].aval.dtype, eqn.invars[1]
+        """The compiler's own takes five times as long for a dividend of zero, and shares no reciprocal. Left to it are
+        reciprocals and what is a product."""
+        dtype, (dividend, divisor) = eqn.outvars[0].aval.dtype, eqn.invars
         is_product = isinstance(divisor, Literal) and abs(math.frexp(float(np.real(divisor.val)))[0]) == 0.5
-        return None if dtype.kind != "f" or is_product else call(self.called, "divide", dtype, *operands)
+        is_reciprocal = isinstance(dividend, Literal) and dividend.val == 1
+        if dtype.kind != "f" or is_product or is_reciprocal:
+            return None
+        return call(self.called, "divide", dtype, *operands)
 
     def at(self, text: object) -> str:
         """An index that is known not to be negative, so that numba does not test its sign."""

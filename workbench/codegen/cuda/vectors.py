@@ -201,10 +201,10 @@ def _added_first(items: Sequence[Line], n: int, namer: Namer) -> list[Line]:
     return [item for items_here in kept for item in items_here]
 
 
-def streams_of(loops: Sequence[RowLoop]) -> int:
+def streams_of(loops: Sequence[RowLoop], most_weight: int = MOST_WEIGHT_IN_STREAMS) -> int:
     """How many elements an iteration takes that are read one by one, far from each other: as along a column."""
-    weight = max(map(_weight, loops), default=1)
-    return MOST_STREAMS if weight * MOST_STREAMS <= MOST_WEIGHT_IN_STREAMS else 1
+    weight = max(map(_weight, loops), default=MOST_WEIGHT)
+    return next((n for n in (MOST_STREAMS, MOST_STREAMS // 2) if weight * n <= most_weight), 1)
 
 
 def _weight(loop: RowLoop) -> int:
@@ -270,6 +270,7 @@ def _read_first(
         if any(re.search(rf"\b{loop.name}\b", line) for line, _ in copy):
             body.items.append((f"{loop.name} = np.{index}({place})", ()))
         body.items.extend(copy)
+    body.items = [*_added_first(body.render(), len(places), namer)]
     return body
 
 
