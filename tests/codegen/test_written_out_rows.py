@@ -181,8 +181,9 @@ def test_rows_are_written_out_where_there_are_many_and_they_are_short():
         compiled(np.ones(shape))
         return "\n".join(kernel.source for kernel in compiled.compilations[-1].kernels.values())
 
-    for shape in ((40, 3), (40, 12), (5, 20, 3)):
-        assert text(OF_SHORT_ROWS["unit"], shape).count("for i") == len(shape) - 1
+    for shape in ((40, 3), (40, 12), (5, 20, 3), (9, 7, 3), (3, 2, 9, 4)):
+        assert text(OF_SHORT_ROWS["unit"], shape).count("for i") == 1
+    assert text(OF_SHORT_ROWS["unit"], (5, 200, 3)).count("for i") == 2  # long enough by itself
     assert text(OF_SHORT_ROWS["mean"], (40, 16)).count("for i") == 1
     components, matrices = OF_FEW["components"][0], OF_FEW["matrices"][0]
     assert text(components, (3, 50)).count("for i") == text(matrices, (40, 3, 3)).count("for i") == 1
@@ -228,3 +229,91 @@ def test_short_rows_after_long_ones_find_their_kernels_compiled(program):
             for a, b in pairs:
                 np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
     assert kernels.N_COMPILED == before
+
+
+def levels(x, y, w):
+    """Slices of the levels of a grid, one of which counts for all points."""
+    steps = (x[..., 1:] - x[..., :-1]) / (1.0 + y[..., 1:] ** 2) * w[1:]
+    return np.where(steps > 0, steps, -y[..., :-1]), (x * w).max(-1)
+
+
+def weighted(x, y, w):
+    """Sums of few numbers, whose order is NumPy's where rows lie one behind the other."""
+    return (x * w).sum(-1), (x - y).mean(-1)
+
+
+def shifted(x, y, w):
+    """Neighbours tell the rows of a grid apart: their loops stay two."""
+    return (x[:, 1:, 1:] - x[:, :-1, 1:]) * w[1:]
+
+
+def of_points(x, y, w):
+    """What is known of each point alone."""
+    level = x[..., 0] * y[..., 1]
+    return (level[..., None] + x) * w, level.sum()
+
+
+def by_columns(x, y, w):
+    """A number for each row of the grid: not one of all its points."""
+    return x * x[:1, :, :1] + y * w
+
+
+def updated(x, y, w):
+    x[..., 1:] += x[..., :-1] * w[1:]
+    y[...] = y[..., ::-1] + x
+    return (x - y).max(-1)
+
+
+GRIDS = (levels, weighted, shifted, of_points, by_columns, updated)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("program", GRIDS, ids=lambda f: f.__name__)
+def test_points_of_a_grid_with_few_levels_have_numpys_bits(program, dtype):
+    rng = np.random.default_rng(4)
+    for shape in ((9, 7, 3), (31, 31, 4), (5, 4, 2), (1, 40, 3), (40, 1, 3), (3, 100, 4), (17, 2, 5)):
+        for layout in ("C",) if program is weighted else ("C", "F", "strided"):
+            x, y = (rng.standard_normal((*shape[:-1], 2 * shape[-1])).astype(dtype)[..., : shape[-1]] for _ in range(2))
+            if layout != "strided":
+                x, y = (np.array(a, order=layout) for a in (x, y))
+            w = rng.standard_normal(shape[-1]).astype(dtype)
+            theirs, mine = [x.copy(), y.copy(), w], [x, y, w]
+            expected, found = program(*theirs), wb.jit(program)(*mine)
+            pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+            for a, b in (*pairs, (x, theirs[0]), (y, theirs[1])):
+                if program is of_points and not b.shape:  # of all points, in any order
+                    np.testing.assert_allclose(
+                        a, b, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-3 * (dtype == "float32")
+                    )
+                else:
+                    np.testing.assert_array_equal(a, b)
+
+
+def test_the_points_of_a_grid_are_one_loop():
+    x = np.ones((31, 31, 4))
+    compiled = wb.jit(levels)
+    compiled(x, x, x[0, 0])
+    sources = [kernel.source for kernel in compiled.compilations[-1].kernels.values()]
+    assert all(source.count("for i") == 1 and "reshape" in source for source in sources)
+    text = "".join(
+        machine_code.compile_assembly(kernel_module(kernel, "workbench_grid"))[1]
+        for kernel in compiled.compilations[-1].kernels.values()
+    )
+    assert "fdiv <" in text
+    compiled = wb.jit(shifted)
+    compiled(x, x, x[0, 0])
+    assert max(kernel.source.count("for i") for kernel in compiled.compilations[-1].kernels.values()) > 1
+
+
+def test_kernels_of_grids_still_run_together():
+    def program(x, y, w):
+        first, _ = levels(x, y, w)
+        return np.cumsum(x * w, 2), first, first.mean(-1) - x[..., 0]
+
+    rng = np.random.default_rng(5)
+    x, y, w = rng.standard_normal((60, 50, 4)), rng.standard_normal((60, 50, 4)), rng.standard_normal(4)
+    compiled = wb.jit(program)
+    for _ in range(3):
+        for a, b in zip(compiled(x, y, w), program(x, y, w), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert compiled.compilations[-1].executable.chains

@@ -1,4 +1,4 @@
-"""Coalesced axes: a short last axis that a map leaves whole, counted as one with the axis before it.
+"""Coalesced axes: a short axis that a kernel leaves whole, counted as one with the axis before it.
 
 The colours of a picture, the coordinates of points, the levels of a grid make loops of 3 or 10 iterations, most of each
 a remainder of a vector. Where no equation tells their elements apart, `x[:, 1:]` of an array of (100, 100, 3) is
@@ -8,11 +8,11 @@ a remainder of a vector. Where no equation tells their elements apart, `x[:, 1:]
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..fusion.access import is_scan
+from ..fusion.access import is_reduction, is_scan, reduced_axes
 from ..fusion.cost import LEAST_PIECES
 from ..fusion.plan import Cluster, Space
 from ..ir import Aval, Equation, Var
@@ -29,7 +29,7 @@ Pair = tuple[int, int]  # the axes of a variable that become one: the first take
 @dataclass(frozen=True, slots=True)
 class Coalesced:
     """A cluster with fewer axes to loop over. originals: its variables as they were; spans: of each variable that has
-    such axes, the first and the last that are one; n_joined: how many elements there are now for one of the first."""
+    such axes, the first and the last that are one; n_joined: the steps of the first loop for one that there was."""
 
     cluster: Cluster
     originals: Mapping[Var, Var]
@@ -43,12 +43,31 @@ class Coalesced:
 def coalesce(cluster: Cluster, layouts: Mapping[Var, str], takes: Mapping[Var, Var]) -> Coalesced | None:
     """The same kernel with its short last axes as one with those before them; None where there is no such axis.
     layouts, takes: as for `lower_cluster`."""
-    bases = (*takes.values(), *cluster.stores.values())
-    strided = {var for var in (*cluster.invars, *bases) if layouts.get(var, "C") != "C"}
+    strided = _strided(cluster, layouts, takes)
     found: Coalesced | None = None
     while (following := _join_last(cluster, found, strided, takes)) is not None:
         found, cluster = following, following.cluster
     return found
+
+
+def coalesce_rows(
+    cluster: Cluster, looped: Sequence[int], layouts: Mapping[Var, str], takes: Mapping[Var, Var]
+) -> Coalesced | None:
+    """The same kernel with the loops over its rows as one, where the last of these axes, `looped`, is short: a grid of
+    30 by 30 points has 900 rows side by side. None where it is not, or the rows are told apart."""
+    strided = _strided(cluster, layouts, takes)
+    found: Coalesced | None = None
+    for first, last in zip(reversed(looped[:-1]), reversed(looped[1:]), strict=True):
+        following = _join(cluster, found, first, last, strided, takes)
+        if following is None:
+            break
+        found, cluster = following, following.cluster
+    return found
+
+
+def _strided(cluster: Cluster, layouts: Mapping[Var, str], takes: Mapping[Var, Var]) -> set[Var]:
+    bases = (*takes.values(), *cluster.stores.values())
+    return {var for var in (*cluster.invars, *bases) if layouts.get(var, "C") != "C"}
 
 
 class _ToldApartError(Exception):
@@ -62,7 +81,14 @@ def _join_last(
     real = [axis for axis, length in enumerate(space.shape) if length != 1]
     if space.reduced or cluster.stacks or len(real) < 2 or any(map(is_scan, cluster.eqns)):
         return None
-    first, last = real[-2:]
+    return _join(cluster, before, *real[-2:], strided, takes)
+
+
+def _join(
+    cluster: Cluster, before: Coalesced | None, first: int, last: int, strided: set[Var], takes: Mapping[Var, Var]
+) -> Coalesced | None:
+    """A cluster with the loop axes `first` and `last` as one."""
+    space = cluster.space
     n = space.shape[last]
     if not 1 < n * max(out.aval.dtype.itemsize for out in cluster.outvars) <= LONG_ROW:
         return None
@@ -82,7 +108,8 @@ def _join_last(
     originals = {**known, **{new: known.get(old, old) for old, new in join.new.items()}}
     spans = dict(before.spans) if before is not None else {}
     spans |= {join.new[v]: (d, max(e, spans.get(v, (e, e))[1])) for v, (d, e) in join.marked}
-    return Coalesced(join.cluster(), originals, spans, n)
+    is_first = all(length == 1 for length in space.shape[:first])
+    return Coalesced(join.cluster(), originals, spans, n if is_first else 1)
 
 
 class _Join:
@@ -140,6 +167,11 @@ class _Join:
                 self._mark(atom, pair if atom.aval.shape else None)
             if "shape" in params:
                 raise _ToldApartError
+            return params
+        if is_reduction(eqn):
+            reduced = reduced_axes(eqn)
+            kept = [axis for axis in range(eqn.invars[0].aval.ndim) if axis not in reduced]
+            self._mark_all(eqn, (kept[d], kept[e]))
             return params
         match eqn.primitive.name:
             case "slice":
@@ -225,12 +257,12 @@ class _Join:
         def renewed(variables: Any) -> tuple:
             return tuple(new.get(each, each) for each in variables)
 
-        eqns = [
-            replace(e, invars=renewed(e.invars), outvars=renewed(e.outvars), params=self.params[e]) for e in old.eqns
-        ]
-        shape = self._joined(old.space.shape, self.axes)
+        eqns = {
+            e: replace(e, invars=renewed(e.invars), outvars=renewed(e.outvars), params=self.params[e]) for e in old.eqns
+        }
         align = {new.get(var, var): axes for var, axes in old.space.align.items()}
-        return Cluster(
-            old.id, tuple(eqns), renewed(old.invars), renewed(old.outvars), Space(shape, frozenset(), align, {}),
-            old.scope, {new.get(out, out): new.get(base, base) for out, base in old.stores.items()},
-        )  # fmt: skip
+        loops = {eqns[eqn]: axes for eqn, axes in old.space.loops.items()}
+        space = Space(self._joined(old.space.shape, self.axes), old.space.reduced, align, loops)
+        stores = {new.get(out, out): new.get(base, base) for out, base in old.stores.items()}
+        invars, outvars = renewed(old.invars), renewed(old.outvars)
+        return Cluster(old.id, tuple(eqns.values()), invars, outvars, space, old.scope, stores)

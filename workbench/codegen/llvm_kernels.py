@@ -478,7 +478,8 @@ class _Writer:
             raise UnsupportedSourceError("another shape of an array that is not in C order")
         lengths = [self.expression(length)._replace(natural=True) for length in shape]
         steps = ["1" if n.constant == 1 else self._unknown(n.text, 1) for n in lengths[1:]]
-        return _Array(array.short, array.pointer, lengths, None, steps, array.apart)
+        row = array.row if array.row and lengths[-1].text == array.shape[-1].text else 0
+        return _Array(array.short, array.pointer, lengths, None, steps, array.apart, row)
 
     def empty(self, shape: ast.expr, dtype: str) -> _Array:
         """A scratch array, which is freed when the kernel ends."""

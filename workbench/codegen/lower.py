@@ -20,7 +20,7 @@ from ..fusion.cost import flops, flops_per_element
 from ..fusion.plan import Cluster
 from ..ir import Equation, Jaxpr, Literal, Var
 from .blocks import Block
-from .coalesced import Coalesced, coalesce
+from .coalesced import Coalesced, coalesce, coalesce_rows
 from .hazards import affine, count_elements, is_hazard
 from .kernel import Kernel, KernelArg, Reach
 from .names import Namer
@@ -29,7 +29,7 @@ from .repeated import RepeatedMap
 from .scalar_math import ScalarFunction, by_name, names_in
 from .strips import ColumnParts, StripMap, columns_of
 from .values import NotStrungError, Values
-from .written_out import WrittenOut, has_short_rows, joins_few
+from .written_out import LEAST_ROWS, WrittenOut, has_short_rows, joins_few, split_axes
 
 # Waking a worker costs up to 30 us, so that a range should take about as long to be worth one. The estimate
 # counts what vectorised loops were measured to do in a core's caches: 60 GB/s and 25 Gflop/s.
@@ -84,12 +84,20 @@ def _for_short_rows(
 ) -> _Writer | None:
     """The kernel for a last axis that is short; None where it is not, or does as well in a loop of its own."""
     cluster = nest.cluster
-    coalesced = coalesce(cluster, layouts, takes)
+    coalesced, written_out = coalesce(cluster, layouts, takes), False
+    if coalesced is None:
+        if not has_short_rows(nest):
+            return None
+        looped, _ = split_axes(nest)
+        coalesced, written_out = coalesce_rows(cluster, looped, layouts, takes), True
     if coalesced is not None:
         new = {old: var for var, old in coalesced.originals.items()}
         takes = {new.get(out, out): new.get(base, base) for out, base in takes.items()}
-        return _without_hazards(coalesced.cluster, layouts, counts, takes, coalesced=coalesced)
-    return _without_hazards(cluster, layouts, counts, takes, written_out=True) if has_short_rows(nest) else None
+        cluster = coalesced.cluster
+    writer = _without_hazards(cluster, layouts, counts, takes, coalesced=coalesced, written_out=written_out)
+    if isinstance(writer.nest, WrittenOut) and writer.nest.n_side_by_side < LEAST_ROWS:
+        return None
+    return writer
 
 
 def _without_hazards(
@@ -310,7 +318,7 @@ class _Writer:
 
     def _row_steps(self) -> int:
         """How many steps of the outer loop a row takes: its elements, where all axes are one."""
-        return 1 if self.coalesced is None or len(self.nest.outer) > 1 else self.coalesced.n_joined
+        return 1 if self.coalesced is None else self.coalesced.n_joined
 
     def _is_placed(self, var: Var) -> bool:
         """Whether a result's array is larger than the loops: an array with some elements replaced, or a stack."""

@@ -37,10 +37,11 @@ def joins_few(nest: Nest) -> bool:
 
 
 def has_short_rows(nest: Nest) -> bool:
-    """Whether the innermost loops are so short that one around them should make the vectors."""
+    """Whether the innermost loops are so short that one around them should make the vectors, if it has
+    `LEAST_ROWS`."""
     if nest.flat or not nest.outer or (not nest.space.reduced and not _is_short_map(nest)):
         return False
-    looped, written = _split(nest)
+    looped, written = split_axes(nest)
     n, cluster = nest.length(written), nest.cluster
     if not nest.space.reduced:
         longest = LONGEST if len(written) == 1 else MOST_ELEMENTS
@@ -48,10 +49,10 @@ def has_short_rows(nest: Nest) -> bool:
         is_stored = any(set(nest.inner) & set(cluster.space.align[out]) for out in cluster.outvars)
         longest = LONGEST_STORED if is_stored else MOST_ELEMENTS
     n_lines = sum(is_fold(e) or isinstance(e.primitive.lowering, Pointwise) for e in cluster.eqns)
-    return nest.space.shape[looped[-1]] >= LEAST_ROWS and 1 < n <= longest and n * n_lines <= MOST_LINES
+    return nest.length(looped) >= LEAST_ROWS and 1 < n <= longest and n * n_lines <= MOST_LINES
 
 
-def _split(nest: Nest) -> tuple[list[int], list[int]]:
+def split_axes(nest: Nest) -> tuple[list[int], list[int]]:
     """The axes to loop over, the last of which makes the vectors, and those that are written out: the axes that are
     folded, or the last of a map, and those with few elements after the last loop."""
     looped, written = (list(nest.outer), list(nest.inner)) if nest.inner else (nest.outer[:-1], nest.outer[-1:])
@@ -78,12 +79,17 @@ class WrittenOut(Nest):
         return "rows" if self.space.reduced else "map"
 
     @property
+    def n_side_by_side(self) -> int:
+        """The rows that make the vectors."""
+        return self.space.shape[self.looped[-1]]
+
+    @property
     def n_counted(self) -> int:
         is_plain = all(is_fold(eqn) or is_in_step(eqn) for eqn in self.cluster.eqns)
         return len(self.looped) if is_plain else 1
 
     def write(self) -> None:
-        self.looped, written = _split(self)
+        self.looped, written = split_axes(self)
         self.unrolled = frozenset(written)
         block = self._open_outer(self.root, self.looped)
         self.values.innermost = self.looped[-1]
