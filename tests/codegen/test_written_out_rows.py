@@ -318,3 +318,70 @@ def test_kernels_of_grids_still_run_together():
         for a, b in zip(compiled(x, y, w), program(x, y, w), strict=True):
             np.testing.assert_array_equal(a, b)
     assert compiled.compilations[-1].executable.chains
+
+
+def whole(x, y, w):
+    steps = (x[..., 1:] - x[..., :-1]) * w[1:]
+    return steps.sum(), steps.max(), (steps > 0).any(), (np.abs(steps) + y[..., 1:] ** 2).mean(), steps
+
+
+def whole_of_neighbours(x, y, w):
+    """Colours are told apart by nothing: they and the points of a line are one loop."""
+    steps = x[1:] - y[:-1]
+    return (steps * steps).mean(), steps.min(), np.abs(steps).max(), np.prod(1 + 0.01 * steps)
+
+
+def whole_with_a_first_element(x, y, w):
+    """What follows from the total reads the array, too."""
+    return (x[..., 1:] * y[..., :-1]).sum() + x[0, 0, 0], (x[..., 1:] * w[1:]).sum() * x[-1, -1, -1]
+
+
+def whole_of_two(x, y, w):
+    return (x[..., ::-1] * w).sum(), (y[..., 0] - x[..., -1]).max(), (x[:, :1] * y).sum(dtype=x.dtype)
+
+
+def whole_in_place(x, y, w):
+    x[..., 1:] *= w[1:]
+    y -= x[..., ::-1]
+    return y.sum(), x.min()
+
+
+WHOLE = (whole, whole_of_neighbours, whole_with_a_first_element, whole_of_two, whole_in_place)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("program", WHOLE, ids=lambda f: f.__name__)
+def test_totals_of_short_rows(program, dtype):
+    rng = np.random.default_rng(6)
+    for shape in ((9, 7, 3), (31, 31, 4), (40, 40, 12), (2, 1, 2), (2, 50, 3), (300, 100, 3), (5, 17, 13)):
+        kernels.forget_kernels()
+        x, y, w = ((rng.standard_normal(n) * 9).astype(dtype) for n in (shape, shape, shape[-1]))
+        theirs, mine = [x.copy(), y.copy(), w], [x, y, w]
+        with np.errstate(all="ignore"):
+            expected, found = program(*theirs), wb.jit(program)(*mine)
+        scale = 9.0**2 * x.size
+        for a, b in (*zip(found, expected, strict=True), (x, theirs[0]), (y, theirs[1])):
+            assert np.asarray(a).dtype == np.asarray(b).dtype
+            if np.shape(b) or np.asarray(b).dtype.kind != "f":
+                np.testing.assert_array_equal(a, b)
+            else:
+                np.testing.assert_allclose(
+                    a,
+                    b,
+                    rtol=1e-4 if dtype == "float32" else 1e-10,
+                    atol=scale * 1e-7 * (dtype == "float32") + 1e-12 * scale,
+                )
+
+
+def test_totals_of_short_rows_have_one_loop():
+    x = np.ones((60, 50, 4))
+
+    def sources(program):
+        compiled = wb.jit(program)
+        compiled(x, x, x[0, 0])
+        return [kernel.source for kernel in compiled.compilations[-1].kernels.values()]
+
+    (source,) = sources(lambda x, y, w: ((x[..., 1:] - x[..., :-1]) / y[..., 1:]).sum())
+    assert source.count("for i") == 1 and source.count("add_reassoc") == 3
+    (source,) = sources(lambda x, y, w: (x[1:] - y[:-1]).max())
+    assert source.count("for i") == 2 and "reshape" in source  # lines of 200 numbers

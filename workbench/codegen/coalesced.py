@@ -79,7 +79,8 @@ def _join_last(
 ) -> Coalesced | None:
     space = cluster.space
     real = [axis for axis, length in enumerate(space.shape) if length != 1]
-    if space.reduced or cluster.stacks or len(real) < 2 or any(map(is_scan, cluster.eqns)):
+    is_whole = space.reduced.issuperset(real)  # or what is folded is told apart from what is not
+    if (space.reduced and not is_whole) or cluster.stacks or len(real) < 2 or any(map(is_scan, cluster.eqns)):
         return None
     return _join(cluster, before, *real[-2:], strided, takes)
 
@@ -124,10 +125,7 @@ class _Join:
         self.places: set[int] = set()
         params: dict[Equation, Mapping[str, Any]] = {}
         for out in cluster.outvars:
-            aligned = cluster.space.align[out]
-            if first not in aligned or last not in aligned:
-                raise _ToldApartError
-            self._mark(out, (aligned.index(first), aligned.index(last)))
+            self._mark(out, self._aligned(cluster.space.align[out]))
         for eqn in reversed(cluster.eqns):
             marks = {self.pairs[out] for out in eqn.outvars if out in self.pairs}
             if len(marks) != 1:
@@ -135,9 +133,17 @@ class _Join:
             (pair,) = marks
             params[eqn] = eqn.params if pair is None else self._operands(eqn, pair)
             if pair is None:
-                self._mark_all(eqn, None)
+                axes = cluster.space.loops.get(eqn)
+                self._mark_all(eqn, None if axes is None else self._aligned(axes))
         self.params = params
         self.new = {var: self._renewed(var, pair) for var, pair in self.marked}
+
+    def _aligned(self, axes: Sequence[int | None]) -> Pair | None:
+        """The two axes of what has these loop axes; None where it has neither, as a total that both are folded to."""
+        has_first, has_last = (axis in axes for axis in self.axes)
+        if has_first != has_last:
+            raise _ToldApartError
+        return (axes.index(self.axes[0]), axes.index(self.axes[1])) if has_first else None
 
     @property
     def marked(self) -> list[tuple[Var, Pair]]:

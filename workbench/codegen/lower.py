@@ -29,7 +29,7 @@ from .repeated import RepeatedMap
 from .scalar_math import ScalarFunction, by_name, names_in
 from .strips import ColumnParts, StripMap, columns_of
 from .values import NotStrungError, Values
-from .written_out import LEAST_ROWS, WrittenOut, has_short_rows, joins_few, split_axes
+from .written_out import LEAST_ROWS, WrittenOut, WrittenParts, has_short_rows, joins_few, split_axes
 
 # Waking a worker costs up to 30 us, so that a range should take about as long to be worth one. The estimate
 # counts what vectorised loops were measured to do in a core's caches: 60 GB/s and 25 Gflop/s.
@@ -194,7 +194,8 @@ class _Writer:
         plain = Nest(*common, self.flat, self.updates)
         given = (*common, self.layouts)
         if self.written_out or columns is None and joins_few(plain):
-            return WrittenOut(*common, self.flat, self.updates)
+            form = WrittenParts if plain.shape_kind == "parts" else WrittenOut
+            return form(*common, self.flat, self.updates)
         if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
         return plain if columns is None else StripMap(*given, columns)
@@ -520,7 +521,9 @@ class _Writer:
             *self._scratch(),
             *(KernelArg(n, "size", value=v) for n, v in values.sizes.items()),
         ]
-        source, name, line_eqns = self._source(args, block.render(1), "_finish")
+        shapes = {self.inputs[v]: shape for v in used if (shape := self._reshaped().get(self.inputs[v]))}
+        head = [(f"    {name} = {name}.reshape({shape})", ()) for name, shape in shapes.items()]
+        source, name, line_eqns = self._source(args, [*head, *block.render(1)], "_finish")
         grain = max(1, math.ceil(GRAIN_NS / max(per_step, 1)))  # a partial result takes about a nanosecond
         return Kernel(
             self.cluster.id, name, source, tuple(args), extent, grain, extent * per_step, 0.0, 0, line_eqns,

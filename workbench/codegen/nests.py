@@ -433,7 +433,7 @@ class Nest:
 
     def _write_parts(self) -> None:
         folds, stores = self.rounds[0]
-        axes = self.inner[:1] if self.flat else self.inner
+        axes = self.inner[:1] if self.flat else self.looped_parts
         # NumPy multiplies one after the other; where that would take long, the parts are products of their own.
         in_parts = self.length(self.inner) > PART
         new = [self._fold(eqn, blocked=True, searches=len(axes) == 1, in_parts=in_parts) for eqn in folds]
@@ -446,10 +446,11 @@ class Nest:
         block = part
         low, high = "0", None
         if axes:
-            inner_size = 1 if self.flat else self.length(axes[1:])
-            rows_per_part = PART if len(axes) == 1 else max(1, PART // max(inner_size, 1))
+            inner_size = 1 if self.flat else self.length(self.inner[1:])
+            is_line = len(axes) == 1 and not self.unrolled
+            rows_per_part = PART if is_line else max(1, PART // max(inner_size, 1))
             length = self.length(self.inner) if self.flat else self.length(axes[:1])
-            step = str(PART) if len(axes) == 1 else self._size("rows_per_part", rows_per_part)
+            step = str(PART) if is_line else self._size("rows_per_part", rows_per_part)
             self.namer.fresh("first")
             self.namer.fresh("last")
             part.line(f"first = part * {step}")
@@ -468,10 +469,7 @@ class Nest:
         if len(axes) > 1:
             low, high = "0", None
         block, body = self._open_innermost(block, axes[-1] if axes else None, low, high, blocked)
-        self._compute_in_step(self._demand(0, set()), body)
-        for fold in new:
-            self._update(fold, body)
-        self._store(stores, body)
+        self._write_elements(new, stores, body)
         self._close_blocks(blocked, block)
         if any(fold.searches for fold in blocked):
             part.close_loop()
@@ -481,6 +479,17 @@ class Nest:
                 name = self.namer.fresh(f"{state.name}_parts")
                 self.scratch.append(Scratch(name, state.dtype.name))
                 part.line(f"{name}[part] = {state.name}", self._numbers(fold.eqn))
+
+    @property
+    def looped_parts(self) -> list[int]:
+        """The axes of a whole reduction that have loops."""
+        return self.inner
+
+    def _write_elements(self, folds: list[Fold], stores: list[Var], body: Block) -> None:
+        self._compute_in_step(self._demand(0, set()), body)
+        for fold in folds:
+            self._update(fold, body)
+        self._store(stores, body)
 
     # ---- pieces ----
 

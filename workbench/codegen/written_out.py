@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from ..fusion.access import is_fold
+from ..ir import Var
 from ..primitives.index import const
 from ..primitives.lowering import Pointwise
 from .blocks import Block
@@ -39,7 +40,9 @@ def joins_few(nest: Nest) -> bool:
 def has_short_rows(nest: Nest) -> bool:
     """Whether the innermost loops are so short that one around them should make the vectors, if it has
     `LEAST_ROWS`."""
-    if nest.flat or not nest.outer or (not nest.space.reduced and not _is_short_map(nest)):
+    if nest.flat or (not nest.space.reduced and not _is_short_map(nest)):
+        return False
+    if not nest.outer and not _is_short_whole(nest):
         return False
     looped, written = split_axes(nest)
     n, cluster = nest.length(written), nest.cluster
@@ -54,8 +57,12 @@ def has_short_rows(nest: Nest) -> bool:
 
 def split_axes(nest: Nest) -> tuple[list[int], list[int]]:
     """The axes to loop over, the last of which makes the vectors, and those that are written out: the axes that are
-    folded, or the last of a map, and those with few elements after the last loop."""
-    looped, written = (list(nest.outer), list(nest.inner)) if nest.inner else (nest.outer[:-1], nest.outer[-1:])
+    folded, or the last of a map or of what is folded whole, and those with few elements after the last loop."""
+    if nest.inner and nest.outer:
+        looped, written = list(nest.outer), list(nest.inner)
+    else:
+        axes = nest.inner or nest.outer
+        looped, written = axes[:-1], axes[-1:]
     n_short = LEAST_ROWS if nest.inner else LONGEST + 1
     while len(looped) > 1 and nest.space.shape[looped[-1]] < n_short:
         if nest.length([*written, looped[-1]]) > MOST_ELEMENTS:
@@ -68,6 +75,14 @@ def _is_short_map(nest: Nest) -> bool:
     if nest.cluster.stores or nest.cluster.stacks or len(nest.outer) < 2 or nest.scans:
         return False
     return 1 < nest.space.shape[nest.outer[-1]] <= LONGEST
+
+
+def _is_short_whole(nest: Nest) -> bool:
+    """Whether all axes are folded, the last of which is short."""
+    if nest.cluster.stores or nest.cluster.stacks or len(nest.inner) < 2 or nest.scans:
+        return False
+    is_placed = any(is_fold(e) and e.primitive.name in ("argmax", "argmin") for e in nest.cluster.eqns)
+    return not is_placed and len(nest.rounds) == 1 and 1 < nest.space.shape[nest.inner[-1]] <= LONGEST_STORED
 
 
 class WrittenOut(Nest):
@@ -154,3 +169,33 @@ class WrittenOut(Nest):
             self.values.canonical = tuple(at.get(axis, index) for axis, index in enumerate(canonical))
             yield
         self.values.canonical = canonical
+
+
+class WrittenParts(WrittenOut):
+    """The parts of reductions over all axes, but for the loop over the few elements along the last one."""
+
+    @property
+    def shape_kind(self) -> str:
+        return "parts"
+
+    @property
+    def looped_parts(self) -> list[int]:
+        return self.looped
+
+    def write(self) -> None:
+        self.looped, self.written_axes = split_axes(self)
+        self.unrolled = frozenset(self.written_axes)
+        self.values.innermost = self.looped[-1]
+        self.values.n_elements = self.length(self.written_axes)
+        self.values.irregular = True
+        self._write_parts()
+
+    def _write_elements(self, folds: list[Fold], stores: list[Var], body: Block) -> None:
+        lines = []
+        for _ in self._elements(self.written_axes):
+            self._compute_in_step(self._demand(0, set()), body)
+            for fold in folds:
+                self._update(fold, body)
+            lines += self._stores(stores, body)
+        for line in lines:
+            body.line(*line)
