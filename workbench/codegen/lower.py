@@ -21,6 +21,7 @@ from ..fusion.plan import Cluster
 from ..ir import Equation, Jaxpr, Literal, Var
 from .blocks import Block
 from .coalesced import Coalesced, coalesce, coalesce_rows
+from .few_columns import FewColumns
 from .hazards import affine, count_elements, is_hazard
 from .kernel import Kernel, KernelArg, Reach
 from .names import Namer
@@ -73,7 +74,10 @@ def lower_cluster(
         except NotStrungError:
             pass
     special = None
-    if general is None or cluster.space.reduced:
+    if isinstance(writer.nest, ColumnParts):
+        if general is None and FewColumns.pays(writer.nest):
+            special = _Writer(cluster, layouts, counts, few_columns=True)
+    elif general is None or cluster.space.reduced:
         special = _for_short_rows(writer.nest, layouts, counts, takes)
     general = general or writer.kernel()
     return general if special is None else replace(special.kernel(), general=general)
@@ -164,7 +168,7 @@ class _Writer:
         self, cluster: Cluster, layouts: Mapping[Var, str], counts: frozenset[Literal],
         takes: Mapping[Var, Var] = MappingProxyType({}), updates: Collection[Var] = (), *, flat: bool = False,
         columns: list[int] | None = None, repeats: int | None = None, coalesced: Coalesced | None = None,
-        written_out: bool = False,
+        written_out: bool = False, few_columns: bool = False,
     ):  # fmt: skip
         self.cluster = cluster
         self.coalesced = coalesced
@@ -181,6 +185,7 @@ class _Writer:
         self.values = Values(cluster, self.namer, self.arrays, self.canonical, counts, flat)
         self.repeats = repeats
         self.written_out = written_out
+        self.few_columns = few_columns
         self.nest = self._nest(columns)
         self.nest.write()
 
@@ -196,6 +201,8 @@ class _Writer:
         if self.written_out or columns is None and joins_few(plain):
             form = WrittenParts if plain.shape_kind == "parts" else WrittenOut
             return form(*common, self.flat, self.updates)
+        if self.few_columns:
+            return FewColumns(*given, strung=False)
         if ColumnParts.fits(plain) and not self.cluster.stores:
             return ColumnParts(*given, strung=columns is not None)
         return plain if columns is None else StripMap(*given, columns)

@@ -51,8 +51,13 @@ def has_short_rows(nest: Nest) -> bool:
     else:
         is_stored = any(set(nest.inner) & set(cluster.space.align[out]) for out in cluster.outvars)
         longest = LONGEST_STORED if is_stored else MOST_ELEMENTS
-    n_lines = sum(is_fold(e) or isinstance(e.primitive.lowering, Pointwise) for e in cluster.eqns)
-    return nest.length(looped) >= LEAST_ROWS and 1 < n <= longest and n * n_lines <= MOST_LINES
+    return nest.length(looped) >= LEAST_ROWS and 1 < n <= longest and are_few_lines(nest, n)
+
+
+def are_few_lines(nest: Nest, n: int) -> bool:
+    """Whether LLVM can bear the lines of `n` elements written out."""
+    n_lines = sum(is_fold(e) or isinstance(e.primitive.lowering, Pointwise) for e in nest.cluster.eqns)
+    return n * n_lines <= MOST_LINES
 
 
 def split_axes(nest: Nest) -> tuple[list[int], list[int]]:

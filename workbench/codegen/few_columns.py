@@ -1,0 +1,73 @@
+"""Reductions to a few columns, the columns written out: sums of points by coordinate, of a table by its ten fields.
+
+Each column has totals of its own, and rows side by side make the vectors. Where all arrays are as wide as the rows,
+strips (`strips.ColumnParts`) are as fast, and no kernel of a certain width.
+"""
+
+from __future__ import annotations
+
+from .folds import Fold
+from .nests import PART, Nest, Scratch
+from .strips import ColumnParts
+from .written_out import LEAST_ROWS, LONGEST_STORED, WrittenOut, are_few_lines
+
+
+class FewColumns(ColumnParts, WrittenOut):
+    """The parts of reductions to a few columns."""
+
+    shape_kind = ColumnParts.shape_kind
+    n_counted = Nest.n_counted
+
+    @staticmethod
+    def pays(nest: ColumnParts) -> bool:
+        (column,) = nest.outer
+        n, cluster = nest.space.shape[column], nest.cluster
+        if cluster.stores or cluster.stacks or not nest.inner:
+            return False
+        is_short = 1 < n <= LONGEST_STORED and are_few_lines(nest, n)
+        return is_short and nest.space.shape[nest.inner[-1]] >= LEAST_ROWS
+
+    def write(self) -> None:
+        (column,) = self.outer
+        n_columns, eqns = self.length([column]), self.rounds[0][0]
+        self.unrolled = frozenset([column])
+        self.values.innermost = self.inner[-1]
+        self.values.n_elements = n_columns
+        self.values.irregular = True
+        by_column = [[self._fold(eqn, blocked=True) for eqn in eqns] for _ in range(n_columns)]
+        folds = [fold for column_folds in by_column for fold in column_folds]
+        blocked = [fold for fold in folds if fold.blocked]
+        n_each = n_columns * self.length(self.inner[1:])
+        n_rows = max(1, PART // max(n_each, 1))
+        part = self.root.loop("for part in range(start, stop):")
+        for fold in folds:
+            for state in fold.states:
+                part.line(f"{state.name} = {state.start}", self._numbers(fold.eqn))
+        rows, bound = self._size("rows", n_rows), self.bound(self.inner[0])
+        part.line(f"first = part * {rows}")
+        part.line(f"last = min(first + {rows}, {bound})")
+        block, low, high = part, "first", "last"
+        for axis in self.inner[:-1]:
+            block = block.loop(f"for i{axis} in range({low}, {high}):", axis)
+            block.line(f"assume_index(i{axis})")
+            low, high = "0", self.bound(self.inner[self.inner.index(axis) + 1])
+        block, body = self._open_innermost(block, self.inner[-1], low, high, blocked)
+        stores = []
+        for column_folds, _ in zip(by_column, self._elements([column]), strict=True):
+            self._compute_in_step(self._demand(0, set()), body)
+            for fold in column_folds:
+                self._update(fold, body)
+            stores += self._stores(self.rounds[0][1], body)
+        for line in stores:
+            body.line(*line)
+        self._close_blocks(blocked, block)
+        self.n_parts = self.extent = -(-self.length(self.inner[:1]) // n_rows)
+        self.per_step = n_rows * n_each
+        part.close_loop()
+        for k, eqn in enumerate(eqns):
+            of_columns: list[Fold] = [column_folds[k] for column_folds in by_column]
+            for s, state in enumerate(of_columns[-1].states):
+                name = self.namer.fresh(f"{state.name}_parts")
+                self.scratch.append(Scratch(name, state.dtype.name, (self.n_parts, n_columns)))
+                for place, fold in enumerate(of_columns):
+                    part.line(f"{name}[part, {place}] = {fold.states[s].name}", self._numbers(eqn))
