@@ -82,7 +82,8 @@ def _join_last(
     is_whole = space.reduced.issuperset(real)  # or what is folded is told apart from what is not
     if (space.reduced and not is_whole) or cluster.stacks or len(real) < 2 or any(map(is_scan, cluster.eqns)):
         return None
-    return _join(cluster, before, *real[-2:], strided, takes)
+    first, last = real[-2:]
+    return _join(cluster, before, first, last, strided, takes)
 
 
 def _join(

@@ -74,9 +74,8 @@ def lower_cluster(
         except NotStrungError:
             pass
     special = None
-    if isinstance(writer.nest, ColumnParts):
-        if general is None and FewColumns.pays(writer.nest):
-            special = _Writer(cluster, layouts, counts, few_columns=True)
+    if general is None and isinstance(writer.nest, ColumnParts) and FewColumns.pays(writer.nest):
+        special = _Writer(cluster, layouts, counts, few_columns=True)
     elif general is None or cluster.space.reduced:
         special = _for_short_rows(writer.nest, layouts, counts, takes)
     general = general or writer.kernel()

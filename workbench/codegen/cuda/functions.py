@@ -27,6 +27,7 @@ from numba import types
 from ...ir.avals import DTYPES_BY_SHORT_NAME
 from ..scalar_math import IMPORTS, by_name
 from ..scalar_math.direct import as_intrinsic
+from ..scalar_math.quotients import DIVISION_BOUNDS
 from .toolkit import intrinsic
 
 # Largest errors in ULP that NVIDIA documents (CUDA C++ Programming Guide, "Mathematical Functions"), f64 and f32.
@@ -223,7 +224,7 @@ def _division(builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
     dividend, divisor, product, fast = args
     kind = dividend.type
     small = kind == ir.FloatType()
-    least, most = (2.0**-100, 2.0**126) if small else (2.0**-900, 2.0**1016)
+    least, most = DIVISION_BOUNDS["f32" if small else "f64"]
 
     def magnitude(value: ir.Value) -> ir.Value:
         """Of a float64 the upper half, which is in order as a float32, too: many GPUs compare these much faster."""

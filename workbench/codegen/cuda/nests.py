@@ -25,7 +25,7 @@ from ..folds import Fold, State
 from ..names import Namer
 from ..nests import Nest, Scratch
 from .folds import DeviceFold, first_lanes, shuffled
-from .tiles import crossing, replace_in
+from .tiles import crossing, write_map_of_tiles
 from .tuning import Tuning
 from .values import DeviceValues
 from .vectors import (
@@ -124,7 +124,7 @@ class DeviceNest(Nest):
         if not self.flat and len(self.outer) > 1 and self.space.shape[self.outer[-1]] >= self.tuning.long_row:
             if self.in_turns:
                 return self._write_map_in_turns()
-            return self._write_map_of_rows() if self.tiled is None else self._write_map_of_tiles(self.tiled)
+            return self._write_map_of_rows() if self.tiled is None else write_map_of_tiles(self, self.tiled)
         n = self._count("n_elements", self.outer)
         self._over_grid(n, self.n_rows)
         body = self._grid_loop(self.root, n, self.outer, "i")
@@ -194,78 +194,6 @@ class DeviceNest(Nest):
         self._compute_in_step(self._demand(0, set()), body)
         self._store(self.rounds[0][1], body)
         write_turns(RowLoop(row, body, last, f"i{last}", begin, step, bound), t.turns, self.idx, self.namer)
-
-    def _write_map_of_tiles(self, axis: int) -> None:
-        """A map whose last axis crosses the order in which arrays lie in memory: these go through shared memory."""
-        t, at = self.tuning, self.device_values.at
-        side, n_rows = t.tile
-        *_, last = self.outer
-        others = [a for a in self.outer if a not in (axis, last)]
-        shape = self.space.shape
-        across, along = (-(-shape[a] // side) for a in (axis, last))
-        n_tiles = across * along * self.length(others)
-        self.grid, self.block = (max(1, min(n_tiles, t.blocks)), 1), (side, n_rows)
-        self.meets = "shared memory"
-        n, n_across, n_along = (
-            self._size("n_tiles", n_tiles),
-            self._size("n_across", across),
-            self._size("n_along", along),
-        )
-        root = self.root
-        tiles_here = root.section()
-        self._number_threads(root, "x", side)
-        start, step = (f"np.{self.idx}(cuda.{word}.x)" for word in ("blockIdx", "gridDim"))
-        tile = root.loop(f"for tile in range({start}, {n}, {step}):", *others)
-        tile.line(f"first = np.{self.idx}({at('tile')} % {at(n_along)}) * {side}")
-        tile.line(f"rest = np.{self.idx}({at('tile')} // {at(n_along)})")
-        tile.line(f"group = np.{self.idx}({at('rest')} % {at(n_across)}) * {side}")
-        if others:
-            tile.line(f"rest = np.{self.idx}({at('rest')} // {at(n_across)})")
-            name = f"i{others[0]}" if len(others) == 1 else "o"
-            tile.line(f"{name} = rest")
-            self._split_index(tile, others, name)
-        inside = f"if i{axis} < {self.bound(axis)} and i{last} < {self.bound(last)}:"
-        loads_here = tile.section()
-        tile.line("cuda.syncthreads()")
-        rows = self._rows_of_tile(tile)
-        rows.line(f"i{axis} = np.{self.idx}(group + part)")
-        rows.line(f"i{last} = np.{self.idx}(first + lane)")
-        body = rows.loop(inside, axis, last)
-        self._compute_in_step(self._demand(0, set()), body)
-        self._store(self.rounds[0][1], body)
-        tile.line("cuda.syncthreads()")
-        stores_here = tile.section()
-        found = crossing(body, self.device_values.accesses, last, shape, frozenset(self.values.sizes), side)
-        assert found is not None and found[0] == axis, "the first writing found arrays to transpose"
-        read, written = (
-            {text: a for text, a in found[1].items() if (a.array in self.outputs.values()) is is_output}
-            for is_output in (False, True)
-        )
-        for accesses, section in ((read, loads_here), (written, stores_here)):
-            if not accesses:
-                continue
-            rows = self._rows_of_tile(section)
-            rows.line(f"i{axis} = np.{self.idx}(group + lane)")
-            rows.line(f"i{last} = np.{self.idx}(first + part)")
-            copy = rows.loop(inside)
-            for text, access in accesses.items():
-                name = self.namer.fresh(f"{access.array}_tile")
-                kind = "boolean" if access.dtype.kind == "b" else access.dtype.name
-                tiles_here.line(f"{name} = cuda.shared.array({side * (side + 1)}, types.{kind})")
-                kept = f"{name}[{at(f'part * {side + 1} + lane')}]"
-                copy.line(f"{kept} = {text}" if accesses is read else f"{text} = {kept}")
-                replace_in(body, text, f"{name}[{at(f'lane * {side + 1} + part')}]")
-        if written:  # the next tile takes their place
-            stores_here.line("cuda.syncthreads()")
-
-    def _rows_of_tile(self, block: Block) -> Block:
-        """The loop over the rows of a tile that a thread has. How often it runs, the compiler knows: all of its loads
-        are on their way before the first of its stores."""
-        side, n_rows = self.tuning.tile
-        turn = self.namer.fresh("turn")
-        rows = block.loop(f"for {turn} in range({side // n_rows}):")
-        rows.line(f"part = np.{self.idx}(slot + {turn} * {n_rows})")
-        return rows
 
     def _vectorise(self, bound: str, length: int) -> Form | None:
         """Give the loops over `length` elements in memory order their vector form, if that pays."""

@@ -54,6 +54,9 @@ def quotient_or_slow_T(typingctx, x, d, q, fast):
     values={"f64": {"LEAST": repr(2.0**-400), "MOST": repr(2.0**400)}},
 )
 
+# What dividends and quotients are between where `divide` corrects a product: (least, most).
+DIVISION_BOUNDS = {"f32": (2.0**-100, 2.0**126), "f64": (2.0**-900, 2.0**1016)}
+
 # A GPU divides in the same way, with a first guess of the reciprocal that its hardware has; the compiler's own text has
 # a test that zeros, and all else that is small, fail: they take five times as long. Written here, it is a loop's or a
 # common divisor's reciprocal, once.
@@ -80,10 +83,7 @@ def divide_or_slow_T(x, d, product, fast):
     return select_T(is_fast, fast, select_T(is_zero, product, x / d))
 ''',
     dtypes=("f32", "f64"),
-    values={
-        "f32": {"LEAST": repr(2.0**-100), "MOST": repr(2.0**126)},
-        "f64": {"LEAST": repr(2.0**-900), "MOST": repr(2.0**1016)},
-    },
+    values={short: {"LEAST": repr(least), "MOST": repr(most)} for short, (least, most) in DIVISION_BOUNDS.items()},
 )
 library(
     '''
