@@ -84,7 +84,14 @@ class Program:
     def source(self):
         body = "".join(f"    {line}\n" for line in self.lines)
         axis = self.axis()
-        ends = [f"{self.names[-1]}{self.part(axis, '1:')} - {self.names[-2]}{self.part(axis, ':-1')}", self.names[-1]]
+        last, before = self.names[-1], self.names[-2]
+        ends = [f"{last}{self.part(axis, '1:')} - {before}{self.part(axis, ':-1')}", last]
+        if self.random.random() < 0.5:  # what has NumPy's bits in any order, over all axes, the last one, or all others
+            axes = self.random.choice(["None", "-1", str(tuple(self.axes)[:-1])])
+            ends.append(
+                self.random.choice([f"({last} > {before}).sum({axes})", f"np.abs({last} * w[..., None]).max({axes})"])
+            )
+            ends = self.random.choice([ends, ends[-1:], ends[1:]])
         return f"def f(x, y, w, v):\n{body}    return {', '.join(ends)}\n"
 
 
