@@ -398,3 +398,31 @@ def test_arrays_are_not_addressed_with_the_register_of_the_frame():
         _, llvm = machine_code.compile_assembly(kernel_module(kernel, "workbench_framed", framed=framed))
         addressed[framed] = "(%rbp,%r" in machine_code.emit_assembly(llvm).replace(" ", "")
     assert addressed == {False: True, True: False}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "uint32", "int32", "uint64", "int64", "float32"])
+def test_constants_wrap_as_elements_do(dtype):
+    """Turned around, they are not folded before they reach a kernel's text."""
+
+    def program(x):
+        ones, most = np.ones_like(x), np.full_like(x, np.iinfo(dtype).max if dtype[0] in "iu" else 3)
+        ones, most = ones[::-2], most[::-2]
+        found = [-ones, (-ones).astype(np.float64), 1.0 / (1.0 + (-ones).astype(np.float64)), ones - most - ones]
+        found += [(-most).astype(np.float64), (ones + most).astype(np.float64), abs(-ones), (-ones) // most]
+        if dtype[0] in "iu":
+            found += [
+                ~ones,
+                (~ones).astype(np.float64),
+                (ones << 7).astype(np.float64),
+                (-ones >> 1).astype(np.float64),
+            ]
+        return found
+
+    x = np.zeros((5, 8), dtype)
+    with np.errstate(all="ignore"):
+        expected, compiled = program(x), wb.jit(program)
+        found = compiled(x)
+    assert not compiled.fallbacks
+    for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+        assert a.dtype == b.dtype, k
+        np.testing.assert_array_equal(a, b, err_msg=str(k))

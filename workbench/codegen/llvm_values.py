@@ -169,7 +169,9 @@ class Code:
         return Value("i64", self.op(f"select i1 {below}, i64 {lower}, i64 {quotient}"))
 
     def negative(self, a: Value) -> Value:
-        if a.constant is not None and a.short != "bool":
+        if a.constant is not None and a.short[0] in "iu":
+            return self._cast_constant(-a.constant, a.short[0] + "64")
+        if a.constant is not None and a.short[0] == "f":
             return constant(a.short, -a.constant)
         if a.short[0] == "f":
             return Value(a.short, self.op(f"fneg {LLVM_TYPES[a.short]} {a.text}"))
