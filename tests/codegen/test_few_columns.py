@@ -138,3 +138,52 @@ def test_other_numbers_of_rows_find_their_kernels():
         for k in kernels_of(weighted, np.ones((n, 3)), np.ones((n, 3)), np.ones(n))
     }
     assert len(texts) == 2  # that one and what adds up its parts
+
+
+TALL = {
+    "covariance": lambda x, y: (x - x.mean(0)).T @ (x - x.mean(0)),
+    "two": lambda x, y: x.T @ y,
+    "rows first": lambda x, y: x.T.copy() @ y,
+    "turned": lambda x, y: np.einsum("ki,kj->ji", x, y),
+    "scaled": lambda x, y: (x * np.abs(y[:, :1])).T @ x / len(x),
+    "halves": lambda x, y: x[::2].T @ x[1::2] if len(x) % 2 == 0 else x.T @ x,
+    "of one": lambda x, y: x.T @ y[:, :1],
+    "solved": lambda x, y: np.linalg.solve(x.T @ x + np.eye(x.shape[1], dtype=x.dtype), x.T @ y),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("program", TALL)
+def test_products_of_tall_matrices_are_sums_along_their_rows(program, dtype):
+    function, rng = TALL[program], np.random.default_rng(3)
+    for n, m in ((512, 3), (5000, 3), (513, 2), (700, 1), (511, 3), (4, 3), (0, 3), (600, 4)):
+        x, y = (rng.standard_normal((n, m)).astype(dtype) for _ in range(2))
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected, found = function(x, y), wb.jit(function)(x, y)
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        loose = dtype == "float32"
+        scale = np.abs(np.nan_to_num(expected)).max(initial=1)
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-4 if loose else 1e-10, atol=(1e-4 if loose else 1e-12) * scale
+        )
+
+
+def test_tall_products_become_kernels():
+    x = np.random.default_rng(4).standard_normal((1000, 3))
+
+    def names(function, *arrays):
+        compiled = wb.jit(function)
+        compiled(*arrays)
+        return [type(step).__name__ for step in compiled.compilations[-1].plan.steps]
+
+    assert names(lambda x: x.T @ x, x) == ["Cluster"]
+    assert names(lambda x: x.T @ x, x[:100]) != ["Cluster"]  # few rows are the library's
+    assert names(lambda x: x.T @ x, np.ones((1000, 4))) != ["Cluster"]
+
+
+def test_products_of_special_values():
+    x = np.random.default_rng(5).standard_normal((2000, 3))
+    x[5, 1], x[1999, 2] = np.inf, np.nan
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(wb.jit(lambda x: x.T @ x)(x), x.T @ x, rtol=1e-12)

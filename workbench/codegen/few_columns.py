@@ -6,9 +6,11 @@ strips (`strips.ColumnParts`) are as fast, and no kernel of a certain width.
 
 from __future__ import annotations
 
+from itertools import product
+
 from .folds import Fold
 from .nests import PART, Nest, Scratch
-from .strips import ColumnParts
+from .strips import ColumnParts, needs_order
 from .written_out import LEAST_ROWS, LONGEST_STORED, WrittenOut, are_few_lines
 
 
@@ -19,18 +21,19 @@ class FewColumns(ColumnParts, WrittenOut):
     n_counted = Nest.n_counted
 
     @staticmethod
-    def pays(nest: ColumnParts) -> bool:
-        (column,) = nest.outer
-        n, cluster = nest.space.shape[column], nest.cluster
-        if cluster.stores or cluster.stacks or not nest.inner:
+    def pays(nest: Nest) -> bool:
+        """Whether to write the columns of a nest out. They may have several axes, as the entries of a matrix."""
+        cluster, n = nest.cluster, nest.length(nest.outer)
+        if nest.shape_kind not in ("columns", "column parts") or nest.outer[0] < nest.inner[-1]:
+            return False
+        if cluster.stores or cluster.stacks or len(nest.rounds) > 1 or any(map(needs_order, nest.rounds[0][0])):
             return False
         is_short = 1 < n <= LONGEST_STORED and are_few_lines(nest, n)
         return is_short and nest.space.shape[nest.inner[-1]] >= LEAST_ROWS
 
     def write(self) -> None:
-        (column,) = self.outer
-        n_columns, eqns = self.length([column]), self.rounds[0][0]
-        self.unrolled = frozenset([column])
+        n_columns, eqns = self.length(self.outer), self.rounds[0][0]
+        self.unrolled = frozenset(self.outer)
         self.values.innermost = self.inner[-1]
         self.values.n_elements = n_columns
         self.values.irregular = True
@@ -53,7 +56,7 @@ class FewColumns(ColumnParts, WrittenOut):
             low, high = "0", self.bound(self.inner[self.inner.index(axis) + 1])
         block, body = self._open_innermost(block, self.inner[-1], low, high, blocked)
         stores = []
-        for column_folds, _ in zip(by_column, self._elements([column]), strict=True):
+        for column_folds, _ in zip(by_column, self._elements(self.outer), strict=True):
             self._compute_in_step(self._demand(0, set()), body)
             for fold in column_folds:
                 self._update(fold, body)
@@ -64,10 +67,12 @@ class FewColumns(ColumnParts, WrittenOut):
         self.n_parts = self.extent = -(-self.length(self.inner[:1]) // n_rows)
         self.per_step = n_rows * n_each
         part.close_loop()
+        lengths = [self.space.shape[axis] for axis in self.outer]
+        places = [", ".join(map(str, place)) for place in product(*map(range, lengths))]
         for k, eqn in enumerate(eqns):
             of_columns: list[Fold] = [column_folds[k] for column_folds in by_column]
             for s, state in enumerate(of_columns[-1].states):
                 name = self.namer.fresh(f"{state.name}_parts")
-                self.scratch.append(Scratch(name, state.dtype.name, (self.n_parts, n_columns)))
-                for place, fold in enumerate(of_columns):
+                self.scratch.append(Scratch(name, state.dtype.name, (self.n_parts, *lengths)))
+                for place, fold in zip(places, of_columns, strict=True):
                     part.line(f"{name}[part, {place}] = {fold.states[s].name}", self._numbers(eqn))

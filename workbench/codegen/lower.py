@@ -74,7 +74,7 @@ def lower_cluster(
         except NotStrungError:
             pass
     special = None
-    if general is None and isinstance(writer.nest, ColumnParts) and FewColumns.pays(writer.nest):
+    if general is None and FewColumns.pays(writer.nest):
         special = _Writer(cluster, layouts, counts, few_columns=True)
     elif general is None or cluster.space.reduced:
         special = _for_short_rows(writer.nest, layouts, counts, takes)
@@ -488,10 +488,13 @@ class _Writer:
         nest, root = self.nest, Block()
         block, at, extent, per_step = root, "part", 1, 1
         if isinstance(nest, ColumnParts):
-            (column,) = nest.outer
+            (column, *others), shape = nest.outer, self.cluster.space.shape
             block = root.loop(f"for i{column} in range(start, stop):", column)
             block.line(f"assume_index(i{column})")
-            at, extent, per_step = f"part, i{column}", self.cluster.space.shape[column], nest.n_parts
+            for axis in others:  # of few columns
+                block = block.loop(f"for i{axis} in range({shape[axis]}):", axis)
+            at = ", ".join(["part", *(f"i{axis}" for axis in nest.outer)])
+            extent, per_step = shape[column], nest.n_parts * nest.length(others)
         folds = list(nest.folds.values())
         for fold in folds:
             for state in fold.states:

@@ -128,7 +128,7 @@ class StripMap(Nest):
         self.per_step = n_columns
 
 
-def _needs_order(eqn: Equation) -> bool:
+def needs_order(eqn: Equation) -> bool:
     """Whether the order of the rows is one that merging lanes would not keep: of positions, and of float products."""
     kind = eqn.primitive.lowering.kind  # type: ignore[union-attr]  # a fold
     return kind.startswith("arg") or kind == "prod" and eqn.outvars[0].aval.dtype.kind == "f"
@@ -159,7 +159,7 @@ class ColumnParts(Nest):
             Nest.shape_kind.fget(nest) == "columns"  # type: ignore[attr-defined]  # a property
             and len(nest.outer) == 1
             and len(nest.rounds) == 1
-            and not any(_needs_order(eqn) for eqn in nest.rounds[0][0])
+            and not any(needs_order(eqn) for eqn in nest.rounds[0][0])
         )
 
     def write(self) -> None:

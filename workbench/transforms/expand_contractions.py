@@ -7,6 +7,12 @@ fusion would save:
       ->
     c = 0.0 + a[:,:,0] * b[0] + a[:,:,1] * b[1]
 
+A product of two tall matrices that leaves a few elements (a covariance) becomes a sum along the rows:
+
+    c: f64[3,3] = dot_general[dimension_numbers=(([0], [0]), ([], []))] a b     # a, b: f64[n,3]
+      ->
+    c = reduce_sum[axes=(0,)] a[:,:,None] * b[:,None,:]
+
 As in the library, sums of floats begin with 0.0, so that none is -0.0.
 """
 
@@ -24,6 +30,9 @@ MAX_MATRIX_TERMS = 3
 # The same of a batch of products with up to so many elements each, which the library multiplies one by one.
 MAX_SMALL_TERMS = 4
 MAX_SMALL_MATRIX = 16
+# Products of two tall matrices that sum over their rows, to so few elements: the library goes along the columns.
+LEAST_ROWS = 512
+MAX_OF_ROWS = 9
 
 
 def expand_contractions(jaxpr: Jaxpr) -> Jaxpr:
@@ -44,6 +53,8 @@ def _rule(rewriter: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:
         return None
     (left_axis,), (right_axis,) = contracted
     n_terms = lhs.aval.shape[left_axis]
+    if out.dtype.kind == "f" and n_terms >= LEAST_ROWS and out.ndim == 2 and not n_batch and out.size <= MAX_OF_ROWS:
+        return (_summed_along_rows(rewriter, eqn, left_axis, right_axis),)
     if out.dtype.kind == "b" or not 1 <= n_terms <= _most_terms(n_batch, lhs, rhs, out):
         return None
     if not out.shape:
@@ -57,6 +68,16 @@ def _rule(rewriter: Rewriter, eqn: Equation) -> tuple[Atom, ...] | None:
         total = product if total is None else rewriter.emit(eqn, "add", product, total)
     assert total is not None
     return (total,)
+
+
+def _summed_along_rows(rewriter: Rewriter, eqn: Equation, left_axis: int, right_axis: int) -> Atom:
+    sides = []
+    for place, operand, axis in ((1, eqn.invars[0], left_axis), (2, eqn.invars[1], right_axis)):
+        if axis == 1:
+            operand = rewriter.emit(eqn, "transpose", operand, permutation=(1, 0))
+        shape = (operand.aval.shape[0], *eqn.outvars[0].aval.shape)
+        sides.append(rewriter.emit(eqn, "broadcast_in_dim", operand, shape=shape, broadcast_dimensions=(0, place)))
+    return rewriter.emit(eqn, "reduce_sum", rewriter.emit(eqn, "mul", *sides), axes=(0,))
 
 
 def _most_terms(n_batch: int, lhs: Atom, rhs: Atom, out: Aval) -> int:
