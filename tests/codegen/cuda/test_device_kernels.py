@@ -10,8 +10,11 @@ import pytest
 import workbench as wb
 from tests.codegen.random_jaxprs import RandomProgram
 from tests.fusion import programs
+from workbench.codegen.blocks import Block
 from workbench.codegen.cuda.lower import MOST_IN_32_BITS, index_type
 from workbench.codegen.cuda.tuning import GPU
+from workbench.codegen.cuda.vectors import RowLoop, write_turns
+from workbench.codegen.names import Namer
 from workbench.fusion import form_plan
 from workbench.ir.builder import JaxprBuilder
 
@@ -138,6 +141,21 @@ def test_neighbours_are_read_by_lanes_side_by_side():
     reads = [k for k, line in enumerate(row_of_four.splitlines()) if " = u[" in line]
     writes = [k for k, line in enumerate(row_of_four.splitlines()) if " v_out[" in line]
     assert len(reads) == 16 and len(writes) == 4 and max(reads) < min(writes)
+
+
+def test_what_is_read_where_the_body_says_waits_for_it():
+    outer = Block()
+    body = outer.loop("for i1 in range(first, n, 64):")
+    for line in (
+        "k = y[np.uint32(i1)]",
+        "a, b = x[np.uint32(k * n + i1)], w[np.uint32(i1 + 1)]",
+        "out[np.uint32(i1)] = a + b",
+    ):
+        body.line(line)
+    write_turns(RowLoop(outer, body, 1, "i1", "first", "64", "n"), 4, "int32", Namer())
+    text = "\n".join(line for line, _ in outer.render()).partition("else:")[0]
+    assert text.count("x[np.uint32(k * n + i1)]") == 4 and "x_0" not in text
+    assert text.index("w_3 = w[") < text.index("k = ") and "y_3 = y[" in text
 
 
 @pytest.mark.parametrize("shape", ["f64[3,20]", "f64[4,17]", "f64[7,9]", "f64[9,40]", "f64[3,3]", "f64[40,5]"])

@@ -39,6 +39,7 @@ _DEAR = re.compile(
     r"\b(?:if|while|for) |\b(?!load|store|select|maximum|minimum|sum_|fabs|abs|sqrt|negative)[a-z]\w*_f(?:32|64)\("
 )
 
+_TARGETS = re.compile(r"\s*(?:[A-Za-z_]\w*(?:, )?)+(?= = )")  # the names that a line assigns
 _CONDITION = re.compile(r"\b(?:if|and|or)\b")
 # A compensated sum takes an element (`folds.DeviceFold`).
 _TAKES = re.compile(r"(?P<low>\w+) = (?P=low) \+ (?P<error>sum_error_\w+)\((?P<total>\w+), (?P<value>\w+)\)")
@@ -259,7 +260,11 @@ def write_turns(loop: RowLoop, turns: int, index: str, namer: Namer) -> None:
 def _read_first(
     loop: RowLoop, lines: Sequence[Line], loads: Sequence[str], places: Sequence[str], index: str, namer: Namer
 ) -> Block:
-    """The body of `loop` for several of its indices at a time, their `loads` before all else."""
+    """The body of `loop` for several of its indices at a time, their `loads` before all else, but for those whose place
+    the body computes."""
+    targets = (_TARGETS.match(line) for line, _ in lines)
+    made = {word for found in targets if found for word in re.findall(r"\w+", found[0])}
+    loads = [t for t in loads if made.isdisjoint(re.findall(r"\w+", t.partition("[")[2]))]
     names = {t: [namer.fresh(f"{t.partition('[')[0]}_{k}") for k in range(len(places))] for t in loads}
     body = Block(loop.block, loop.body.axes)
     for s, place in enumerate(places):
