@@ -33,10 +33,7 @@ class FewColumns(ColumnParts, WrittenOut):
 
     def write(self) -> None:
         n_columns, eqns = self.length(self.outer), self.rounds[0][0]
-        self.unrolled = frozenset(self.outer)
-        self.values.innermost = self.inner[-1]
-        self.values.n_elements = n_columns
-        self.values.irregular = True
+        self._unroll(self.inner[-1], self.outer)
         by_column = [[self._fold(eqn, blocked=True) for eqn in eqns] for _ in range(n_columns)]
         folds = [fold for column_folds in by_column for fold in column_folds]
         blocked = [fold for fold in folds if fold.blocked]
@@ -55,14 +52,7 @@ class FewColumns(ColumnParts, WrittenOut):
             block.line(f"assume_index(i{axis})")
             low, high = "0", self.bound(self.inner[self.inner.index(axis) + 1])
         block, body = self._open_innermost(block, self.inner[-1], low, high, blocked)
-        stores = []
-        for column_folds, _ in zip(by_column, self._elements(self.outer), strict=True):
-            self._compute_in_step(self._demand(0, set()), body)
-            for fold in column_folds:
-                self._update(fold, body)
-            stores += self._stores(self.rounds[0][1], body)
-        for line in stores:
-            body.line(*line)
+        self._write_each(self.outer, by_column, self.rounds[0][1], body)
         self._close_blocks(blocked, block)
         self.n_parts = self.extent = -(-self.length(self.inner[:1]) // n_rows)
         self.per_step = n_rows * n_each

@@ -6,8 +6,8 @@ so few numbers are added in NumPy's own order, and have its bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterable, Iterator
+from itertools import product, repeat
 
 from ..fusion.access import is_fold
 from ..ir import Var
@@ -110,11 +110,8 @@ class WrittenOut(Nest):
 
     def write(self) -> None:
         self.looped, written = split_axes(self)
-        self.unrolled = frozenset(written)
+        self._unroll(self.looped[-1], written)
         block = self._open_outer(self.root, self.looped)
-        self.values.innermost = self.looped[-1]
-        self.values.n_elements = self.length(written)
-        self.values.irregular = True
         stores = []
         for _ in self._elements([axis for axis in written if axis in self.outer]):
             stores += self._write_row(block)
@@ -166,6 +163,24 @@ class WrittenOut(Nest):
             block.line(f"{total} = {total} + {operand}", self._numbers(fold.eqn))
         block.line(f"{state.name} = {state.name} + {total}", self._numbers(fold.eqn))
 
+    def _unroll(self, innermost: int, written: list[int]) -> None:
+        """Leave the loops over `written` out: the one over `innermost` makes the vectors."""
+        self.unrolled = frozenset(written)
+        self.values.innermost = innermost
+        self.values.n_elements = self.length(written)
+        self.values.irregular = True
+
+    def _write_each(self, axes: list[int], folds: Iterable[list[Fold]], outs: list[Var], body: Block) -> None:
+        """Compute and fold the elements along `axes`, each into its own `folds`, before any is stored."""
+        stores = []
+        for _, each in zip(self._elements(axes), folds, strict=False):
+            self._compute_in_step(self._demand(0, set()), body)
+            for fold in each:
+                self._update(fold, body)
+            stores += self._stores(outs, body)
+        for line in stores:
+            body.line(*line)
+
     def _elements(self, axes: list[int]) -> Iterator[None]:
         """The places along these axes: each is what the loops are at for a turn."""
         canonical = self.values.canonical
@@ -189,18 +204,8 @@ class WrittenParts(WrittenOut):
 
     def write(self) -> None:
         self.looped, self.written_axes = split_axes(self)
-        self.unrolled = frozenset(self.written_axes)
-        self.values.innermost = self.looped[-1]
-        self.values.n_elements = self.length(self.written_axes)
-        self.values.irregular = True
+        self._unroll(self.looped[-1], self.written_axes)
         self._write_parts()
 
     def _write_elements(self, folds: list[Fold], stores: list[Var], body: Block) -> None:
-        lines = []
-        for _ in self._elements(self.written_axes):
-            self._compute_in_step(self._demand(0, set()), body)
-            for fold in folds:
-                self._update(fold, body)
-            lines += self._stores(stores, body)
-        for line in lines:
-            body.line(*line)
+        self._write_each(self.written_axes, repeat(folds), stores, body)

@@ -234,12 +234,9 @@ def _division(builder: ir.IRBuilder, args: list[ir.Value]) -> ir.Value:
         return _libdevice("fabs", builder, [value])
 
     def limit(value: float) -> ir.Constant:
-        upper = (
-            value
-            if small
-            else float(np.array(int(np.float64(value).view(np.uint64)) >> 32, np.uint32).view(np.float32))
-        )
-        return ir.Constant(ir.FloatType(), upper)
+        if not small:
+            value = float(np.array([value], "<f8").view("<f4")[1])
+        return ir.Constant(ir.FloatType(), value)
 
     quotient = magnitude(product)
     is_fast = builder.and_(
