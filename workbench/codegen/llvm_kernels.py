@@ -113,11 +113,19 @@ def _is_innermost(body: list[ast.stmt]) -> bool:
 
 
 def _fills_neighbours(body: list[ast.stmt]) -> bool:
-    """Whether elements side by side get the same number, all bytes of which are equal."""
+    """Whether elements side by side get the same number, all bytes of which are equal; or might, where branches set
+    constants: LLVM makes a loop for each way through those that the loop does not change."""
+    nodes = [node for line in body for node in ast.walk(line)]
+    branches = [node for node in nodes if isinstance(node, ast.If)]
+    sets_constants = any(
+        isinstance(node, ast.Assign) and OF_EQUAL_BYTES.fullmatch(ast.unparse(node.value))
+        for branch in branches
+        for node in ast.walk(branch)
+    )
     texts: dict[str, str] = {}
     places: set[tuple[str, int, str]] = set()  # up to the last index, that index, the number
-    for line in body:
-        match line:
+    for node in nodes:
+        match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 texts[name] = ast.unparse(value)
             case ast.Assign(
@@ -127,8 +135,9 @@ def _fills_neighbours(body: list[ast.stmt]) -> bool:
                 text = texts.get(ast.unparse(value), ast.unparse(value))
                 if TWO_OF_EQUAL_BYTES.fullmatch(text):
                     return True
-                if OF_EQUAL_BYTES.fullmatch(text):
-                    places.add((f"{ast.unparse(array)} {[*map(ast.unparse, outer)]}", k, text))
+                if sets_constants or OF_EQUAL_BYTES.fullmatch(text):
+                    row = f"{ast.unparse(array)} {[*map(ast.unparse, outer)]}"
+                    places.add((row, k, "" if sets_constants else text))
     return any((row, k + 1, text) in places for row, k, text in places)
 
 

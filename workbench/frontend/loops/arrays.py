@@ -7,15 +7,18 @@ are compared once a statement; what does not fit raises, and the call runs in Nu
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from .operators import binary, call, cast, stored
 from .types import BOOL, F64, I64, LAZY, Array, Box, Items, Lazy, Number, Read, Static, UntranslatableError, Value
-from .writing import INDENT, SHORT, Writer
+from .writing import FEW, INDENT, Writer
 
 ADDED_PLAINLY = 128  # elements, before what rounding loses is kept, as in `array_sum`
 _LOOK_UP = re.compile(r"wrapped\(at_1\(\w+, (\w+)\), \w+\.shape\[\d+\]\)")
@@ -310,9 +313,9 @@ class Arrays(Writer):
         assert isinstance(kind, Array)
         rest = [k for k in range(kind.ndim) if k not in axes]
         zero = f"{scalar_name(dtype)}(0)"
-        if axes == (kind.ndim - 1,) and name in ("sum", "mean") and dtype.kind != "c":
-            is_short = kind.shape[-1] is not None and 0 < kind.shape[-1] <= SHORT
-            if is_short or value.lazy is not None and value.lazy.computed:
+        if axes == (kind.ndim - 1,) and name in ("sum", "mean"):
+            is_short = is_few(kind.shape[-1:]) and (dtype.kind != "c" or name == "sum")
+            if is_short or dtype.kind != "c" and value.lazy is not None and value.lazy.computed:
                 return self._added_up_in_rows(value, dtype, keepdims, is_short=is_short, of_mean=name == "mean")
         if axes == (kind.ndim - 1,):
             value = self.array(value)
@@ -339,9 +342,15 @@ class Arrays(Writer):
         self.nest([sizes[k] for k in rest], body)
         return out
 
-    def summed(self, lazy: Lazy, dtype: np.dtype, *, of_mean: bool) -> Value:
-        """The sum or mean of all elements, added up as they are computed: in rows, by blocks, as `array_sum` does."""
-        sizes, scalar = [self.early(size) for size in lazy.sizes], scalar_name(dtype)
+    def summed(self, lazy: Lazy, shape: tuple[int | None, ...], dtype: np.dtype, *, of_mean: bool) -> Value:
+        """The sum or mean of all elements, added up as they are computed: in rows, by blocks, as `array_sum` does, or
+        written out if they are few. shape: their lengths, where these are known."""
+        scalar = scalar_name(dtype)
+        if is_few(shape):
+            terms = [cast(lazy.at(i), dtype) for i in _places(shape)]
+            total = self.early(f"({added(terms)}) / {len(terms)}" if of_mean else added(terms))
+            return Value(f"{scalar}({total})" if of_mean else total, Number(dtype))
+        sizes = [self.early(size) for size in lazy.sizes]
         zero = f"{scalar}(0)"
         total, low = self.early(zero), self.early(zero)
 
@@ -373,9 +382,14 @@ class Arrays(Writer):
         """A sum, mean, norm, variance, deviation or extreme of all elements, as they are computed, or of a row where
         it lies. None: a function is as good."""
         assert isinstance(value.type, Array)
-        if dtype.kind not in "fiu" or value.type.dtype.kind == "c":
+        few = is_few(value.type.shape)
+        if dtype.kind not in "fiu" and not (few and name == "sum" and dtype.kind == "c"):
             return None
-        if name not in ("sum", "mean", "norm", "var", "std") and (name not in ("max", "min") or value.type.ndim > 1):
+        if name not in ("sum", "mean", "norm", "var", "std", "max", "min"):
+            return None
+        if few:
+            return Value(self._reduced_here(name, self.array(value), dtype), Number(dtype))
+        if name in ("max", "min") and value.type.ndim > 1:
             return None
         if value.lazy is not None and value.lazy.computed and name not in ("var", "std"):  # which take two turns
             return Value(self._reduced_here(name, value, dtype), Number(dtype))
@@ -387,13 +401,19 @@ class Arrays(Writer):
         return self._where_in_order([row], lambda: self._reduced_here(name, value, dtype), otherwise, dtype)
 
     def _reduced_here(self, name: str, value: Value, dtype: np.dtype) -> str:
+        assert isinstance(value.type, Array)
+        shape = value.type.shape
+        if name in ("max", "min") and is_few(shape):
+            elements = [self.elements(value).at(i).text for i in _places(shape)]
+            larger = "maximum" if name == "max" else "minimum"
+            return functools.reduce(lambda a, b: call(larger, dtype, a, b), elements)
         if name in ("max", "min"):
             return self._extreme_here(self.elements(value), dtype, ">" if name == "max" else "<")
         if name in ("sum", "mean"):
-            return self.summed(self.elements(value), dtype, of_mean=name == "mean").text
+            return self.summed(self.elements(value), shape, dtype, of_mean=name == "mean").text
         given = [value]
         if name != "norm":
-            mean = self.summed(self.elements(value), dtype, of_mean=True).text
+            mean = self.summed(self.elements(value), shape, dtype, of_mean=True).text
             given.append(Value(self.early(mean), Number(dtype)))
 
         def square(v: Sequence[Value]) -> Value:
@@ -402,7 +422,7 @@ class Arrays(Writer):
 
         squares = self.elementwise(given, square).lazy
         assert squares is not None
-        found = self.summed(squares, dtype, of_mean=name != "norm").text
+        found = self.summed(squares, shape, dtype, of_mean=name != "norm").text
         return found if name == "var" else call("sqrt", dtype, found)
 
     def _extreme_here(self, lazy: Lazy, dtype: np.dtype, sign: str) -> str:
@@ -428,10 +448,13 @@ class Arrays(Writer):
         and of rows that lie in order. None: a function is as good."""
 
         def product() -> str:
-            made = self.elementwise([a, b], lambda v: binary("*", *v)).lazy
-            assert made is not None
-            return self.summed(made, dtype, of_mean=False).text
+            made = self.elementwise([a, b], lambda v: binary("*", *v))
+            assert made.lazy is not None and isinstance(made.type, Array)
+            return self.summed(made.lazy, made.type.shape, dtype, of_mean=False).text
 
+        if is_few(a.type.shape) and is_few(b.type.shape):  # type: ignore[union-attr]  # arrays
+            a, b = self.array(a), self.array(b)
+            return Value(product(), Number(dtype))
         if any(v.lazy is not None and v.lazy.computed for v in (a, b)):
             return Value(product(), Number(dtype))
         rows = [row for v in (a, b) if (row := _row_of(v)) is not None]
@@ -469,12 +492,12 @@ class Arrays(Writer):
 
         def written_out(i: list[str]) -> str:
             terms = [f"({lazy.at([*i, str(k)]).text})" for k in range(length or 0)]
-            total = " + ".join([*first, *terms])
+            total = added([*first, *terms])
             return f"{scalar}(({total}) / {length})" if of_mean else f"{scalar}({total})"
 
         def body(i: list[str]) -> None:
             row = Lazy((n,), lambda k: lazy.at([*i, *k]), lazy.reads)
-            text = written_out(i) if is_short else self.summed(row, dtype, of_mean=of_mean).text
+            text = written_out(i) if is_short else self.summed(row, (length,), dtype, of_mean=of_mean).text
             self.put(out, [*i, "0"] if keepdims else i, text)
 
         self.nest(sizes, body)
@@ -530,6 +553,23 @@ class Arrays(Writer):
         elif low:
             self.nest(sizes, lambda i: self.put(out, i, f"with_lost({at(out, i)}, {at(low, i)})"))
         return out
+
+
+def is_few(shape: tuple[int | None, ...]) -> bool:
+    return bool(shape) and None not in shape and 0 < math.prod(shape) <= FEW  # type: ignore[arg-type]  # no None
+
+
+def _places(shape: tuple[int | None, ...]) -> Iterator[list[str]]:
+    """The indices of all elements, of which there are few."""
+    return ([*map(str, place)] for place in itertools.product(*(range(n or 0) for n in shape)))
+
+
+def added(terms: Sequence[str]) -> str:
+    """Up to 15 terms, added in the order in which NumPy adds as many in a row."""
+    if len(terms) < 8:
+        return " + ".join(terms)
+    a, b, c, d, e, f, g, h, *rest = terms
+    return " + ".join([f"((({a} + {b}) + ({c} + {d})) + (({e} + {f}) + ({g} + {h})))", *rest])
 
 
 def reduced_dtype(name: str, dtype: np.dtype) -> np.dtype:

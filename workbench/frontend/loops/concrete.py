@@ -33,8 +33,9 @@ from .list_arrays import leaf_texts, list_in, list_out
 from .list_names import growing_names, queue_names
 from .lists import blank
 from .ranges import without_checks
+from .short_arrays import in_variables
 from .statements import Translator
-from .steps import blank_of, is_better_whole, type_here
+from .steps import blank_of, is_better_whole, type_of
 from .types import (
     BOOL,
     COMPARED,
@@ -383,20 +384,19 @@ class _Concrete:
         if not is_better_whole(self.module.facts):
             raise UntranslatableError("a loop over large arrays, which kernels are for")
         results = self._results()
-        text = self._text(results)
+        parameters = {local(n): p.kind for n, p in self.parameters.items()}
+        text = in_variables(self._text(results), self.module, parameters)
         if len(text) > MAX_TEXT:
             raise UntranslatableError("a loop with too much in it")
         known = {local(n): p.kind for n, p in self.parameters.items()
                  if not isinstance(p.kind, Growing) and not self._is_converted(n)}  # fmt: skip
         written = frozenset(self.module.written)
-        parameters = (replace(p, held=self.scope.types.get(p.name)) for p in self.parameters.values())
+        taken = (replace(p, held=self.scope.types.get(p.name)) for p in self.parameters.values())
         ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, written))
         careful = text if ranged.text != text else ""
         statics = tuple(self.statics.items())
         names = tuple(sorted(written))
-        return ConcreteLoop(
-            ranged.text, careful, ranged.quiet, tuple(parameters), tuple(results), names, statics, shared
-        )
+        return ConcreteLoop(ranged.text, careful, ranged.quiet, tuple(taken), tuple(results), names, statics, shared)
 
     def _translate(self, scope: Translator) -> None:
         scope.statement(self.node)
@@ -535,7 +535,7 @@ class _Concrete:
 
 
 def _type_at_hand(name: str, value: Any) -> Type:
-    return RandomSource(type(value)) if is_source(value) else type_here(name, value)
+    return RandomSource(type(value)) if is_source(value) else type_of(name, value)
 
 
 def _check_result(name: str, kind: Type) -> None:
@@ -584,5 +584,5 @@ def _type_of_item(name: str, value: Any) -> Type:
         if isinstance(found.item, Number | None):
             return found
     if isinstance(value, np.generic):
-        return type_here(name, value)
+        return type_of(name, value)
     raise UntranslatableError(f"`{name}`, a list of {type(value).__name__}")

@@ -19,7 +19,7 @@ from ..constants import same_constant
 from ..proxies import unwrap
 from ..recording import Deferred
 from ..tracer import Tracer
-from .arrays import Arrays, Compute, tuple_of
+from .arrays import Arrays, Compute, is_few, tuple_of
 from .letters import is_text, letter
 from .names import is_set, is_whole, local
 from .operators import SYMBOLS, as_type, binary, call, index
@@ -273,12 +273,25 @@ class Scope(Arrays):
             made = self.added_up(a, b, dtype)
             if made is not None:
                 return made
+        product_of_few = self._product_of_few(a, b)
+        if product_of_few is not None:
+            return product_of_few
         a, b = self.array(a), self.array(b)
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
         if x.ndim == y.ndim == 1:
             return Value(f"dot({left}, {right})", Number(dtype))
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
         return Value(f"dot_{x.ndim}{y.ndim}(loose({left}), loose({right}))", Array(dtype, shape))
+
+    def _product_of_few(self, a: Value, b: Value) -> Value | None:
+        """The product with a matrix, written out, if its elements are few, and each of them a sum of few."""
+        x, y = a.type, b.type
+        assert isinstance(x, Array) and isinstance(y, Array)
+        left, right = "ij"[2 - x.ndim :], "jk"[: y.ndim]
+        shape = (*x.shape[:-1], *y.shape[1:])
+        if not is_few(shape) or not is_few(x.shape[-1:]) or y.shape[0] != x.shape[-1]:
+            return None
+        return self.contract([a, b], [left, right], (left + right).replace("j", ""))  # type: ignore[attr-defined]
 
     # ---- subscripts ----
 

@@ -141,7 +141,8 @@ def translate_function(
             assert isinstance(before, Number)
             if not isinstance(kind, Number) or kind.dtype != before.dtype or kind.ints or kind.mixed:
                 raise UntranslatableError(f"{function.__name__}(), which gives `{n}` another type")
-        found = module.functions[key] = Function(name, text, scope.result, extras, handed_back)
+        taken = {local(n): kind for n, kind in given.items()}
+        found = module.functions[key] = Function(name, text, taken, scope.result, extras, handed_back)
         module.pending.discard(key)
     arguments = [Translator.convert(values[n], t).text for n, t in given.items()]
     arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]

@@ -31,6 +31,7 @@ from .lists import blank
 from .python_form import Spread, python_form, setter
 from .ranges import without_checks
 from .sharing import Group
+from .short_arrays import in_variables
 from .statements import Translator
 from .step_lists import MAKERS, NO_LISTS, GivenList, LeftList, Lists, given_list
 from .types import (
@@ -234,7 +235,7 @@ class _Builder:
         given: dict[str, Type] = {}
         for name in sorted(names & first | lists.names - names):
             value = variables.glimpse(name)
-            found = given_list(name, value, type_here) if name in lists.names else None
+            found = given_list(name, value, type_of) if name in lists.names else None
             if found is not None:
                 self.given_lists[name] = found
                 for argument in found.arguments:
@@ -262,7 +263,7 @@ class _Builder:
     def _take(self, name: str, value: Any) -> None:
         """Make an argument of what is no variable of the user's."""
         self.touches |= type(value) is Tracer
-        self.parameters[name] = (value, type_here(name, value))
+        self.parameters[name] = (value, type_of(name, value))
 
     def _parameter(self, name: str, value: Any) -> Value:
         if type(value) is int and name not in self.names and self.variables.is_constant(name):
@@ -293,14 +294,15 @@ class _Builder:
         outputs = self._outputs()
         for left in self.left_lists.values():
             self._take(*left.room)
-        text = self._text(outputs)
+        written_to = frozenset(self.module.written)
+        parameters = {local(name): kind for name, (_, kind) in self.parameters.items()}
+        text = in_variables(self._text(outputs), self.module, parameters)
         known = {
             local(name): kind
             for name, (_, kind) in self.parameters.items()
             if not isinstance(kind, Number) or not self._is_converted(name)
         }
-        written_to = self.module.written
-        ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, frozenset(written_to)))
+        ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, written_to))
         arguments, inputs, written = self._operands()
         avals = [Aval(x.buffer.aval.shape, x.dtype) if x.parent is None else x.aval for x in written]
         avals += [aval for name, kind, _ in outputs for aval in self._avals(name, kind)]
@@ -602,6 +604,8 @@ def type_of(name: str, value: Any) -> Type:
         if value.scalar or not value.buffer.writeable:
             return number_of(value)
         raise UntranslatableError(f"`{name}`, an array without axes")
+    if isinstance(value, np.generic) and value.dtype.char in SUPPORTED:  # np.float64 is Python's float, too
+        return Number(value.dtype)
     if isinstance(value, bool):
         return Number(BOOL, True, (0, 1))
     if isinstance(value, int):
@@ -615,16 +619,7 @@ def type_of(name: str, value: Any) -> Type:
             return Number(F64, True, single=bool(np.float32(value) == value) or value != value)
     elif isinstance(value, complex):
         return Number(C128, True)
-    elif isinstance(value, np.generic) and value.dtype.char in SUPPORTED:
-        return Number(value.dtype)
     raise UntranslatableError(f"`{name}`, a {type(value).__name__}")
-
-
-def type_here(name: str, value: Any) -> Type:
-    """The type of a value at hand, of which np.float64 is not Python's."""
-    if isinstance(value, np.generic) and value.dtype.char in SUPPORTED:
-        return Number(value.dtype)
-    return type_of(name, value)
 
 
 def _avals(kind: Type) -> list[Aval]:

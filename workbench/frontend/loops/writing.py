@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -14,6 +14,7 @@ from .types import LAZY, Type, UntranslatableError
 
 MANY_ELEMENTS = 65_536  # an array operation, or product, from here on is better off in kernels and BLAS
 SHORT = 4  # elements along an axis, of coordinates and the like: loops over them are written out
+FEW = 9  # elements of an array that variables hold, one for each: a 3x3 matrix
 INDENT = "    "
 
 
@@ -49,11 +50,13 @@ class Facts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Function:
-    """A translated function. extras: what it reads outside, by parameter; handed_back: variables of the loop that it
-    sets, which it takes, too, and gives in a tuple with its result, if it has one."""
+    """A translated function. parameters: by their names in the text; extras: what it reads outside, by parameter;
+    handed_back: variables of the loop that it sets, which it takes, too, and gives in a tuple with its result, if it
+    has one."""
 
     name: str
     text: str
+    parameters: Mapping[str, Type]
     result: Type
     extras: dict[str, Any]
     handed_back: dict[str, Type] = field(default_factory=dict)
