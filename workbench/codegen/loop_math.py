@@ -149,6 +149,11 @@ def close(a, b, rtol, atol):
     return (abs(a - b) <= atol + rtol * abs(b)) & math.isfinite(b) | (a == b)
 
 
+@linked(error_model="numpy", forceinline=True)
+def times_itself(z):
+    return z * z
+
+
 # ---- elements of arrays; indices are known to lie inside ----
 
 

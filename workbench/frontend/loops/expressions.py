@@ -240,7 +240,9 @@ class Scope(Arrays):
             return self._tuple_of([*self.parts_of(left), *self.parts_of(right)], left.type.is_list)
         if symbol == "**" and isinstance(left.type, Array) and left.type.dtype == BOOL and type(right.literal) is int:
             raise UntranslatableError("a power of an array of booleans")  # of which the square is of int8
-        return self.pointwise(lambda v: binary(symbol, *v), left, right)
+        if isinstance(left.type, Number) and isinstance(right.type, Number):
+            return binary(symbol, left, right, alone=True)
+        return self.elementwise([left, right], lambda v: binary(symbol, *v))
 
     def pointwise(self, compute: Compute, *operands: Value) -> Value:
         """`compute` of numbers, or of the elements of arrays."""

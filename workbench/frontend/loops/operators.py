@@ -149,16 +149,17 @@ def index(value: Value) -> str:
 _CHECKED = {"+": "checked_add", "-": "checked_sub", "*": "checked_mul"}
 
 
-def binary(symbol: str, a: Value, b: Value) -> Value:
+def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
+    """alone: the numbers are no elements of arrays, of which NumPy's products of complex numbers are fused."""
     x, y = a.type, b.type
     if not isinstance(x, Number) or not isinstance(y, Number):
         raise UntranslatableError(f"{symbol} between {x} and {y}")
     if x.enum or y.enum:
-        return binary(symbol, *_as_numbers(_METHODS[symbol], a, b))
+        return binary(symbol, *_as_numbers(_METHODS[symbol], a, b), alone=alone)
     if x.ints or y.ints:
         return _binary_of_wholes(symbol, a, b)
     if x.weak and y.weak:
-        return _binary_of_pythons(symbol, a, b)
+        return _binary_of_pythons(symbol, a, b, alone=alone)
     if x.python and y.python and symbol in _CHECKED and (narrow := _narrow_dtype(x, y)) is not None:
         info = np.iinfo(narrow)
         text = f"{_CHECKED[symbol]}({cast(a, I64)}, {cast(b, I64)})"  # NumPy's would wrap, and Python's would not
@@ -191,6 +192,8 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
         text = call("shift_left", dtype, left, right)
     elif symbol == ">>":
         text = call("shift_right_arithmetic" if dtype.kind == "i" else "shift_right_logical", dtype, left, right)
+    elif symbol == "**" and b.literal == 2 and y.kind == "i" and dtype.kind == "c" and alone:
+        text = f"times_itself({left})"
     elif symbol == "**" and b.literal == 2 and y.kind == "i":
         text = call("square", dtype, left)
         text = f"unless_infinite({text}, {left})" if unsure else text
@@ -200,7 +203,7 @@ def binary(symbol: str, a: Value, b: Value) -> Value:
     elif symbol == "**" and dtype.kind in "iu":
         power = right if b.literal is not None and b.literal >= 0 or dtype.kind == "u" else f"nonnegative({right})"
         text = call("pow", dtype, left, power)
-    elif symbol in ("+", "-", "*", "/") and dtype.kind == "f":
+    elif symbol in ("+", "-", "*", "/") and dtype.kind == "f" or symbol == "*" and dtype.kind == "c" and alone:
         text = f"({left} {symbol} {right})"
     else:
         text = call(_NAMES[symbol], dtype, left, right)
@@ -267,7 +270,7 @@ def _of_wholes(found: Value, whole: str) -> Value:
     return Value(text, replace(kind, ints=True, mixed=kind.weak), whole=whole)
 
 
-def _binary_of_pythons(symbol: str, a: Value, b: Value) -> Value:
+def _binary_of_pythons(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
     x, y = a.type, b.type
     assert isinstance(x, Number) and isinstance(y, Number)
     if x.kind == "b" and y.kind == "b" and symbol in "&|^":
@@ -280,7 +283,7 @@ def _binary_of_pythons(symbol: str, a: Value, b: Value) -> Value:
     nonzero = b.literal is not None and b.literal != 0 or y.kind == "i" and (y.interval[0] > 0 or y.interval[1] < 0)
     divisor = right if nonzero else f"nonzero({right})"
     match symbol:
-        case "+" | "-" | "*" if kind != "c":
+        case "+" | "-" | "*" if kind != "c" or symbol == "*" and alone:
             text = f"({left} {symbol} {right})"
         case "/" if kind != "c":
             text = f"({left} / {divisor})"
