@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -362,6 +363,18 @@ print(padded(np.ones((10, 1), complex)).shape, padded.fallbacks)
 """
 
 
+# Slices beside each other, which are zero outside of what an outer loop decides.
+ZEROS_BY_BRANCHES = """
+import workbench as wb
+from tests.numpy_programs.all import PROGRAMS
+
+program = PROGRAMS["isoneutral_mixing"]
+compiled = wb.jit(program.function)
+compiled(*program.make(program.small))
+print(compiled.fallbacks)
+"""
+
+
 @pytest.mark.parametrize(
     ("program", "printed"),
     [
@@ -369,12 +382,13 @@ print(padded(np.ones((10, 1), complex)).shape, padded.fallbacks)
         (COMPLEX_ROWS, "[0. 1. 2.] []"),
         (EQUAL_BYTES, "(4, 18, 4) []"),
         (ZEROS_SIDE_BY_SIDE, "(10, 25, 4) []"),
+        (ZEROS_BY_BRANCHES, "[]"),
     ],
-    ids=["complex zeros", "complex", "bytes", "zeros"],
+    ids=["complex zeros", "complex", "bytes", "zeros", "branches"],
 )
 def test_llvm_says_nothing_of_loops_over_rows_that_it_leaves_alone(tmp_path, program, printed):
     (tmp_path / "rows.py").write_text(program)
-    environment = {**os.environ, "WORKBENCH_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {**os.environ, "WORKBENCH_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, str(tmp_path / "rows.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == printed and "remark" not in done.stderr

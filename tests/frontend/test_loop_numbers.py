@@ -466,3 +466,25 @@ def f(x):
         assert type(found[0]) is type(expected[0])
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_products_of_complex_numbers_have_the_bits_of_numbers_by_themselves(dtype):
+    """NumPy multiplies those of arrays with fused steps where the processor has them, and single ones without."""
+
+    def f(c, n):
+        out = np.zeros((len(c), n), c.dtype)
+        for i in range(len(c)):
+            z, w, q = 0j, c[i], c[i]
+            for k in range(n):
+                z = z * z + complex(c[i])
+                w = w * w * 0.5 + c[i]
+                q = q**2 * 0.5 + c[i]
+                out[i, k] = z + w - q * 3
+        return out
+
+    rng = np.random.default_rng(0)
+    c = (0.3 * (rng.normal(size=50) + 1j * rng.normal(size=50))).astype(dtype)
+    compiled = wb.jit(f)
+    np.testing.assert_array_equal(compiled(c, 8), f(c, 8))
+    assert not compiled.fallbacks
