@@ -388,7 +388,11 @@ print(compiled.fallbacks)
 )
 def test_llvm_says_nothing_of_loops_over_rows_that_it_leaves_alone(tmp_path, program, printed):
     (tmp_path / "rows.py").write_text(program)
-    environment = {**os.environ, "WORKBENCH_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {
+        **os.environ,
+        "WORKBENCH_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
     command = [sys.executable, str(tmp_path / "rows.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == printed and "remark" not in done.stderr

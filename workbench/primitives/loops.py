@@ -90,7 +90,7 @@ class LoopProgram:
     `places`, which say what it has found; python: the same as a Python function; reason: why it is not traced; text:
     the user's own lines; careful: the source with a check of each index, where `source` has none but raises a bare
     LookupError, before it writes anything, for arguments with which it would need them; quiet: nothing else in `source`
-    raises.
+    raises; overwritten: those of `written` all elements of which are written, and none is read.
     """
 
     name: str
@@ -104,6 +104,7 @@ class LoopProgram:
     places: tuple[LoopPlace, ...] = ()
     careful: str = ""
     quiet: bool = False
+    overwritten: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{self.text.partition(chr(10))[0].strip()}>"

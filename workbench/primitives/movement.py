@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..ir import Aval, Primitive, supported_dtype
-from .lowering import Choose, Compute, Condition, Element, Index, IndexContext, IndexMap, Read
+from .lowering import Choose, Compute, Condition, Element, Index, IndexContext, IndexMap, LibraryCall, Read
 from .signatures import check_axes, check_same_dtype
 
 # ---- broadcast_in_dim: operand axis i becomes axis broadcast_dimensions[i]; length 1 is repeated ----
@@ -48,6 +48,23 @@ def broadcast_in_dim_element(ctx: IndexContext, index: tuple[Index, ...]) -> Ele
     axes = ctx.params["broadcast_dimensions"]
     repeated = [size == 1 != ctx.out_aval.shape[axis] for size, axis in zip(x.shape, axes, strict=True)]
     return Read(0, tuple(ctx.runtime(0) if r else index[axis] for r, axis in zip(repeated, axes, strict=True)))
+
+
+# ---- empty: memory that somebody writes all elements of ----
+empty_p = Primitive("empty")
+
+
+@empty_p.def_impl
+def empty_impl(*, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    return np.empty(shape, dtype)
+
+
+@empty_p.def_abstract_eval
+def empty_aval(*, shape: tuple[int, ...], dtype: np.dtype) -> Aval:
+    return Aval(tuple(shape), np.dtype(dtype))
+
+
+empty_p.def_lowering(LibraryCall(empty_impl, library="NumPy"))
 
 
 # ---- reshape: the same elements in C order ----

@@ -35,6 +35,7 @@ from ..ir import Atom, Aval, Equation, Literal, Var
 from ..primitives.contractions import dot_general_p
 from ..primitives.loops import loop_p
 from ..primitives.lowering import LibraryCall
+from ..primitives.movement import empty_p
 from . import control
 from .chains import Chain, ChainCall, Member, find_chains, in_turn
 from .control import in_order
@@ -243,6 +244,9 @@ class _Driver:
                 self._write_kernel(step, self.placement[step.id])
             case LibraryStep() if step.eqn.primitive is loop_p:
                 self._write_loop(step)
+            case LibraryStep() if step.eqn.primitive is empty_p:
+                (out,) = step.eqn.outvars
+                self.lines.append(f"{self._name(out)} = {self._allocation(out.aval)}")
             case LibraryStep() if step.eqn.primitive is dot_general_p and self._write_product(step):
                 pass
             case LibraryStep() if (scan := scan_kernel(step.eqn, step.id)) is not None:

@@ -8,6 +8,7 @@ from ..ir import Jaxpr, check_jaxpr
 from ..ir.allocation import without_collection
 from .cse import eliminate_common_subexpressions
 from .dce import eliminate_dead_code
+from .drop_unread import drop_unread
 from .expand_contractions import expand_contractions
 from .guard_gathers import guard_gathers
 from .hoist_invariants import hoist_invariants
@@ -32,6 +33,8 @@ PIPELINE: tuple[NamedPass, ...] = (
     ("move loop invariants out", hoist_invariants),
     # After simplification, which makes more equations equal (test_simplification_makes_expressions_common).
     ("share common subexpressions", eliminate_common_subexpressions),
+    # After sharing: memory is nobody else's. Before dead equations go, of which it makes some.
+    ("drop what is written over", drop_unread),
     # Last: the passes before it leave what they replaced behind (test_pipeline_leaves_no_dead_equation).
     ("drop dead equations", eliminate_dead_code),
 )

@@ -28,6 +28,7 @@ from .expressions import is_set, local
 from .forms import ITEMS, Form, code_of, form_of, over_items
 from .leaving import left_views, possible_views
 from .lists import blank
+from .overwritten import overwritten_operands
 from .python_form import Spread, python_form, setter
 from .ranges import without_checks
 from .sharing import Group
@@ -312,13 +313,14 @@ class _Builder:
         results = (*avals, *(Aval((), np.dtype(dtype)) for _ in places for dtype in (CODE, np.int64)))
         positions = tuple(next(i for i, x in enumerate(inputs) if x is target) for target in written)
         reason = self._reason()
+        values = {name: value for name, (value, _) in self.parameters.items()}
         name = "loop"
         program = LoopProgram(
             name, ranged.text, tuple(arguments), positions, results, self._python(outputs), reason,
             self.form.text, places, text if ranged.text != text else "", ranged.quiet,
+            overwritten_operands(ranged.text, values, arguments, positions),
         )  # fmt: skip
         prefer = is_better_whole(facts) or self.shrinks
-        values = {name: value for name, (value, _) in self.parameters.items()}
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested, sharing, views,
             self.left_lists, self.node,

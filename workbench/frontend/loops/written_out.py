@@ -100,7 +100,7 @@ def _turns(loop: ast.For, arrays: Collection[str], shapes: Mapping[str, Shape]) 
     if None in bounds or not 1 <= len(bounds) <= 2:
         return None
     turns = range(*bounds)  # type: ignore[arg-type]  # no None among them
-    if len(turns) > FEW or _ends_early(loop.body) or not _indexes(loop.body, name, arrays):
+    if len(turns) > FEW or ends_early(loop.body) or not _indexes(loop.body, name, arrays):
         return None
     return turns
 
@@ -108,7 +108,7 @@ def _turns(loop: ast.For, arrays: Collection[str], shapes: Mapping[str, Shape]) 
 def _turn(loop: ast.For, k: int) -> Block:
     assert isinstance(loop.target, ast.Name)
     value = ast.Constant(k)
-    names = _names_for(loop.body, loop.target.id)
+    names = names_for(loop.body, loop.target.id)
     made: Block = []
     for stmt in loop.body:
         stmt = copy.deepcopy(stmt)
@@ -121,7 +121,7 @@ def _turn(loop: ast.For, k: int) -> Block:
 
 
 def _indexes(body: Block, name: str, arrays: Collection[str]) -> bool:
-    names = _names_for(body, name)
+    names = names_for(body, name)
     for node in (n for stmt in body for n in walk(stmt)):
         found = element_of(node)
         if found is not None and found.name in arrays and any(
@@ -131,7 +131,7 @@ def _indexes(body: Block, name: str, arrays: Collection[str]) -> bool:
     return False
 
 
-def _names_for(body: Block, name: str) -> set[str]:
+def names_for(body: Block, name: str) -> set[str]:
     """A loop's variable, and those that hold the same throughout a turn."""
     stores = Counter(
         n.id for stmt in body for n in walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -145,13 +145,13 @@ def _names_for(body: Block, name: str) -> set[str]:
     return found if not stores[name] else set()
 
 
-def _ends_early(body: Block) -> bool:
+def ends_early(body: Block) -> bool:
     """Whether something in a loop's body ends a turn, or all of them, early."""
     for stmt in body:
         if isinstance(stmt, ast.Break | ast.Continue | ast.Return):
             return True
         inner = blocks(stmt) if not isinstance(stmt, ast.For | ast.While) else ()
-        if any(_ends_early(part) for part in inner):
+        if any(ends_early(part) for part in inner):
             return True
         if isinstance(stmt, ast.For | ast.While) and any(isinstance(n, ast.Return) for n in walk(stmt)):
             return True

@@ -140,5 +140,6 @@ def _calls(xp: Any) -> dict[str, Callable[..., Any]]:
             x.reshape(tuple(x.shape[broadcast_dimensions.index(d)] if d in broadcast_dimensions else 1
                             for d in range(len(shape)))), shape),
         "concatenate": lambda *xs, dimension: xp.concatenate(xs, axis=dimension),
+        "empty": lambda *, shape, dtype: xp.empty(shape, dtype),
         **VIEWS,
     }  # fmt: skip
