@@ -17,7 +17,7 @@ class Program:
 
     def __init__(self, seed: int):
         self.random = random.Random(seed)
-        self.k = self.random.choice([1, 2, 3, 3, 4, 6])
+        self.k = self.random.choice([1, 2, 3, 3, 4, 6, 9])
         self.dtype = self.random.choice(["float64", "float64", "float64", "float32", "int64", "complex128"])
         self.vectors = ["v", "a", "b"]
         self.lines: list[str] = []

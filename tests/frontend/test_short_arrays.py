@@ -113,6 +113,23 @@ def retarders(angles, v):
     return out, v
 
 
+def link(angle, offset, length, twist):
+    c, s, cc, ss = np.cos(angle), np.sin(angle), np.cos(twist), np.sin(twist)
+    return np.array(
+        [[c, -s * cc, s * ss, length * c], [s, c * cc, -c * ss, length * s], [0, ss, cc, offset], [0, 0, 0, 1]]
+    )
+
+
+def arm(angles, offsets, lengths, twists):
+    out = np.zeros((len(angles), 3))
+    for i in range(len(angles)):
+        pose = np.eye(4)
+        for j in range(3):
+            pose = pose @ link(angles[i, j], offsets[j], lengths[j], twists[j])
+        out[i] = pose[:3, 3]
+    return out, angles
+
+
 def nearest_hit(origin, direction, centre, radius):
     between = origin - centre
     b = np.dot(between, direction)
@@ -147,6 +164,7 @@ PROGRAMS = [
     (planets, (RNG.normal(size=(7, 3)), RNG.normal(size=(7, 3)), RNG.random(7), 0.1)),
     (areas, (RNG.normal(size=(9, 3)), RNG.integers(-9, 9, (20, 3)))),
     (retarders, (RNG.random(20), np.array([1.0, 0.5j]))),
+    (arm, (RNG.random((9, 3)), RNG.random(3), RNG.random(3), RNG.random(3))),
     (rays, (RNG.normal(size=(9, 3)), RNG.normal(size=(9, 3)) * 3, RNG.normal(size=(5, 3)), RNG.random(5))),
     (spread, (RNG.normal(size=(9, 9)),)),
 ]
@@ -157,6 +175,19 @@ def test_arrays_of_a_few_elements_take_no_memory(function, arguments):
     text = text_of(check(function, *arguments, rtol=1e-12))
     body = text.partition("\n    for ")[2].partition("\n    if not ")[0]  # without what the loop hands on
     assert "np.empty" not in body and "np.zeros" not in body and "array_" not in body and "dot(" not in body
+
+
+@pytest.mark.parametrize("k", [1, 7, 8, 9, 15, 16])
+def test_sums_of_a_few_elements_have_the_bits_of_numpy_s(k):
+    def f(x):
+        out = np.zeros((len(x), 2))
+        for i in range(len(x)):
+            v = x[i] * 0.1
+            out[i, 0], out[i, 1] = v.sum(), np.mean(v)
+        return out, x
+
+    text = text_of(check(f, np.random.default_rng(k).normal(size=(30, k))))
+    assert "array_sum" not in text
 
 
 # ---- names for one array ----
@@ -210,7 +241,7 @@ def test_other_lengths_are_other_programs():
         return v, total
 
     compiled = wb.jit(f)
-    for k in (3, 2, 9, 10, 1, 3):
+    for k in (3, 2, 9, 16, 17, 1, 3):
         for v in (np.arange(k, dtype=float), np.arange(2.0 * k)[::-2]):
             found, expected = compiled(v, 4), f(v, 4)
             np.testing.assert_allclose(found[0], expected[0], rtol=1e-14)

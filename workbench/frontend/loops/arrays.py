@@ -565,11 +565,13 @@ def _places(shape: tuple[int | None, ...]) -> Iterator[list[str]]:
 
 
 def added(terms: Sequence[str]) -> str:
-    """Up to 15 terms, added in the order in which NumPy adds as many in a row."""
-    if len(terms) < 8:
+    """The terms, added in the order in which NumPy adds as many in a row: eights are added to one another first."""
+    n_eights = len(terms) // 8 * 8
+    if not n_eights:
         return " + ".join(terms)
-    a, b, c, d, e, f, g, h, *rest = terms
-    return " + ".join([f"((({a} + {b}) + ({c} + {d})) + (({e} + {f}) + ({g} + {h})))", *rest])
+    a, b, c, d, e, f, g, h = (f"({' + '.join(terms[k:n_eights:8])})" for k in range(8))
+    eight = f"((({a} + {b}) + ({c} + {d})) + (({e} + {f}) + ({g} + {h})))"
+    return " + ".join([eight, *terms[n_eights:]])
 
 
 def reduced_dtype(name: str, dtype: np.dtype) -> np.dtype:

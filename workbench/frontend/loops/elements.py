@@ -114,14 +114,16 @@ class Names:
 
 
 class Replaced(ast.NodeTransformer):
-    """Names, by what stands for them."""
+    """Names, by what stands for them. loads: only where they are read."""
 
-    def __init__(self, values: Mapping[str, ast.expr]):
-        self.values = values
+    def __init__(self, values: Mapping[str, ast.expr], *, loads: bool = False):
+        self.values, self.loads = values, loads
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self.values.get(node.id)
         if value is None:
+            return node
+        if isinstance(node.ctx, ast.Store) and self.loads:
             return node
         if isinstance(node.ctx, ast.Store):
             assert isinstance(value, ast.Name)

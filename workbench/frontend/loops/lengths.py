@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 from ..syntax import walk
-from .elements import maker_of
+from .elements import Replaced, maker_of
+from .ranges import TEMPORARY
 from .syntax import is_shape, n_indices
 
 Shape = tuple[int | None, ...]
+# As in `codegen.loop_math`.
+_OF_SLICES: dict[str, Callable[..., int]] = {
+    "first_of": lambda i, n: range(n)[i:].start,
+    "count_between": lambda first, i, n: len(range(n)[first:i]),
+}
 
 
 def constant_of(node: ast.expr, shapes: Mapping[str, Shape | None]) -> int | None:
@@ -26,7 +33,34 @@ def constant_of(node: ast.expr, shapes: Mapping[str, Shape | None]) -> int | Non
         case ast.Call(func=ast.Name(id="wrapped" | "turned"), args=[i, size]):
             k, n = constant_of(i, shapes), constant_of(size, shapes)
             return None if k is None or n is None or not -n <= k < n else k % n
+        case ast.Call(func=ast.Name(id="length"), args=[size]):
+            n = constant_of(size, shapes)
+            return n if n is not None and n >= 0 else None
+        case ast.Call(func=ast.Name(id="first_of" | "count_between" as name), args=args):
+            numbers = [constant_of(arg, shapes) for arg in args]
+            return None if None in numbers else _OF_SLICES[name](*numbers)
     return None
+
+
+def with_constants(loop: ast.FunctionDef, given: Mapping[str, Shape]) -> ast.FunctionDef:
+    """The loop with the translator's own variables that are lengths, or indices, as the numbers that they are."""
+    stores = Counter(n.id for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    while True:
+        shapes = shapes_of(loop, given)
+        found: dict[str, ast.expr] = {}
+        for node in walk(loop):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() | ast.Subscript() as value) if stores[
+                    name
+                ] == 1 and TEMPORARY.fullmatch(name):
+                    n = constant_of(value, shapes)
+                    if n is not None:
+                        found[name] = ast.Constant(n)
+        if not found:
+            return loop
+        for name in found:
+            stores[name] = 0  # replaced
+        loop = Replaced(found, loads=True).visit(loop)
 
 
 def shapes_of(loop: ast.FunctionDef, given: Mapping[str, Shape]) -> dict[str, Shape]:

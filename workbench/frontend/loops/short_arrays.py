@@ -34,7 +34,7 @@ from .elements import (
     maker_of,
     read_element,
 )  # fmt: skip
-from .lengths import Shape, constant_of, shapes_of
+from .lengths import Shape, constant_of, shapes_of, with_constants
 from .ranges import TEMPORARY
 from .syntax import bound
 from .types import Array, Type
@@ -112,10 +112,12 @@ class _Uses:
 
 class _Search:
     def __init__(self, loop: ast.FunctionDef, given: Mapping[str, Given], names: Names):
-        self.loop, self.given, self.names = loop, given, names
-        self.shapes = shapes_of(loop, {name: each.shape for name, each in given.items()})
+        self.given, self.names = given, names
+        shapes = {name: each.shape for name, each in given.items()}
+        self.loop = with_constants(copy.deepcopy(loop), shapes)
+        self.shapes = shapes_of(self.loop, shapes)
         self.dtypes: dict[str, str] = {}
-        self.rebound = {n for n in given if n in bound(loop.body)}
+        self.rebound = given.keys() & bound(loop.body)
 
     def rewritten(self) -> ast.FunctionDef | None:
         """The loop with variables; None if nothing becomes one."""

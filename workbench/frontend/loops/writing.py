@@ -14,7 +14,7 @@ from .types import LAZY, Type, UntranslatableError
 
 MANY_ELEMENTS = 65_536  # an array operation, or product, from here on is better off in kernels and BLAS
 SHORT = 4  # elements along an axis, of coordinates and the like: loops over them are written out
-FEW = 9  # elements of an array that variables hold, one for each: a 3x3 matrix
+FEW = 16  # elements of an array that variables hold, one for each: a 4x4 matrix
 INDENT = "    "
 
 
