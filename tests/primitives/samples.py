@@ -253,6 +253,12 @@ def concatenate_cases(rng: np.random.Generator) -> Iterator[Case]:
         yield Case("concatenate", operands, {"dimension": axis})
 
 
+@cases("empty")
+def empty_cases(rng: np.random.Generator) -> Iterator[Case]:
+    for shape in shapes(rng, 5):
+        yield Case("empty", (), {"shape": shape, "dtype": np.dtype(str(rng.choice(NUMBERS)))})
+
+
 @cases("iota")
 def iota_cases(rng: np.random.Generator) -> Iterator[Case]:
     for shape in shapes(rng, 5):

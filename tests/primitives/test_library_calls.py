@@ -39,7 +39,10 @@ def test_results_are_as_announced(name: str) -> None:
             np.testing.assert_array_equal(x, was)
 
 
-@pytest.mark.parametrize("name", [n for n in CALLS if isinstance(REGISTRY[n].lowering, LibraryCall)])
+COMPUTING = [n for n in CALLS if isinstance(REGISTRY[n].lowering, LibraryCall) and n != "empty"]  # which holds anything
+
+
+@pytest.mark.parametrize("name", COMPUTING)
 def test_calls_compute_the_impl_also_into_an_array(name: str) -> None:
     lowering = REGISTRY[name].lowering
     for case in CASES[name](np.random.default_rng(5)):

@@ -10,8 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core.cgutils import get_item_pointer2, unpack_tuple
+from numba.core.errors import TypingError
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numba.np.arrayobj import load_item, store_item
@@ -316,6 +318,22 @@ def _loose(typing_context: Any, array: Any) -> Any:
 
 loose: Any = intrinsic(_loose)
 
+
+def _fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+    """`a * b + c`, rounded once where the machine has an instruction for it, and as it stands elsewhere."""
+    if not (isinstance(a, types.Float) and a == b == c):
+        raise TypingError(f"fused() of {a}, {b} and {c}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = arguments[0].type
+        function = builder.module.declare_intrinsic("llvm.fmuladd", [kind], ir.FunctionType(kind, [kind] * 3))
+        return builder.call(function, arguments)
+
+    return a(a, b, c), generate
+
+
+fused: Any = intrinsic(_fused)
+
 MAX_AXES = 8
 at_1, unit_1, at_2, unit_2, put_1, put_2 = (
     _reader(1),
@@ -612,7 +630,7 @@ def dot_22(a, b):
 
 
 FUNCTIONS: dict[str, Any] = {name: value for name, value in list(globals().items()) if isinstance(value, type(dot))}
-FUNCTIONS["loose"] = loose
+FUNCTIONS |= {"loose": loose, "fused": fused}
 FUNCTIONS |= {f"at_{n}": _reader(n) for n in range(1, MAX_AXES + 1)}
 FUNCTIONS |= {"unit_1": unit_1, "unit_2": unit_2}
 FUNCTIONS |= {f"put_{n}": _writer(n) for n in range(1, MAX_AXES + 1)}

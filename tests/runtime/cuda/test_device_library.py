@@ -39,6 +39,8 @@ def test_each_gives_what_the_primitive_gives(name):
         pairs = zip(found, expected, strict=True) if primitive.multiple_results else [(found, expected)]
         for mine, reference in pairs:
             assert (np.shape(mine), mine.dtype) == (reference.shape, reference.dtype)
+            if name == "empty":  # which holds anything
+                continue
             np.testing.assert_allclose(mine, reference, rtol=1e-5 if reference.dtype.itemsize < 8 else 1e-12, atol=1e-6)
     assert tried
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
@@ -19,21 +19,23 @@ from ..constants import same_constant
 from ..proxies import unwrap
 from ..recording import Deferred
 from ..tracer import Tracer
-from .arrays import Arrays, Compute, is_few, tuple_of
+from .arrays import Arrays, Compute, added_products, is_few, tuple_of
 from .letters import is_text, letter
 from .names import is_set, is_whole, local
-from .operators import SYMBOLS, as_type, binary, call, index
+from .operators import SYMBOLS, as_type, binary, call, cast, index
 from .types import (
     BOOL,
     C128,
     F32,
     F64,
+    LAZY,
     MOST,
     SMALL,
     SUPPORTED,
     Array,
     Box,
     Items,
+    Lazy,
     Number,
     Static,
     Type,
@@ -275,9 +277,8 @@ class Scope(Arrays):
             made = self.added_up(a, b, dtype)
             if made is not None:
                 return made
-        product_of_few = self._product_of_few(a, b)
-        if product_of_few is not None:
-            return product_of_few
+        if self._is_product_of_few(x, y):
+            return self._product_of_few(a, b, dtype)
         a, b = self.array(a), self.array(b)
         left, right = (v.text if v.type.dtype == dtype else f"{v.text}.astype(np.{dtype.name})" for v in (a, b))  # type: ignore[union-attr]  # arrays
         if x.ndim == y.ndim == 1:
@@ -285,15 +286,33 @@ class Scope(Arrays):
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
         return Value(f"dot_{x.ndim}{y.ndim}(loose({left}), loose({right}))", Array(dtype, shape))
 
-    def _product_of_few(self, a: Value, b: Value) -> Value | None:
-        """The product with a matrix, written out, if its elements are few, and each of them a sum of few."""
+    @staticmethod
+    def _is_product_of_few(x: Array, y: Array) -> bool:
+        """Whether the elements of a product with a matrix are few, and each of them a sum of few."""
+        return is_few((*x.shape[:-1], *y.shape[1:])) and is_few(x.shape[-1:]) and y.shape[0] == x.shape[-1]
+
+    def _product_of_few(self, a: Value, b: Value, dtype: np.dtype) -> Value:
+        """The same, written out."""
         x, y = a.type, b.type
         assert isinstance(x, Array) and isinstance(y, Array)
-        left, right = "ij"[2 - x.ndim :], "jk"[: y.ndim]
+        if dtype.kind != "f":
+            left, right = "ij"[2 - x.ndim :], "jk"[: y.ndim]
+            return self.contract([a, b], [left, right], (left + right).replace("j", ""))  # type: ignore[attr-defined]
         shape = (*x.shape[:-1], *y.shape[1:])
-        if not is_few(shape) or not is_few(x.shape[-1:]) or y.shape[0] != x.shape[-1]:
-            return None
-        return self.contract([a, b], [left, right], (left + right).replace("j", ""))  # type: ignore[attr-defined]
+        before, behind = (self.elements(self.array(v)) for v in (a, b))
+        self.compare_lengths(before.sizes[-1], behind.sizes[0])
+
+        def element(i: Sequence[str]) -> Value:
+            row, column = i[: x.ndim - 1], i[x.ndim - 1 :]
+            pairs = [
+                (cast(before.at([*row, str(k)]), dtype), cast(behind.at([str(k), *column]), dtype))
+                for k in range(x.shape[-1] or 0)
+            ]
+            return Value(added_products(pairs, in_rows=y.ndim == 1 and x.shape[0] != 1), Number(dtype))
+
+        self.facts.count(*shape)
+        sizes = (*before.sizes[:-1], *behind.sizes[1:])
+        return self.array(Value(LAZY, Array(dtype, shape), lazy=Lazy(sizes, element, ())))
 
     # ---- subscripts ----
 
