@@ -11,6 +11,8 @@ import pytest
 import workbench as wb
 from tests.compare import assert_same
 from tests.sources import define
+from workbench.codegen import loop_lists, loop_math, loop_random, loop_routines
+from workbench.frontend.loops.names import local
 
 RNG = np.random.default_rng(5)
 SPECIAL = np.array([0.5, -0.0, np.inf, -1.5, 1e30, -1e30, 0.0, np.nan, 3.25, -np.inf, 1e-30, 2.0])
@@ -472,6 +474,14 @@ def f(x):
 def test_products_of_complex_numbers_have_the_bits_of_numbers_by_themselves(dtype):
     """NumPy multiplies those of arrays with fused steps where the processor has them, and single ones without."""
 
+    def inner(a, n):  # compiled first, with fused steps
+        s = 0j
+        for i in range(n):
+            s += np.dot(a[i:], a[: len(a) - i])
+        return s
+
+    wb.jit(inner)(np.ones(9, dtype), 3)
+
     def f(c, n):
         out = np.zeros((len(c), n), c.dtype)
         for i in range(len(c)):
@@ -487,4 +497,27 @@ def test_products_of_complex_numbers_have_the_bits_of_numbers_by_themselves(dtyp
     c = (0.3 * (rng.normal(size=50) + 1j * rng.normal(size=50))).astype(dtype)
     compiled = wb.jit(f)
     np.testing.assert_array_equal(compiled(c, 8), f(c, 8))
+    assert not compiled.fallbacks
+
+
+def test_variables_may_have_the_names_of_what_the_text_calls():
+    functions = {**loop_math.FUNCTIONS, **loop_routines.FUNCTIONS, **loop_lists.FUNCTIONS, **loop_random.FUNCTIONS}
+    assert [name for name in (*functions, *loop_random.WORDS) if local(name) == name] == []
+
+    def f(x, n):
+        length, lost, close, larger, times, fused = 3.0, 1.0, x[0], 0.0, 1j, 1.0
+        for i in range(n):
+            v = np.zeros(3)
+            v[i % 3] = x[i]
+            length = length * 0.5 + v.sum() + np.linalg.norm(x[i : i + 2])
+            lost += np.sum(x[:i] * 2.0)
+            larger = max(larger, x[i], i)
+            close = close + np.isclose(x[i], 1.0)
+            times = times * times * 0.1
+            fused = fused + v @ v
+        return length, lost, larger, close, times, fused
+
+    x = np.random.default_rng(0).random(9)
+    compiled = wb.jit(f)
+    np.testing.assert_allclose(compiled(x, 9), f(x, 9), rtol=1e-13)
     assert not compiled.fallbacks

@@ -203,7 +203,9 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
     elif symbol == "**" and dtype.kind in "iu":
         power = right if b.literal is not None and b.literal >= 0 or dtype.kind == "u" else f"nonnegative({right})"
         text = call("pow", dtype, left, power)
-    elif symbol in ("+", "-", "*", "/") and dtype.kind == "f" or symbol == "*" and dtype.kind == "c" and alone:
+    elif symbol == "*" and dtype.kind == "c" and alone:
+        text = f"times({left}, {right})"
+    elif symbol in ("+", "-", "*", "/") and dtype.kind == "f":
         text = f"({left} {symbol} {right})"
     else:
         text = call(_NAMES[symbol], dtype, left, right)
@@ -283,7 +285,9 @@ def _binary_of_pythons(symbol: str, a: Value, b: Value, *, alone: bool = False) 
     nonzero = b.literal is not None and b.literal != 0 or y.kind == "i" and (y.interval[0] > 0 or y.interval[1] < 0)
     divisor = right if nonzero else f"nonzero({right})"
     match symbol:
-        case "+" | "-" | "*" if kind != "c" or symbol == "*" and alone:
+        case "*" if kind == "c" and alone:
+            text = f"times({left}, {right})"
+        case "+" | "-" | "*" if kind != "c":
             text = f"({left} {symbol} {right})"
         case "/" if kind != "c":
             text = f"({left} / {divisor})"

@@ -141,29 +141,28 @@ class _Search:
             match stmt:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in found:
                     sources[name].append(value)
-        self.dtypes = {n: each.dtype for n, each in self.given.items()}
-        changed = True
-        while changed:  # an alias has the type of what it is another name of
-            changed = False
+        self.dtypes = self._dtypes_of(sources)
+        while wrong := {name for name in found if not all(self._can_be(v, name, found) for v in sources[name])}:
+            found -= wrong
+        return found
+
+    def _dtypes_of(self, sources: Mapping[str, Sequence[ast.expr]]) -> dict[str, str]:
+        """The texts of types: another name of an array has that of the array."""
+        found = {name: each.dtype for name, each in self.given.items()}
+        n_found = -1
+        while len(found) > n_found:
+            n_found = len(found)
             for name, values in sources.items():
                 for value in values:
-                    dtype = made_dtype(value) or (self.dtypes.get(value.id) if isinstance(value, ast.Name) else None)
-                    if dtype and name not in self.dtypes:
-                        self.dtypes[name] = dtype
-                        changed = True
-        while True:
-            wrong = {
-                name for name, values in sources.items() if name in found and not values and name not in self.given
-            }
-            for name in found:
-                for value in sources[name]:
-                    is_made = maker_of(value) and made_dtype(value) == self.dtypes.get(name)
-                    is_other = isinstance(value, ast.Name) and self._can_give(value.id, name, found)
-                    if not is_made and not is_other:
-                        wrong.add(name)
-            if not wrong:
-                return found
-            found -= wrong
+                    dtype = found.get(value.id) if isinstance(value, ast.Name) else made_dtype(value)
+                    if dtype:
+                        found.setdefault(name, dtype)
+        return found
+
+    def _can_be(self, value: ast.expr, name: str, arrays: set[str]) -> bool:
+        if isinstance(value, ast.Name):
+            return self._can_give(value.id, name, arrays)
+        return bool(maker_of(value)) and made_dtype(value) == self.dtypes.get(name)
 
     def _can_give(self, source: str, name: str, arrays: set[str]) -> bool:
         stays = source in self.given and self.given[source].stays and source not in self.rebound

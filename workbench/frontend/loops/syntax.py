@@ -13,7 +13,7 @@ from ..syntax import walk
 # What never raises, beside the arithmetic of kernels on single numbers.
 _QUIET = frozenset(("larger", "smaller", "chosen", "around", "turned", "lost", "with_lost", "min", "max", "abs",
                     "range", "close", "complex", "first_of", "count_between", "rolled", "fused",
-                    "times_itself"))  # fmt: skip
+                    "times", "times_itself"))  # fmt: skip
 STEP = 1024  # what a variable that counts moves by at most
 _SUFFIXES = frozenset(("f32", "f64", "c64", "c128", "bool", *(f"{k}{8 * n}" for k in "iu" for n in (1, 2, 4, 8))))
 
