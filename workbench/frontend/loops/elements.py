@@ -26,6 +26,7 @@ class Element:
 
 
 def element_of(node: ast.AST) -> Element | None:
+    """What a node reads, `at_1(x, i)` or `x[i]`, or a statement writes, `put_1(x, i, value)` or `x[i] = value`."""
     match node:
         case ast.Call(func=ast.Name(id=function), args=[ast.Name(id=name), *rest]):
             head, _, end = function.rpartition("_")
@@ -33,8 +34,6 @@ def element_of(node: ast.AST) -> Element | None:
                 return Element(name, tuple(rest))
             if head == "put" and end.isdigit():
                 return Element(name, tuple(rest[:-1]), rest[-1])
-        case ast.Subscript(value=ast.Name(id=name), slice=index, ctx=ast.Load()):
-            return Element(name, tuple(index.elts) if isinstance(index, ast.Tuple) else (index,))
         case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=index)], value=value):
             return Element(name, tuple(index.elts) if isinstance(index, ast.Tuple) else (index,), value)
         case ast.Subscript(value=ast.Name(id=name), slice=index):
@@ -108,9 +107,6 @@ class Names:
             made += "_"
         self.taken.add(made)
         return made
-
-
-# ---- functions ----
 
 
 class Replaced(ast.NodeTransformer):
