@@ -35,7 +35,7 @@ from .lists import blank
 from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
-from .steps import blank_of, is_better_whole, type_of
+from .steps import blank_of, is_better_whole, reason_of, type_of
 from .types import (
     BOOL,
     COMPARED,
@@ -91,7 +91,8 @@ class Result:
 @dataclass(frozen=True, eq=False, slots=True)
 class ConcreteLoop:
     """source: the text, whose function is `loop`; careful, quiet: as of `LoopProgram`; written: the parameters that it
-    writes into; statics: what else it depends on, with the values that it was translated for."""
+    writes into; statics: what else it depends on, with the values that it was translated for; reason: why it is
+    compiled by itself."""
 
     source: str
     careful: str
@@ -101,6 +102,7 @@ class ConcreteLoop:
     written: tuple[str, ...]
     statics: tuple[tuple[Path, Any], ...]
     shared: tuple[frozenset[str], ...]
+    reason: str
 
     def values(self, namespace: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters' values. NotTheSameError if they, or other things, are of other kinds than they were."""
@@ -396,7 +398,11 @@ class _Concrete:
         careful = text if ranged.text != text else ""
         statics = tuple(self.statics.items())
         names = tuple(sorted(written))
-        return ConcreteLoop(ranged.text, careful, ranged.quiet, tuple(taken), tuple(results), names, statics, shared)
+        has_lists = any(isinstance(kind, Growing) for kind in self.scope.types.values())
+        reason = "its lists change their length" if has_lists else reason_of(self.module.facts)
+        return ConcreteLoop(
+            ranged.text, careful, ranged.quiet, tuple(taken), tuple(results), names, statics, shared, reason
+        )  # fmt: skip
 
     def _translate(self, scope: Translator) -> None:
         scope.statement(self.node)

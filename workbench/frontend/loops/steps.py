@@ -198,6 +198,19 @@ def is_better_whole(facts: Facts) -> bool:
     return facts.partial or facts.draws or small or by_elements
 
 
+def reason_of(facts: Facts) -> str:
+    """Why a loop is compiled by itself."""
+    if facts.elements:
+        return "it computes one element at a time"
+    if facts.partial:
+        return "its slices change their length from one iteration to the next"
+    if facts.arrays and facts.largest <= FEW_ELEMENTS:
+        return "its arrays are so small that calling kernels would take most of the time"
+    if facts.arrays:
+        return "tracing cannot express it"
+    return "it computes with single numbers"
+
+
 def _changes(variables: Any, names: frozenset[str], function: FunctionType, name: str) -> bool:
     if name not in names:
         return False
@@ -312,7 +325,7 @@ class _Builder:
         places = tuple(self._places(outputs, sharing, views))
         results = (*avals, *(Aval((), np.dtype(dtype)) for _ in places for dtype in (CODE, np.int64)))
         positions = tuple(next(i for i, x in enumerate(inputs) if x is target) for target in written)
-        reason = self._reason()
+        reason = reason_of(facts)
         values = {name: value for name, (value, _) in self.parameters.items()}
         name = "loop"
         program = LoopProgram(
@@ -387,18 +400,6 @@ class _Builder:
         before = self.parameters.get(name, (None, None))[1]
         changes = isinstance(before, Number) and name not in self.unset and bool(assigned - {before.dtype})
         return changes or len(assigned) > 1 or True in doubtful
-
-    def _reason(self) -> str:
-        facts = self.module.facts
-        if facts.elements:
-            return "it computes one element at a time"
-        if facts.partial:
-            return "its slices change their length from one iteration to the next"
-        if facts.arrays and facts.largest <= FEW_ELEMENTS:
-            return "its arrays are so small that calling kernels would take most of the time"
-        if facts.arrays:
-            return "tracing cannot express it"
-        return "it computes with single numbers"
 
     def _outputs(self) -> list[tuple[str, Type, int]]:
         outputs = []

@@ -137,9 +137,8 @@ class _Version:
         outs += [Var(aval, name) for r in loop.results for name, aval in _shown(r.name, r.kind)]
         outs = outs or [Var(Aval((), I64), "")]
         text = ast.unparse(node)
-        reason = "its lists change their length"
         program = LoopProgram(
-            "loop", loop.source, tuple(arguments), written, tuple(v.aval for v in outs), _not_called, reason, text,
+            "loop", loop.source, tuple(arguments), written, tuple(v.aval for v in outs), _not_called, loop.reason, text,
             (), loop.careful, loop.quiet,
         )  # fmt: skip
         filename = around.whole.filename
