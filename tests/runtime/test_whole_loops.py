@@ -316,3 +316,17 @@ def test_a_function_that_changes_a_list_around_it_is_pythons():
     namespace = {"n": 300, "update": update}
     assert as_it_is("for i in range(n):\n    update(i % 50)\n", namespace) is None
     assert calls == [0] and weights.sum() == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("for i in range(9):\n    if i % 2:\n        found.append(i)", "its lists change their length"),
+        ("for i in range(9):\n    x[i] = s\n    s = s * 0.5 + 1", "it computes one element at a time"),
+    ],
+    ids=["lists", "elements"],
+)
+def test_a_loop_says_why_it_is_compiled_by_itself(text, reason):
+    result = as_it_is(text, {"found": [], "x": np.ones(9), "s": 1.0, "np": np})
+    (step,) = result.compilation.plan.steps
+    assert step.eqn.params["program"].reason == reason
