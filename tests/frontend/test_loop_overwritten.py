@@ -28,6 +28,7 @@ IN_PARTS = [
     "for i in range(n):\n        out[i] += x[i] * s\n        s = out[i]",
     "for i in range(n):\n        s = s + out[n - 1 - i]\n        out[i] = s",
     "for i in range(n):\n        k = i\n        k = k // 2\n        s = s + x[i]\n        out[k] = s",
+    "k = 0\n    for i in range(n):\n        s = s + x[i]\n        out[k] = s\n        k = i",
     "while s > 1:\n        for i in range(n):\n            s = s * 0.5\n            out[i] = s",
     "for i in range(2):\n        s = s + x[i]\n        out[i] = s",
     "half = out[::2]\n    for i in range(n):\n        s = s + half[i // 2]\n        out[i] = s",

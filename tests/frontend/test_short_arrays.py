@@ -232,6 +232,20 @@ def test_two_steps_of_the_past_stay_two_arrays():
         check(f, np.array([1.0, 2.0]), np.array([1.5, 2.5]), n)
 
 
+def test_an_index_that_is_set_after_its_use_is_that_of_the_turn_before():
+    def f(v, n):
+        for _ in range(n):
+            k = 2
+            w = v * 0.5
+            for j in range(3):
+                w[k] = w[k] + j
+                k = j
+            v = w
+        return v, n
+
+    check(f, np.array([1.0, 2.0, 3.0]), 3)
+
+
 def test_other_lengths_are_other_programs():
     def f(v, n):
         total = 0.0

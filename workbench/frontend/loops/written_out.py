@@ -132,16 +132,18 @@ def _indexes(body: Block, name: str, arrays: Collection[str]) -> bool:
 
 
 def names_for(body: Block, name: str) -> set[str]:
-    """A loop's variable, and those that hold the same throughout a turn."""
+    """A loop's variable, and those that hold the same throughout a turn: what is used before it is set does not."""
     stores = Counter(
         n.id for stmt in body for n in walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
     found = {name}
+    seen: set[str] = set()
     for stmt in body:
         match stmt:
             case ast.Assign(targets=[ast.Name(id=other)], value=ast.Name(id=source)) if source in found:
-                if stores[other] == 1:
+                if stores[other] == 1 and other not in seen:
                     found.add(other)
+        seen |= {n.id for n in walk(stmt) if isinstance(n, ast.Name)}
     return found if not stores[name] else set()
 
 
