@@ -374,6 +374,14 @@ compiled(*program.make(program.small))
 print(compiled.fallbacks)
 """
 
+UNIT_MATRICES = """
+import numpy as np
+import workbench as wb
+
+units = wb.jit(lambda x: (np.array([np.eye(2)] * 2), x + 1.0))
+print(units(np.ones(3))[0].shape, units.fallbacks)
+"""
+
 
 @pytest.mark.parametrize(
     ("program", "printed"),
@@ -383,8 +391,9 @@ print(compiled.fallbacks)
         (EQUAL_BYTES, "(4, 18, 4) []"),
         (ZEROS_SIDE_BY_SIDE, "(10, 25, 4) []"),
         (ZEROS_BY_BRANCHES, "[]"),
+        (UNIT_MATRICES, "(2, 2, 2) []"),
     ],
-    ids=["complex zeros", "complex", "bytes", "zeros", "branches"],
+    ids=["complex zeros", "complex", "bytes", "zeros", "branches", "unit matrices"],
 )
 def test_llvm_says_nothing_of_loops_over_rows_that_it_leaves_alone(tmp_path, program, printed):
     (tmp_path / "rows.py").write_text(program)

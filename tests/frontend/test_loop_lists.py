@@ -438,3 +438,85 @@ def test_an_argument_that_is_written_is_as_it_was_where_the_room_does_not_suffic
         assert compiled(mine, 0.1) == lowered(its, 0.1)
         np.testing.assert_array_equal(mine, its)
     assert not [f for f in compiled.fallbacks if f.code != "WB500"]
+
+
+def replaced(x, n):
+    """A list as long after the loop as before, some items of which it replaces."""
+    where = list(range(n))
+    best = [0.5] * n
+    for k in range(len(x)):
+        i = int(np.abs(x[k]) * n) % n
+        where[i] = k + n
+        best[i] = max(best[i], float(x[k]))
+    return where, best, x[np.array(where) % len(x)], len(where), sum(best), where[-1], best[::2]
+
+
+@pytest.mark.parametrize("n", [1, 3, 16, 17, 40, 64])
+def test_a_list_whose_items_are_replaced(n: int) -> None:
+    x = np.random.default_rng(n).standard_normal(200)
+    compiled = assert_same(replaced, x, n)
+    assert not compiled.fallbacks and len(loops_of(compiled)) == 1
+
+
+def test_a_long_list_whose_items_are_replaced() -> None:
+    def reached(x, n):
+        ways = [0] * (n + 1)
+        ways[0] = 1
+        for k in range(len(x)):
+            step = int(x[k] * 9) + 1
+            for total in range(step, n + 1):
+                ways[total] += ways[total - step]
+        return ways[n], ways
+
+    x = np.random.default_rng(1).random(12)
+    compiled = assert_same(reached, x, 300)
+    assert not compiled.fallbacks and len(loops_of(compiled)) == 1
+
+
+def test_a_long_list_that_is_read() -> None:
+    def mapped(x, table):
+        codes = [7 * k % 31 for k in range(100)]
+        out = np.zeros(len(x))
+        for k in range(1, len(x)):
+            at = int(x[k] * 100)
+            out[k] = out[k - 1] * 0.5 + codes[at] - codes[-at - 1]
+        return out, codes
+
+    compiled = assert_same(mapped, np.random.default_rng(1).random(50), None)
+    assert not compiled.fallbacks
+
+
+def test_a_place_outside_of_a_list_whose_items_are_replaced() -> None:
+    def program(x):
+        found = [0.0] * 20
+        for k in range(len(x)):
+            found[int(x[k])] = float(k)
+        return found
+
+    compiled = wb.jit(program)
+    assert compiled(np.arange(20.0)) == program(np.arange(20.0))
+    with pytest.raises(IndexError):
+        compiled(np.arange(21.0))
+
+
+def test_other_names_of_a_list_whose_items_are_replaced() -> None:
+    def program(x):
+        found = [0.0] * 20
+        same, rows = found, [found]
+        for k in range(len(x)):
+            found[int(x[k])] = float(k)
+        return found, same, rows[0], rows[0] is found, same is found
+
+    assert_same(program, np.arange(20.0))
+
+
+def test_a_list_in_a_list_that_a_branch_replaces_items_of() -> None:
+    def program(x, level):
+        found = [0] * 18
+        if x[0] > level:
+            for k in range(len(x)):
+                found[int(x[k]) % 18] = k
+        return found
+
+    for level in (-1.0, 1.0):
+        assert_same(program, np.arange(20.0), level)

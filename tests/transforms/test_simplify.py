@@ -269,6 +269,42 @@ def test_empty_operands_leave_a_concatenation():
     becomes(before, body("a:f64[3] b:f64[0]", "c:f64[6] = concatenate[dimension=0] a a", out="c"))
 
 
+def slice_of(name, start, limit, columns=""):
+    first, last = ("0, ", f"{columns}, ") if columns else ("", "")
+    return f"slice[limit_indices=({last}{limit},) start_indices=({first}{start},) strides=None] {name}"
+
+
+def test_slices_side_by_side_are_one():
+    parts = [f"b{k}:f64[{n}] = {slice_of('a', k, k + n)}" for k, n in ((1, 1), (2, 2), (4, 1), (6, 3))]
+    before = body("a:f64[9]", *parts, "c:f64[7] = concatenate[dimension=0] b1 b2 b4 b6", out="c")
+    after = [f"b:f64[4] = {slice_of('a', 1, 5)}", parts[-1], "c:f64[7] = concatenate[dimension=0] b b6"]
+    becomes(before, body("a:f64[9]", parts[-1], after[0], after[2], out="c"))
+
+
+def test_all_slices_of_an_array_are_the_array():
+    parts = [f"b{k}:f64[2,1] = {slice_of('a', k, k + 1, '2')}".replace("1,)", "1)") for k in range(3)]
+    whole = [*parts, "c:f64[2,3] = concatenate[dimension=1] b0 b1 b2", "d:f64[2,3] = neg c"]
+    becomes(body("a:f64[2,3]", *whole, out="d"), body("a:f64[2,3]", "d:f64[2,3] = neg a", out="d"))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["slice[limit_indices=(2,) start_indices=(0,) strides=None] a",
+         "slice[limit_indices=(4,) start_indices=(2,) strides=None] z"],
+        ["slice[limit_indices=(4,) start_indices=(2,) strides=None] a",
+         "slice[limit_indices=(2,) start_indices=(0,) strides=None] a"],
+        ["slice[limit_indices=(3,) start_indices=(0,) strides=(2,)] a",
+         "slice[limit_indices=(6,) start_indices=(3,) strides=(2,)] a"],
+    ],
+    ids=["of two arrays", "backwards", "with steps"],
+)  # fmt: skip
+def test_other_slices_stay(parts):
+    eqns = [f"{name}:f64[2] = {part}" for name, part in zip("bc", parts, strict=True)]
+    text = body("a:f64[9] z:f64[9]", *eqns, "d:f64[4] = concatenate[dimension=0] b c", out="d")
+    becomes(text, text)
+
+
 def test_updates_of_everything_are_the_update():
     types = "a:f64[3] b:f64[3] i:i64[]"
     for eqn in ("update_slice[start_indices=(0,) strides=None] a b", "dynamic_update_slice a b i"):

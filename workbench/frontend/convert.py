@@ -387,8 +387,10 @@ def _iterable(node: ast.expr) -> ast.expr:
             return located(new, node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
         loose = all(k.arg == "strict" and getattr(k.value, "value", True) is False for k in node.keywords)
+        starts = [ast.keyword(k.arg, _iterable(k.value)) for k in node.keywords if k.arg == "start"]
+        loose |= node.func.id == "enumerate" and len(node.args) == len(starts) == len(node.keywords) == 1
         if loose and not any(isinstance(a, ast.Starred) for a in node.args):
-            new = ast.Call(_operation("rows_of"), [node.func, *map(_iterable, node.args)], [])
+            new = ast.Call(_operation("rows_of"), [node.func, *map(_iterable, node.args)], starts)
             return located(new, node)
     return _Expressions().visit(node)
 

@@ -30,15 +30,16 @@ class Rows:
         return (self[position] for position in range(len(self)))
 
 
-def rows_of(function: Any, *args: Any) -> Any:
+def rows_of(function: Any, *args: Any, **start: Any) -> Any:
     """`function(*args)`, where that is `enumerate` or `zip` of what can be indexed: its rows."""
-    if function is enumerate and 1 <= len(args) <= 2 and current_trace() is not None and _is_rows(args[0]):
-        start = args[1] if len(args) == 2 else 0
-        if type(start) is int:
-            args = (range(start, start + len(args[0])), args[0])
+    if function is enumerate and len(args) + len(start) in (1, 2) and current_trace() is not None and _is_rows(args[0]):
+        first = start.get("start", args[1] if len(args) == 2 else 0)
+        if type(first) is int:
+            args = (range(first, first + len(args[0])), args[0])
+            start = {}
             function = zip
     if function is not zip or current_trace() is None or not all(map(_is_rows, args)):
-        return function(*args)
+        return function(*args, **start)
     return Rows(args) if any(type(a) is not range for a in args) else zip(*args, strict=False)
 
 

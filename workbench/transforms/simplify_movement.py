@@ -207,11 +207,54 @@ def _pad(rw: Rewriter, eqn: Equation) -> Atom | None:
 def _concatenate(rw: Rewriter, eqn: Equation) -> Atom | None:
     axis = eqn.params["dimension"]
     filled = tuple(x for x in eqn.invars if _shape(x)[axis])
-    if len(filled) == len(eqn.invars) > 1:
-        return None
     if len(filled) < 2:
         return filled[0] if filled else eqn.invars[0]
-    return rw.emit(eqn, "concatenate", *filled, dimension=axis)
+    runs = _runs_of_slices(rw, eqn, filled)
+    if len(runs) == len(eqn.invars):
+        return None
+    parts = [run[0] if len(run) == 1 else _joined(rw, eqn, run) for run in runs]
+    return parts[0] if len(parts) == 1 else rw.emit(eqn, "concatenate", *parts, dimension=axis)
+
+
+def _runs_of_slices(rw: Rewriter, eqn: Equation, operands: tuple[Atom, ...]) -> list[list[Atom]]:
+    """The operands of a concatenation, those together that are one slice: each goes on where the one before ends."""
+    axis = eqn.params["dimension"]
+    runs: list[list[Atom]] = []
+    previous: Equation | None = None
+    for operand in operands:
+        found = rw.producer(operand, eqn)
+        if found is None or found.primitive.name != "slice":
+            found = None
+        if previous is not None and found is not None and _goes_on(previous, found, axis):
+            runs[-1].append(operand)
+        else:
+            runs.append([operand])
+        previous = found
+    return runs
+
+
+def _goes_on(before: Equation, after: Equation, axis: int) -> bool:
+    if before.invars[0] is not after.invars[0] or {*_strides(before), *_strides(after)} != {1}:
+        return False
+    ends, starts = before.params["limit_indices"], after.params["start_indices"]
+    same = all(
+        before.params[name][:axis] == after.params[name][:axis]
+        and before.params[name][axis + 1 :] == after.params[name][axis + 1 :]
+        for name in ("start_indices", "limit_indices")
+    )
+    return same and ends[axis] == starts[axis]
+
+
+def _joined(rw: Rewriter, eqn: Equation, run: list[Atom]) -> Atom:
+    """One slice for several, one after the other."""
+    first, last = rw.producer(run[0], eqn), rw.producer(run[-1], eqn)
+    assert first is not None and last is not None
+    starts, limits = first.params["start_indices"], last.params["limit_indices"]
+    source = first.invars[0]
+    shape = tuple(limit - start for start, limit in zip(starts, limits, strict=True))
+    if shape == _shape(source):
+        return source
+    return _emit_slice(rw, eqn, first, source, starts, shape, (1,) * len(shape))
 
 
 def _update_slice(rw: Rewriter, eqn: Equation) -> Atom | None:

@@ -146,7 +146,7 @@ class Calls(Draws):
         if not keywords and (found := self.list_call(function, args)) is not None:
             return found
         if function is np.roll and "axis" in keywords and len(args) == 2:
-            return self._call_roll(args[0], args[1], keywords["axis"])
+            return self._handled("roll", function, args, keywords)
         if args and (function in REDUCTIONS or function in ROUTINES) and function not in STACKS:
             args = [self._as_array(args[0]), *args[1:]]
         if function in (np.allclose, np.isclose):
@@ -155,18 +155,13 @@ class Calls(Draws):
             return self.concatenated(args[0])
         is_complex = bool(args) and isinstance(args[0].type, Array) and args[0].type.dtype.kind == "c"
         if function is np.linalg.norm and (len(args) > 1 or keywords or is_complex):
-            return self.norm_of(*args, **keywords)
+            return self._handled("norm_along", function, args, keywords)
         if function in REDUCTIONS:
             return self.reduction(REDUCTIONS[function], args, keywords)
         if function in DESCRIPTIONS and not keywords:
             return self.described(function, args)
         if function in NAMES:
-            handler = getattr(self, f"_call_{NAMES[function]}")
-            try:
-                inspect.signature(handler).bind(*args, **keywords)
-            except TypeError:
-                raise refusal from None
-            return handler(*args, **keywords)
+            return self._handled(NAMES[function], function, args, keywords)
         if keywords:
             raise refusal
         if isinstance(function, type):
@@ -176,6 +171,15 @@ class Calls(Draws):
         if isinstance(function, np.ufunc):
             return self._ufunc(function, args)
         raise refusal
+
+    def _handled(self, name: str, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
+        """What the method for `name` makes of a call of `function`, if it takes these arguments."""
+        handler = getattr(self, f"_call_{name}")
+        try:
+            inspect.signature(handler).bind(*args, **keywords)
+        except TypeError:
+            raise UntranslatableError(f"{name_of(function)}() with these arguments") from None
+        return handler(*args, **keywords)
 
     # ---- Python ----
 

@@ -236,24 +236,31 @@ class Contractions(Routines):
 
     # ---- combinations ----
 
-    def norm_of(self, x: Value, ord: Value | None = None, axis: Value | None = None) -> Value:
+    def _call_norm_along(
+        self, x: Value, ord: Value | None = None, axis: Value | None = None, keepdims: Value | None = None
+    ) -> Value:
         """Of vectors, or along one axis."""
         kind = x.type
         which = None if ord is None else ord.type.value if isinstance(ord.type, Static) else ord.literal
         if not isinstance(kind, Array) or kind.dtype.kind not in "fc" or (axis is None and kind.ndim != 1):
             raise UntranslatableError("norm() of this array")
-        along = {"axis": axis} if axis is not None else {}
+        along = {} if axis is None else {"axis": axis}
         if axis is not None and type(axis.literal) is not int:
             raise UntranslatableError("norm() along several axes")
+        if keepdims is not None:
+            along["keepdims"] = keepdims
         if which == 1:
             return self._library(np.sum, self._library(np.absolute, x), **along)
         if which == math.inf:
             return self._library(np.max, self._library(np.absolute, x), **along)
-        if which not in (None, 2) or kind.dtype.kind == "c" and along:
+        if which not in (None, 2):
             raise UntranslatableError("a norm of this order")
         if kind.dtype.kind == "c":
             x = self._stored(x)
             parts = [self.elementwise([x], lambda v, part=part: self.part(v[0], part)) for part in ("real", "imag")]  # type: ignore[attr-defined]  # of expressions
+            if along:
+                total = self._library(np.add, *(self._library(np.square, part) for part in parts))
+                return self._library(np.sqrt, self._library(np.sum, self._stored(total), **along))
             squares = [self._call_inner(held, held) for held in map(self.named, parts)]
             return self._library(np.sqrt, self._library(np.add, *squares))
         return self._library(np.sqrt, self._library(np.sum, self._library(np.square, self._stored(x)), **along))

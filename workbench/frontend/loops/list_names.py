@@ -48,6 +48,30 @@ def appended_names(loop: ast.AST) -> frozenset[str]:
     return frozenset(found - others)
 
 
+_READERS = frozenset(("len", "sum", "min", "max", "sorted", "enumerate", "zip", "reversed", "any", "all"))
+
+
+def of_one_length(loop: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that, if they hold lists, keep those and their lengths: nothing hands them on, nor calls their methods.
+    Those whose items the loop replaces, and those that it only reads."""
+    stored: set[str] = set()
+    read: set[str] = set()
+    known: set[int] = set()
+    for n in walk(loop):
+        match n:
+            case ast.Subscript(value=ast.Name(id=name) as base, slice=at, ctx=context):
+                known.add(id(base))
+                (read if isinstance(context, ast.Load) else stored).add(name)
+                if isinstance(at, ast.Slice) or isinstance(context, ast.Del):
+                    known.discard(id(base))
+            case ast.Call(func=ast.Name(id=function), args=args) if function in _READERS:
+                known.update(id(a) for a in args if isinstance(a, ast.Name))
+            case ast.For(iter=ast.Name() as base):
+                known.add(id(base))
+    others = {n.id for n in walk(loop) if isinstance(n, ast.Name) and id(n) not in known}
+    return frozenset(stored - others), frozenset(read - stored - others)
+
+
 def queue_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names of lists whose first elements are taken away."""
     found: set[str] = set()

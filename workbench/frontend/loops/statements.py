@@ -15,15 +15,13 @@ from ..jumps import jumps
 from ..syntax import walk
 from .arrays import broadcast, tuple_of
 from .expressions import is_set, is_whole, local
-from .letters import letter
+from .iteration import Iteration
 from .operators import SYMBOLS, index, stored, whole_text
 from .picking import Pick
-from .statement_parts import expressions_of, looked_at, strictness
+from .statement_parts import expressions_of, looked_at
 from .types import (
     F64,
     I64,
-    LEAST,
-    MOST,
     SMALL,
     Array,
     Box,
@@ -36,17 +34,15 @@ from .types import (
     UntranslatableError,
     Value,
     join,
-    literal,
     weak_int,
     widen,
 )
-from .writers import Writers
 from .writing import INDENT
 
 MAX_ROUNDS = 12
 
 
-class Translator(Writers):
+class Translator(Iteration):
     """Statements, line by line, into `lines`."""
 
     def __init__(self, *args: Any):
@@ -470,121 +466,6 @@ class Translator(Writers):
         if not isinstance(value.type, Items):
             raise UntranslatableError("a starred argument")
         return self.parts_of(value)
-
-    def iterate(self, target: ast.expr, node: ast.expr, body: Callable[[], Any]) -> None:
-        """`for target in node: body()`."""
-        head, items = self.iterable(node)
-        self.line(head)
-        self.indent += 1
-        self.assign(target, items)
-        body()
-        self.indent -= 1
-
-    def iterable(self, node: ast.expr) -> tuple[str, Value]:
-        """The head of a loop over `node`, and the value of each iteration."""
-        flat = self.flat_base(node, iterated=True)
-        if flat is not None:
-            flat = self.kept(flat)  # the body may give the name to another array
-            name = self.temporary()
-            return f"for {name} in range({flat.text}.size):", self.element(flat, self.flat_place(flat, name), None)
-        strict = strictness(node)
-        if isinstance(node, ast.Call) and strict is not None and isinstance(node.func, ast.Name):
-            function = self.static(node.func)
-            if node.keywords and function is not zip:
-                raise UntranslatableError(f"a loop over `{ast.unparse(node)[:40]}`")
-            if function is range:
-                return self.range(node.args, False)
-            if function is reversed and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
-                inner = node.args[0]
-                if isinstance(inner.func, ast.Name) and self.static(inner.func) is range and not inner.keywords:
-                    return self.range(inner.args, True)
-            if function is enumerate and len(node.args) == 1:
-                base = self.gone_through(node.args[0])
-                base = self.alike(base) if isinstance(base.type, Items) else self.kept(base)
-                name = self.temporary()
-                item = self.items(base, name)
-                count = Value(name, weak_int(0, SMALL))
-                return f"for {name} in range({self.length_of(base)}):", tuple_of([count, item])
-            if function is zip and node.args:
-                bases = [self.gone_through(a) for a in node.args]
-                bases = [self.alike(b) if isinstance(b.type, Items) else self.kept(b) for b in bases]
-                name = self.temporary()
-                items = [self.items(b, name) for b in bases]
-                lengths = [self.length_of(b) for b in bases]
-                if strict and len(lengths) > 1:  # then NumPy runs it all, as far as Python's `zip` goes
-                    self.line(f"if not ({' == '.join(lengths)}):")
-                    self.line(f"{INDENT}raise ValueError()")
-                size = lengths[0] if len(lengths) == 1 else f"min({', '.join(lengths)})"
-                return f"for {name} in range({size}):", tuple_of(items)
-        value = self.gone_through(node)
-        if isinstance(value.type, Growing):
-            return self.over_list(value)
-        if isinstance(value.type, Items) and value.type.items:
-            kind = value.type.items[0]
-            for other in value.type.items[1:]:
-                kind = join(kind, other)
-            if isinstance(kind, Static):
-                raise UntranslatableError("a loop over objects")
-            whole = Items((kind,) * len(value.type.items))
-            name = self.temporary()
-            return f"for {name} in {self.convert(value, whole).text}:", Value(name, kind)
-        base = self.kept(value)
-        name = self.temporary()
-        return f"for {name} in range({base.text}.shape[0]):", self.items(base, name)
-
-    def length_of(self, base: Value) -> str:
-        if isinstance(base.type, Items):
-            return str(len(base.type.items))
-        return self.count(base) if isinstance(base.type, Growing) else f"{base.text}.shape[0]"
-
-    def items(self, base: Value, name: str) -> Value:
-        if isinstance(base.type, Growing):
-            self.must_stay(base)
-            return self.element_of(base, name)
-        if isinstance(base.type, Items) and base.type.items:
-            return Value(f"{base.text}[{name}]", base.type.items[0])
-        if not isinstance(base.type, Array) or not base.type.ndim:
-            raise UntranslatableError(f"a loop over {base.type}")
-        found = self.element(base, name, base.type.shape[1:] or None)
-        return letter(found) if base.text in self.module.spelled else found
-
-    def range(self, nodes: list[ast.expr], backwards: bool) -> tuple[str, Value]:
-        if not 1 <= len(nodes) <= 3:
-            raise UntranslatableError("range()")
-        bounds = [self.value(n) for n in nodes]
-        texts = [index(b) for b in bounds]
-        start, stop = (literal(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
-        step = 1
-        if len(bounds) == 3:
-            step = bounds[2].literal
-            if step is None:
-                if self.interval(bounds[2])[0] <= 0:
-                    texts[2] = f"nonzero({texts[2]})"
-                ends = [*self.interval(start), *self.interval(stop)]
-                step, interval = 0, (min(ends), max(ends))
-        if step == 0 and len(bounds) == 3 and bounds[2].literal == 0:
-            raise UntranslatableError("range() with step 0")
-        if step > 0:
-            interval = (self.interval(start)[0], max(self.interval(stop)[1] - 1, self.interval(start)[0]))
-        elif step < 0:
-            interval = (min(self.interval(stop)[0] + 1, self.interval(start)[1]), self.interval(start)[1])
-        text = f"range({', '.join(texts)})"
-        if backwards:
-            if len(bounds) == 3:
-                raise UntranslatableError("reversed() of a range with a step")
-            first = texts[0] if len(texts) == 2 else "0"
-            text = f"range({texts[-1]} - 1, {first} - 1, -1)"
-        name = self.temporary()
-        return f"for {name} in {text}:", Value(name, weak_int(*interval))
-
-    @staticmethod
-    def interval(value: Value) -> tuple[int, int]:
-        kind = value.type
-        assert isinstance(kind, Number)
-        if kind.weak:
-            return kind.interval
-        info = np.iinfo(kind.dtype)
-        return max(int(info.min), LEAST), min(int(info.max), MOST)
 
     def _on_delete(self, stmt: ast.Delete) -> None:
         for target in stmt.targets:

@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 import optree
 
+from ...ir import REGISTRY
 from ..counted_lists import CountedList, Item, here, lists_alone
 from ..counted_lists import Items as CountedItems
 from ..jumps import LoopSource
 from ..liveness import read
-from ..tracer import Tracer, from_atom, lift, require_trace
+from ..tracer import Tracer, emit, from_atom, lift, require_trace
 from ..variables import Variables
-from .expressions import local
+from .expressions import MOST_ITEMS, local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
-from .list_names import appended_names, growing_names
+from .list_names import appended_names, growing_names, of_one_length
 from .lists import blank
 from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Type, UntranslatableError, join_items, weak_int
 
@@ -33,10 +34,11 @@ MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argum
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """What a loop may do with lists outside. names: of those that it may change; may_leave: whether what they hold
-    afterwards may be looked at."""
+    """What a loop may do with lists outside. names: of those that it may change or read; fixed: of those that keep
+    their lengths; may_leave: whether what they hold afterwards may be looked at."""
 
     names: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
     may_leave: bool = False
 
 
@@ -44,15 +46,23 @@ NO_LISTS = Lists()
 
 
 def lists_of_step(source: LoopSource, variables: Variables, stacked: Collection[str] = ()) -> Lists:
-    """The lists that a loop may take as one step: those that it changes, if nothing else refers to them, and those of
-    which only the run tells how long they are. stacked: others, which are left to tracing."""
+    """The lists that a loop may take as one step: those that it changes, if nothing else refers to them, those of
+    which only the run tells how long they are, and long ones. stacked: others, which are left to tracing."""
     trace = require_trace()
     if trace.on_gpu:
         return NO_LISTS
     growing = _growing(source)
     names = lists_alone(growing.difference(stacked), variables.get, (list, deque, CountedList))
     names |= {name for name in _read(source) - growing if type(variables.own(name)) is CountedList}
-    return Lists(names, may_leave=not trace.region)
+    stored, looked_up = (found - growing for found in _of_one_length(source))
+    fixed = lists_alone(stored, variables.own)
+    long = {n for n in looked_up if type(found := variables.own(n)) is list and len(found) > MOST_ITEMS}
+    return Lists(names | fixed | long, fixed, may_leave=not trace.region)
+
+
+@functools.lru_cache(4096)
+def _of_one_length(source: LoopSource) -> tuple[frozenset[str], frozenset[str]]:
+    return of_one_length(source.node)
 
 
 @functools.lru_cache(4096)
@@ -119,6 +129,8 @@ def given_list(name: str, value: Any, kind_of: Callable[[str, Any], Type]) -> Gi
         return _given_counted(name, value)
     if type(value) not in (list, deque):
         return None
+    if type(value) is list and len(value) > MOST_ITEMS and {*map(type, value)} in ({int}, {float}):
+        return _given_numbers(name, value)
     if len(value) > MOST_GIVEN or getattr(value, "maxlen", None) is not None:
         raise UntranslatableError(f"`{name}`, a list of many items, or of a greatest length")
     arguments: list[tuple[str, Any]] = []
@@ -141,6 +153,15 @@ def given_list(name: str, value: Any, kind_of: Callable[[str, Any], Type]) -> Gi
         item = join_items(item, kind)
     is_deque = type(value) is deque
     return GivenList(name, Growing(item, is_deque, is_deque), tuple(arguments), tuple(texts))
+
+
+def _given_numbers(name: str, value: list[Any]) -> GivenList:
+    """A long list of Python's numbers of one type, which are no data: an array with them."""
+    if type(value[0]) is int and not all(-WIDE[1] <= v <= WIDE[1] for v in value):
+        raise UntranslatableError(f"`{name}`, a list of large numbers")
+    array = np.array(value)
+    kind = weak_int(min(value), max(value)) if type(value[0]) is int else Number(F64, True)
+    return GivenList(name, Growing(kind), ((f"{name}__0", array), (f"{name}__n", len(value))), (), True)
 
 
 def _given_counted(name: str, value: CountedList) -> GivenList:
@@ -169,14 +190,15 @@ def _number_of(item: Item) -> Number:
 
 @dataclass(frozen=True, slots=True)
 class LeftList:
-    """A list that the loop leaves. items: what it holds, and how much room there is."""
+    """A list that the loop leaves. items: what it holds, and how much room there is; length: if it is known."""
 
     name: str
     kind: Growing
     items: CountedItems
+    length: int | None = None
 
     @classmethod
-    def of(cls, name: str, kind: Growing) -> LeftList:
+    def of(cls, name: str, kind: Growing, length: int | None = None) -> LeftList:
         """UntranslatableError for what a `CountedList` cannot hold."""
         if kind.is_queue or kind.item is None or isinstance(kind.item, Growing):
             raise UntranslatableError(f"`{name}`, {kind}")
@@ -185,12 +207,12 @@ class LeftList:
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
         items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
         tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)
-        return cls(name, kind, CountedItems(items, tree, here()))
+        return cls(name, kind, CountedItems(items, tree, here()), length)
 
     @property
     def room(self) -> tuple[str, int]:
         """The argument with it, and what it is."""
-        return f"{self.name}__room", self.items.room
+        return f"{self.name}__room", self.items.room if self.length is None else self.length
 
     def text(self, lines: list[str]) -> list[str]:
         """What the loop gives for it, of which `lines` make the arrays. Elements for which there is no room are left
@@ -211,10 +233,23 @@ class LeftList:
                 array[k] = x
         return [*arrays, len(value)]
 
-    def counted(self, results: Sequence[Tracer]) -> CountedList:
+    def after(self, results: Sequence[Tracer]) -> CountedList | list[Any]:
         """The list after the loop, of the equation's results."""
         *arrays, count = results
-        return CountedList.left_by_loop(self.name, self.items, arrays, count)
+        if self.length is None or self.length > MOST_GIVEN:
+            return CountedList.left_by_loop(self.name, self.items, arrays, count)
+        columns = [
+            [_as_number(array[k], item) for k in range(self.length)]
+            for array, item in zip(arrays, self.items.items, strict=True)
+        ]
+        return self.items.together(columns)
+
+
+def _as_number(x: Tracer, item: Item) -> Tracer:
+    """An element of an array as the number that stood in the list."""
+    if item.kind == "scalar":
+        return x
+    return emit(REGISTRY["convert_element_type"], x, new_dtype=item.dtype, weak_type=True)
 
 
 def _zeros(kind: Type) -> Any:

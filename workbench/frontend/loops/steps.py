@@ -137,7 +137,7 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
         if name in found.lists:
-            value = found.lists[name].counted(value)
+            value = found.lists[name].after(value)
         elif isinstance(kind, Items):
             value = list(value) if kind.is_list else tuple(value)
         else:
@@ -246,6 +246,7 @@ class _Builder:
         self.given_lists: dict[str, GivenList] = {}
         self.left_lists: dict[str, LeftList] = {}
         self.may_leave = lists.may_leave
+        self.lengths = {name: len(variables.glimpse(name)) for name in lists.fixed}
         given: dict[str, Type] = {}
         for name in sorted(names & first | lists.names - names):
             value = variables.glimpse(name)
@@ -438,7 +439,7 @@ class _Builder:
     def _leave(self, name: str, kind: Growing) -> None:
         if not self.may_leave:
             raise UntranslatableError(f"`{name}`, a list that a branch or loop around would have to hand on")
-        self.left_lists[name] = LeftList.of(name, kind)
+        self.left_lists[name] = LeftList.of(name, kind, self.lengths.get(name))
 
     def _avals(self, name: str, kind: Type) -> list[Aval]:
         left = self.left_lists.get(name)
