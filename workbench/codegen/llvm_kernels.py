@@ -371,12 +371,7 @@ class _Writer:
         n_steps = sum(isinstance(node, ast.BinOp) for node in nodes)
         n_reads = sum(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) for node in nodes)
         # Products of complex numbers branch where they overflow: LLVM would say on stderr that it cannot do as told.
-        if (
-            not arrays
-            or not n_steps
-            or 2 * n_steps < n_reads
-            or any(name.endswith(("_c64", "_c128")) for name in names)
-        ):
+        if not arrays or 2 * n_steps < max(n_reads, 1) or any(name.endswith(("_c64", "_c128")) for name in names):
             return 0
         # So do equal bytes side by side, which LLVM makes a call of `memset`.
         values = [ast.unparse(line.value) for line in body if isinstance(line, ast.Assign)]
