@@ -10,8 +10,9 @@ import pytest
 
 import workbench as wb
 from tests import compare
+from workbench.primitives import numpy_orders
 
-from .test_loops import assert_same, steps
+from .test_loops import assert_same, loops_of, steps
 
 CASES: list[tuple[Callable[..., Any], tuple]] = []
 
@@ -631,3 +632,31 @@ def test_parts_run_what_the_user_wrote() -> None:
         assert found[1:] == expected[1:]
     (reason,) = compiled.fallbacks
     assert "unique" in str(reason) or "settled" in str(reason), reason
+
+
+@pytest.mark.parametrize("dtype", numpy_orders.DTYPES)
+@pytest.mark.parametrize("n", [1, 5, 16, 40, 300])
+def test_equal_elements_come_in_the_order_that_numpy_gives_them(dtype: str, n: int) -> None:
+    def orders(rows, level):
+        order = np.zeros(rows.shape, np.int64)
+        ordered = np.zeros_like(rows)
+        last = level
+        for i in range(len(rows)):
+            order[i] = np.argsort(rows[i])[::-1]
+            ordered[i] = np.sort(rows[i])
+            last = last * 0.5 + order[i][0] + rows[i][::2].argsort()[-1] + np.argsort(rows[:, 0], kind="quicksort")[i]
+        return order, ordered, last
+
+    rows = np.random.default_rng(n).integers(0, 7, (6, n)).astype(dtype)
+    compiled = assert_same(orders, rows, 1.0)
+    assert np.dtype(dtype) in numpy_orders.order_routines() and not compiled.fallbacks
+    assert len(loops_of(compiled)) == 1
+    if rows.dtype.kind == "f":
+        rows[::2, ::3], rows[1::2, ::2] = np.nan, -0.0
+        assert_same(orders, rows, 1.0)
+
+
+def test_a_routine_that_does_not_do_what_numpy_does_is_not_called() -> None:
+    wide, narrow = np.dtype(np.int64), np.dtype(np.int8)  # the narrow one's routine stays within the memory
+    assert numpy_orders._is_numpys(wide, *numpy_orders.order_routines()[wide])
+    assert not numpy_orders._is_numpys(wide, *numpy_orders.order_routines()[narrow])

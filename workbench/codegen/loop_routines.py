@@ -6,8 +6,15 @@ and NumPy instead, which tracing calls.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
+import llvmlite.binding
+import numpy as np
+from numba import types
+
+from ..ir.avals import SHORT_NAMES
+from ..primitives.numpy_orders import order_routines
 from .linked import linked
 from .loop_math import at_1, put_1
 
@@ -130,6 +137,41 @@ def sorted_copy(a):
     return a[stable_order(a)]
 
 
+def _numpys(dtype: np.dtype, address: int, name: str, n_arguments: int) -> Any:
+    """A routine of NumPy's as a function that numba calls. Code that was compiled earlier finds it by its symbol."""
+    symbol = f"workbench_numpy_{name}_{dtype.name}"
+    llvmlite.binding.add_symbol(symbol, address)
+    return types.ExternalFunction(symbol, types.int32(*(types.intp,) * n_arguments))
+
+
+def _sorted_by(routine: Any) -> Callable[..., Any]:
+    @linked(error_model="numpy")
+    def sorted_by_numpy(a):
+        found = a.copy()
+        if routine(found.ctypes.data, found.size, 0) < 0:
+            raise MemoryError
+        return found
+
+    return sorted_by_numpy
+
+
+def _order_by(routine: Any) -> Callable[..., Any]:
+    @linked(error_model="numpy")
+    def order_by_numpy(a):
+        held, found = np.ascontiguousarray(a), np.arange(a.size)
+        if routine(held.ctypes.data, found.ctypes.data, held.size, 0) < 0:
+            raise MemoryError
+        return found[: held.size]  # which is alive until then
+
+    return order_by_numpy
+
+
+_BY_NUMPY: dict[str, Callable[..., Any]] = {}
+for _dtype, (_sort, _argsort) in order_routines().items():
+    _BY_NUMPY[f"numpys_sorted_{SHORT_NAMES[_dtype]}"] = _sorted_by(_numpys(_dtype, _sort, "sort", 3))
+    _BY_NUMPY[f"numpys_order_{SHORT_NAMES[_dtype]}"] = _order_by(_numpys(_dtype, _argsort, "argsort", 4))
+
+
 @linked(error_model="numpy")
 def place_of(a, x, right):
     """`np.searchsorted` of one number."""
@@ -197,3 +239,4 @@ def how_many(mask):
 
 
 FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(inverse))}
+FUNCTIONS |= _BY_NUMPY

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.avals import SHORT_NAMES
+from ...primitives.numpy_orders import order_routines
 from .arrays import scalar_name, tuple_of
 from .operators import cast, index
 from .rearranging import Rearranging
@@ -96,16 +98,24 @@ class Routines(Rearranging):
         found = self._row(a, "argsort")
         if axis is not None and axis.literal not in (0, -1):
             raise UntranslatableError("argsort() along an axis")
+        given = None if kind is None else kind.type.value if isinstance(kind.type, Static) else ""
+        if given in ("stable", "mergesort"):
+            return Value(f"stable_order({self._held(a)})", Array(I64, found.shape))
         # What order equal elements come in is NumPy's own for the other kinds.
-        if kind is None or not isinstance(kind.type, Static) or kind.type.value not in ("stable", "mergesort"):
+        if given not in (None, "quicksort") or found.dtype not in order_routines():
             raise UntranslatableError("argsort() of another kind than 'stable'")
-        return Value(f"stable_order({self._held(a)})", Array(I64, found.shape))
+        return Value(f"numpys_order_{SHORT_NAMES[found.dtype]}({self._held(a)})", Array(I64, found.shape))
 
     def _call_sort(self, a: Value, axis: Value | None = None) -> Value:
         found = self._row(a, "sort")
         if axis is not None and axis.literal not in (0, -1):
             raise UntranslatableError("sort() along an axis")
-        return Value(f"sorted_copy({self._held(a)})", Array(found.dtype, found.shape))
+        return Value(self._sorted(a), Array(found.dtype, found.shape))
+
+    def _sorted(self, a: Value) -> str:
+        dtype = a.type.dtype  # type: ignore[union-attr]  # an array
+        name = f"numpys_sorted_{SHORT_NAMES[dtype]}" if dtype in order_routines() else "sorted_copy"
+        return f"{name}({self._held(a)})"
 
     def _call_searchsorted(self, a: Value, v: Value, side: Value | None = None) -> Value:
         kind = self._row(a, "searchsorted")
@@ -162,7 +172,7 @@ class Routines(Rearranging):
             a = self.flattened(a)
         kind = self._row(a, "median", "iuf")
         dtype = self._inexact(kind)
-        name = self.early(f"sorted_copy({self._held(a)})")
+        name = self.early(self._sorted(a))
         n = self.early(f"nonzero({name}.shape[0])")
         scalar = scalar_name(dtype)
         low, high = f"{scalar}({name}[({n} - 1) // 2])", f"{scalar}({name}[{n} // 2])"
