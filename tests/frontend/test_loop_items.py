@@ -11,6 +11,8 @@ import pytest
 import workbench as wb
 from tests.compare import assert_same
 
+from .test_loops import loops_of
+
 RNG = np.random.default_rng(11)
 
 
@@ -295,3 +297,38 @@ def test_integers_of_lists_of_arrays_are_numpys_or_pythons() -> None:
     wide = np.full((9, 3), 2**62)
     with np.errstate(all="ignore"):
         assert_same(wb.jit(program)(wide, 1), program(wide, 1))
+
+
+def test_arguments_and_items_with_a_star() -> None:
+    def weighted(a, b, c=1.0):
+        return a * 0.5 + b * c
+
+    def program(x, pair, triple):
+        total = 0.0
+        out = np.zeros(x.shape)
+        for i in range(x.shape[0]):
+            point = (x[i, 0], total)
+            row = np.ones(x.shape[1:])
+            total = weighted(*point) + weighted(*pair) + weighted(*x[i, :3]) + weighted(*(1.0, *pair))
+            out[i] = row * np.full((*x.shape[1:],), total)
+            out[i, :3] += np.array([*point, *pair])[1:] + max(*triple)
+        return total, out
+
+    x = RNG.standard_normal((30, 4))
+    compiled = wb.jit(program)
+    args = (x, (0.5, -1.0), (1.0, 3.0, 2.0))
+    assert_same(compiled(*args), program(*args), max_ulp=64)
+    assert not compiled.fallbacks and len(loops_of(compiled)) == 1
+
+
+def test_random_numbers_of_a_shape_with_a_star() -> None:
+    def program(x):
+        rng = np.random.RandomState(3)
+        for _ in range(50):
+            x = 0.5 * x + rng.rand(*x.shape)
+        return x
+
+    x = RNG.standard_normal((4, 3))
+    compiled = wb.jit(program)
+    for _ in range(3):
+        assert_same(compiled(x), program(x))

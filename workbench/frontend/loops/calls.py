@@ -98,8 +98,10 @@ class Calls(Draws):
     unpacked: Callable[[Value, int], list[Value]]  # of `statements`
 
     def _call(self, node: ast.Call) -> Value:
-        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-            raise UntranslatableError("a call with * or **")
+        if any(k.arg is None for k in node.keywords):
+            raise UntranslatableError("a call with **")
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            node = ast.copy_location(ast.Call(node.func, self.one_by_one(node.args), node.keywords), node)
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             if not isinstance(base.type, Static):

@@ -48,6 +48,10 @@ from .types import (
 )
 from .writing import Facts, Module
 
+_COMPUTED_AGAIN = (
+    ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.UnaryOp, ast.unaryop,
+    ast.expr_context,
+)  # fmt: skip
 MOST_ITEMS = 16  # of a tuple or list that is written out
 
 
@@ -154,11 +158,31 @@ class Scope(Arrays):
     # ---- composition ----
 
     def _tuple(self, node: ast.Tuple | ast.List) -> Value:
-        if any(isinstance(e, ast.Starred) for e in node.elts):
-            raise UntranslatableError("a starred expression")
-        return tuple_of([self.value(e) for e in node.elts])
+        return tuple_of([self.value(e) for e in self.one_by_one(node.elts)])
 
     _list = _tuple
+
+    def one_by_one(self, nodes: Sequence[ast.expr]) -> list[ast.expr]:
+        """Arguments or items, with those that one with a star stands for in its place."""
+        found: list[ast.expr] = []
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                found.append(node)
+            elif isinstance(node.value, ast.Tuple | ast.List):
+                found += self.one_by_one(node.value.elts)
+            else:
+                found += self._parts_with_star(node.value)
+        return found
+
+    def _parts_with_star(self, node: ast.expr) -> list[ast.expr]:
+        kind = self.value(node).type
+        n = len(kind.items) if isinstance(kind, Items) else kind.shape[0] if isinstance(kind, Array) else None
+        # It is computed once for each part.
+        is_simple = all(isinstance(each, _COMPUTED_AGAIN) for each in ast.walk(node))
+        if n is None or n > MOST_ITEMS or not is_simple:
+            raise UntranslatableError("a starred expression")
+        parts = [ast.Subscript(node, ast.Constant(k), ast.Load()) for k in range(n)]
+        return [ast.fix_missing_locations(ast.copy_location(part, node)) for part in parts]
 
     def _attribute(self, node: ast.Attribute) -> Value:
         base = self.value(node.value)

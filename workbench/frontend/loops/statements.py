@@ -432,7 +432,7 @@ class Translator(Iteration):
         leaving = any(isinstance(n, ast.Break | ast.Return) for each in stmt.body for n in walk(each))
         if leaving and jumps(stmt.body, True):
             raise UntranslatableError("`break` out of a loop over the indices of an array")
-        args = [value for a in node.args for value in self._argument(a)]
+        args = [self.value(a) for a in self.one_by_one(node.args)]
         if function.value is np.ndenumerate:
             kind = args[0].type if len(args) == 1 else None
             if not isinstance(kind, Array) or not kind.ndim:
@@ -457,15 +457,6 @@ class Translator(Iteration):
 
         self.nest(sizes, body)
         return True
-
-    def _argument(self, node: ast.expr) -> list[Value]:
-        """The values that an argument of a call stands for: several with a star."""
-        if not isinstance(node, ast.Starred):
-            return [self.value(node)]
-        value = self.value(node.value)
-        if not isinstance(value.type, Items):
-            raise UntranslatableError("a starred argument")
-        return self.parts_of(value)
 
     def _on_delete(self, stmt: ast.Delete) -> None:
         for target in stmt.targets:
