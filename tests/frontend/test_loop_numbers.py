@@ -521,3 +521,24 @@ def test_variables_may_have_the_names_of_what_the_text_calls():
     compiled = wb.jit(f)
     np.testing.assert_allclose(compiled(x, 9), f(x, 9), rtol=1e-13)
     assert not compiled.fallbacks
+
+
+def test_the_ones_among_the_bits_of_an_integer() -> None:
+    def program(x, small):
+        out = np.zeros((len(x), 4), dtype=np.int64)
+        state = 0
+        for i in range(len(x)):
+            state = ((state << 1) | int(x[i])) & 0xFFFF
+            out[i, 0] = bin(state & 0x5B).count("1") % 2
+            out[i, 1] = bin(x[i]).count("1") + (i - 20).bit_count()
+            out[i, 2] = bin(-i).count("1") * state.bit_count()
+            out[i, 3] = bin(small[i]).count("1") + small[i].bit_count()
+        return out, state
+
+    rng = np.random.default_rng(5)
+    edges = [np.iinfo(np.int64).min, np.iinfo(np.int64).max, -1, 0]
+    x = np.array([*edges, *rng.integers(-(2**62), 2**62, 40)])
+    compiled = wb.jit(program)
+    for small in (rng.integers(0, 256, 44).astype(np.uint8), x.astype(np.int8)):
+        assert_same(compiled(x, small), program(x, small))
+    assert not compiled.fallbacks

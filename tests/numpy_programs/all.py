@@ -15,6 +15,7 @@ from . import (
     mixed,
     networks,
     objects,
+    optimisation,
     particles,
     sequences,
     signals,
@@ -26,7 +27,7 @@ from .registry import PROGRAMS
 
 FIELDS = (
     stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, objects, signals, particles, dynamic,
-    sequences, habits, worklists, chance, mixed,
+    sequences, habits, worklists, chance, mixed, optimisation,
 )  # fmt: skip
 
 __all__ = ["FIELDS", "PROGRAMS"]

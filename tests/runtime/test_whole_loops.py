@@ -330,3 +330,12 @@ def test_a_loop_says_why_it_is_compiled_by_itself(text, reason):
     result = as_it_is(text, {"found": [], "x": np.ones(9), "s": 1.0, "np": np})
     (step,) = result.compilation.plan.steps
     assert step.eqn.params["program"].reason == reason
+
+
+def test_a_loop_whose_arrays_change_their_length():
+    """Kernels are for arrays of one length; here each iteration would need others."""
+    text = "for k in range(n):\n    prices = prices[:-1] * 0.99\n    values = np.maximum(0.5 * (values[:-1] + values[1:]), 95.0 - prices)\n"
+    for n in (1, 7, 600):
+        rng = np.random.default_rng(n)
+        compiled = {"np": np, "n": n, "prices": 80 + 40 * rng.random(700), "values": rng.random(700)}
+        assert_like_python(text, compiled, dict(compiled))

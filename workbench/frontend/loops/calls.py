@@ -18,7 +18,7 @@ from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .draws import Draws, source_of
 from .expressions import MOST_ITEMS
-from .letters import is_text
+from .letters import is_text, whose_ones
 from .numpy_functions import (
     BINARY,
     COMPARISONS,
@@ -102,6 +102,9 @@ class Calls(Draws):
             raise UntranslatableError("a call with **")
         if any(isinstance(a, ast.Starred) for a in node.args):
             node = ast.copy_location(ast.Call(node.func, self.one_by_one(node.args), node.keywords), node)
+        inner = whose_ones(node)
+        if inner is not None and self.static(inner.func) is bin:
+            return self._count_ones(self.value(inner.args[0]))
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             if not isinstance(base.type, Static):
@@ -459,9 +462,20 @@ class Calls(Draws):
                 return Value(base.text, Number(kind.dtype, True))
             if name == "item" and kind.kind == "i":
                 return self.whole(base)
+            if name == "bit_count" and kind.kind == "i":
+                return self._count_ones(base)
             if name in ("conjugate", "conj"):
                 return Value(call("conj", kind.dtype, base.text), kind)
         raise UntranslatableError(f".{name}()")
+
+    @staticmethod
+    def _count_ones(value: Value) -> Value:
+        """The ones among the bits of |value|."""
+        kind = value.type
+        if not isinstance(kind, Number) or kind.kind not in "bi" or not kind.weak and kind.dtype == BOOL:
+            raise UntranslatableError("the bits of this")
+        dtype = kind.dtype if kind.dtype != BOOL else I64
+        return Value(f"np.int64({call('population_count', dtype, cast(value, dtype))})", weak_int(0, 64))
 
     def reduction(self, name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
         if name == "dot" and len(args) == 2 and not keywords:

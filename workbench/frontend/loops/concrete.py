@@ -361,6 +361,10 @@ class _Concrete:
             return (*self._path_of(head), int(tail))
         raise UntranslatableError(f"`{name}`")
 
+    def _changes_length(self, name: str) -> bool:
+        before, kind = self.parameters[name].kind, self.scope.types.get(name)
+        return isinstance(before, Array) and None not in before.shape and isinstance(kind, Array) and None in kind.shape
+
     # ---- the function ----
 
     def build(self) -> ConcreteLoop:
@@ -383,7 +387,10 @@ class _Concrete:
                 raise UntranslatableError(f"a write to `{name}`, which is read-only")
         for name in self.module.unwritten & self.module.written:
             raise UntranslatableError(f"`{name}`, which is written while its elements are gone through")
-        if not is_better_whole(self.module.facts):
+        # Kernels are for arrays of one length.
+        facts = self.module.facts
+        facts.partial = facts.partial or any(self._changes_length(name) for name in self.parameters)
+        if not is_better_whole(facts):
             raise UntranslatableError("a loop over large arrays, which kernels are for")
         results = self._results()
         parameters = {local(n): p.kind for n, p in self.parameters.items()}

@@ -23,6 +23,18 @@ def is_text(kind: Type) -> bool:
     return isinstance(kind, Static) and type(kind.value) is str
 
 
+def whose_ones(node: ast.Call) -> ast.Call | None:
+    """`bin(x)` of `bin(x).count("1")`."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Call(func=ast.Name(), args=[_], keywords=[]) as inner, attr="count"),
+            args=[ast.Constant(value="1")],
+            keywords=[],
+        ):
+            return inner
+    return None
+
+
 def letter(found: Value) -> Value:
     """What an element of the codes is."""
     if not isinstance(found.type, Number):
