@@ -101,6 +101,13 @@ store i64 %.at, ptr @1
 %.inside = icmp ult i64 %.at, $2
 br i1 %.inside, label %.on, label %left
 .on:"""),
+    # index, value: the most that it may be; it becomes one from zero on
+    "clamped": (2, """\
+%.negative = icmp slt i64 *1, 0
+%.low = select i1 %.negative, i64 0, i64 *1
+%.beyond = icmp sgt i64 %.low, $2
+%.at = select i1 %.beyond, i64 $2, i64 %.low
+store i64 %.at, ptr @1"""),
     # word: what must be true for the program to go on
     "holds": (1, "%.fine = icmp ne i64 *1, 0\nbr i1 %.fine, label %.on, label %left\n.on:"),
     # word, number: the same; where it is not, the place to go on from is -number

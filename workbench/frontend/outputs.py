@@ -67,15 +67,18 @@ class OutLeaf:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """The view of an array at integers that the program computes, its results `indices`, along `axes`."""
+    """The view of an array at integers that the program computes, its results `indices`, along `axes`; or of as many
+    elements as `length` tells from there on."""
 
     axes: tuple[int, ...]
     indices: tuple[int, ...]
+    length: int | None = None
 
     def take(self, array: Any, results: Sequence[Any]) -> Any:
         key: list[Any] = [slice(None)] * array.ndim
         for axis, k in zip(self.axes, self.indices, strict=True):
-            key[axis] = results[k] if type(results[k]) is Tracer else int(results[k])
+            at = results[k] if type(results[k]) is Tracer else int(results[k])
+            key[axis] = at if self.length is None else slice(at, at + self.length)
         return array[tuple(key)]
 
 
@@ -533,7 +536,8 @@ class _Places:
         found: list[ViewOp | Picked] = []
         for view in views:
             if isinstance(view, TakeView):
-                found.append(Picked(view.axes, tuple(self.collector.add(index.current) for index in view.indices)))
+                indices = tuple(self.collector.add(index.current) for index in view.indices)
+                found.append(Picked(view.axes, indices, getattr(view, "length", None)))
             else:
                 found.append(view)
         return tuple(found)

@@ -247,6 +247,31 @@ class TakeView:
         raise AssertionError("the index is known when the program has run (`outputs.Picked`)")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowView(TakeView):
+    """`x[i : i + length]` for an integer that is known only when the program runs, and surely inside."""
+
+    length: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WindowView) and self.length == other.length and TakeView.__eq__(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _starts(self, parent: Tracer) -> list[Any]:
+        starts: list[Any] = [np.int64(0)] * len(parent.shape)
+        (starts[self.axes[0]],) = self.indices
+        return starts
+
+    def read(self, parent: Tracer) -> Tracer:
+        (axis,) = self.axes
+        sizes = (*parent.shape[:axis], self.length, *parent.shape[axis + 1 :])
+        return _emit("dynamic_slice", parent, *self._starts(parent), slice_sizes=sizes)
+
+    def write(self, parent: Tracer, update: Tracer) -> Tracer:
+        return _emit("dynamic_update_slice", parent, update, *self._starts(parent))
+
+
 # ---- reading and writing ----
 
 

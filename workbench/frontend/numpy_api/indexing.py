@@ -272,7 +272,7 @@ def getitem(x: Any, key: Any) -> Any:
         raise IndexError(INVALID_INDEX)
     if x.scalar:
         return _index_scalar(x, key)
-    key = _without_ranges(key)
+    x, key = _with_known_lengths(x, key)
     if _needs_selection(key):
         from . import masked
 
@@ -293,6 +293,13 @@ def getitem(x: Any, key: Any) -> Any:
     else:
         found = gather(view, plan.indices, plan.axes, plan.position)
     return core.lay_out(found, indexed_strides(view, plan.axes, plan.position, found.aval))
+
+
+def _with_known_lengths(x: Any, key: Any) -> tuple[Any, Any]:
+    """`x` and the index, in which all slices have known bounds."""
+    from .moving_slices import through_windows
+
+    return through_windows(x, _without_ranges(key))
 
 
 def _without_ranges(key: Any) -> Any:
@@ -425,7 +432,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         raise TypeError(f"'{core.type_name(x)}' object does not support item assignment")
     if not x.writeable or not x.buffer.writeable:
         raise ValueError("assignment destination is read-only")
-    key = _without_ranges(key)
+    x, key = _with_known_lengths(x, key)
     if _needs_selection(key) or issubclass(type(value), core.Deferred):
         from . import masked
 

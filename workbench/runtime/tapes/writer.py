@@ -19,7 +19,7 @@ from ...fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, Vi
 from ...ir import Atom, Aval, Equation, Literal, Var
 from ...primitives.contractions import dot_general_p
 from ...primitives.control_flow import check_p
-from ...primitives.indexing import check_indices_p, gather_checked_p, gather_nd_p
+from ...primitives.indexing import check_indices_p, dynamic_slice_p, gather_checked_p, gather_nd_p
 from ...primitives.movement import concatenate_p
 from ...primitives.updates import scatter_p
 from ..memory.moves import pieces_of, regions_around
@@ -217,6 +217,8 @@ class _PlanWriter:
                 self.product(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive in (gather_checked_p, gather_nd_p):
                 self.read_part(eqn)
+            case LibraryStep(eqn=eqn) if eqn.primitive is dynamic_slice_p:
+                self.read_window(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive is scatter_p and eqn.params["op"] == "set":
                 self.write_part(eqn)
             case LibraryStep(eqn=eqn) if eqn.primitive is concatenate_p:
@@ -363,6 +365,29 @@ class _PlanWriter:
         out = self.new(eqn.outvars[0])
         if n * size:
             self.tape.emit(copy_each(size), out.block.slot, slot, n, size, size, step)
+
+    def read_window(self, eqn: Equation) -> None:
+        """`x[i : i + n]`, moved to where it is inside."""
+        x, tape = self.place(eqn.invars[0]), self.tape
+        sizes, shape = eqn.params["slice_sizes"], x.array.shape
+        pieces = pieces_of(x.array, tuple(slice(0, n) for n in sizes))
+        if pieces is None or len(pieces) > 1:
+            raise NotNativeError("a window of an array that lies in memory in several pieces a row")
+        _, n, size, step = pieces[0] if pieces else (0, 0, 0, 0)
+        slot = tape.moved(x)
+        for axis, atom in enumerate(eqn.invars[1:]):
+            index = self.place(atom)
+            if sizes[axis] == shape[axis]:
+                continue
+            if index.array.dtype not in (np.int64, np.int32):
+                raise NotNativeError("the start of a window that is no integer of 32 or 64 bits")
+            at, source, slot = tape.word(), slot, tape.word()
+            tape.emit(f"read{index.array.itemsize}", at, tape.moved(index))
+            tape.emit("clamped", at, shape[axis] - sizes[axis])
+            tape.emit("row", slot, source, at, x.array.strides[axis])
+        out = self.new(eqn.outvars[0])
+        if n * size:
+            tape.emit(copy_each(size), out.block.slot, slot, n, size, size, step)
 
     def write_part(self, eqn: Equation) -> None:
         """`x[i] = update`, in place where x is not needed any more."""
