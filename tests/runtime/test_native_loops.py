@@ -519,3 +519,43 @@ def test_joined_arrays(dtype):
         for found, expected in zip(*outcomes(function, *args), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-3 if dtype is np.float32 else 1e-9)
             assert found.dtype == dtype
+
+
+def minibatches(x, y, order, w):
+    for k in range(40):
+        rows = order[k]
+        error = x[rows] @ w - y[rows]
+        w = w - 0.1 * (x[rows].T @ error) / len(rows)
+    return w
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4"])
+@pytest.mark.parametrize("shape", [(50, 6), (50,), (50, 2, 3)])
+def test_rows_at_indices_are_taken_natively(dtype, shape):
+    x = (RNG.normal(size=shape) * 50).astype(dtype)
+
+    def gathered(x, rows):
+        return lax.fori_loop(0, 12, lambda i, c: (c[0] + x[rows + i], rows), (x[rows], rows))[0]
+
+    compiled = wb.jit(gathered)
+    for rows in (RNG.integers(0, 38, 9), RNG.integers(-50, -20, 9), np.zeros(0, np.int64)):
+        for _ in range(2):
+            found = compiled(x, rows)
+            expected = x[rows]
+            for i in range(12):
+                expected = expected + x[rows + i]
+            np.testing.assert_array_equal(found, expected)
+    assert not compiled.fallbacks
+    for bad in (RNG.integers(45, 50, 9), np.array([-51] * 9)):
+        with pytest.raises(IndexError):
+            compiled(x, bad)
+    np.testing.assert_array_equal(compiled(x, np.arange(9)).shape, (9, *shape[1:]))
+
+
+def test_descent_by_minibatches_runs_natively():
+    x, y, w = RNG.normal(size=(200, 5)), RNG.normal(size=200), np.zeros(5)
+    order = RNG.permutation(200)[:160].reshape(40, 4)
+    compiled = wb.jit(minibatches)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(x, y, order, w), minibatches(x, y, order, w), rtol=1e-10)
+    assert not compiled.fallbacks

@@ -210,3 +210,27 @@ def test_large_arrays_stay_with_chains():
     compiled, executable = compiled_program(layers, x, w)
     assert not isinstance(executable.run, native_loops.NativeProgram)
     np.testing.assert_allclose(compiled(x, w), layers(x, w), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize(
+    "formula", ["x.T @ x", "x @ x.T", "x[:, 1:].T @ x[:, 1:]", "np.dot(x, x.T)", "x[::2].T @ x[::2]"]
+)
+def test_small_products_of_a_matrix_with_itself(dtype, formula):
+    """By the routine that NumPy calls: the same bits, and symmetric. Very small ones are sums, written out."""
+    function = eval(f"lambda x, y: {formula}", {"np": np})
+    for shape in ((40, 12), (17, 21), (40, 5), (7, 12), (3, 3), (1, 4)):
+        x = (RNG.normal(size=shape) + 1j * RNG.normal(size=shape) * (dtype[0] == "c")).real.astype(dtype)
+        if dtype[0] == "c":
+            x += 1j * RNG.normal(size=shape).astype(x.real.dtype)
+        compiled = wb.jit(
+            lambda x: lax.fori_loop(0, 3, lambda i, c: (c[0] * 2, function(c[0], 0)), (x, function(x, 0)))
+        )
+        for _ in range(2):
+            found, expected = compiled(x)[1], function(x * 4, 0)
+            np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype in ("f4", "c8") else 1e-12)
+            if min(shape) >= 12:
+                np.testing.assert_array_equal(found, expected)
+                np.testing.assert_array_equal(found, found.T)
+        (compilation,) = compiled.compilations
+        assert not compiled.fallbacks and not any(compilation.executable.native.values())

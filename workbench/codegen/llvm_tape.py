@@ -92,6 +92,30 @@ br i1 %.more, label %.body, label %.after
 call void @llvm.memcpy.p0.p0.i64(ptr %.target, ptr %.source, i64 $4, i1 false)
 br label %.head
 .after:"""),
+    # to, from, indices, values: how many, bytes of a row, step from row to row, and how many rows there are
+    "take_rows": (7, """\
+br label %.head
+.head:
+%.k = phi i64 [ 0, %.begin ], [ %.next, %.body ]
+%.more = icmp slt i64 %.k, $4
+br i1 %.more, label %.index, label %.after
+.index:
+%.at_index = getelementptr i64, ptr &3, i64 %.k
+%.given = load i64, ptr %.at_index, align 8
+%.negative = icmp slt i64 %.given, 0
+%.moved = add i64 %.given, $7
+%.row = select i1 %.negative, i64 %.moved, i64 %.given
+%.inside = icmp ult i64 %.row, $7
+br i1 %.inside, label %.body, label %left
+.body:
+%.next = add i64 %.k, 1
+%.to_by = mul i64 %.k, $5
+%.from_by = mul i64 %.row, $6
+%.target = getelementptr i8, ptr &1, i64 %.to_by
+%.source = getelementptr i8, ptr &2, i64 %.from_by
+call void @llvm.memcpy.p0.p0.i64(ptr %.target, ptr %.source, i64 $5, i1 false)
+br label %.head
+.after:"""),
     # index, value: length; as in Python, negative ones count from the end
     "within": (2, """\
 %.negative = icmp slt i64 *1, 0
@@ -177,6 +201,39 @@ i64 $11)""")  # fmt: skip
 %.right = trunc i64 $4 to i32
 call void &1(i32 %.order, i32 %.left, i32 %.right, i64 $5, i64 $6, i64 $7, {_one}, ptr &8, i64 $9, ptr &10, i64 $11, \
 {_zero}, ptr &12, i64 $13)""")  # fmt: skip
+# function, values: transposition, rows, contracted length; matrix, its leading length as value; result. Of a matrix
+# times its transpose BLAS computes the upper half, and NumPy copies it into the lower one.
+for _letter, (_kind, _one, _zero) in FACTORS.items():
+    _bits = 8 * {"s": 4, "d": 8, "c": 8, "z": 16}[_letter]
+    _INSTRUCTIONS[f"{_letter}syrk"] = (7, f"""\
+%.trans = trunc i64 $2 to i32
+call void &1(i32 101, i32 121, i32 %.trans, i64 $3, i64 $4, {_one}, ptr &5, i64 $6, {_zero}, ptr &7, i64 $3)
+br label %.rows
+.rows:
+%.r = phi i64 [ 0, %.begin ], [ %.next_row, %.done ]
+%.more_rows = icmp slt i64 %.r, $3
+br i1 %.more_rows, label %.row, label %.after
+.row:
+%.next_row = add i64 %.r, 1
+%.before = mul i64 %.r, $3
+br label %.columns
+.columns:
+%.c = phi i64 [ %.next_row, %.row ], [ %.next_column, %.column ]
+%.more = icmp slt i64 %.c, $3
+br i1 %.more, label %.column, label %.done
+.column:
+%.next_column = add i64 %.c, 1
+%.above = add i64 %.before, %.c
+%.source = getelementptr i{_bits}, ptr &7, i64 %.above
+%.rows_before = mul i64 %.c, $3
+%.below = add i64 %.rows_before, %.r
+%.target = getelementptr i{_bits}, ptr &7, i64 %.below
+%.value = load i{_bits}, ptr %.source, align 1
+store i{_bits} %.value, ptr %.target, align 1
+br label %.columns
+.done:
+br label %.rows
+.after:""")  # fmt: skip
 # function, value: length; vectors, each with its step as value; result. NumPy adds what BLAS gives to a zero of its
 # own, which shows where that is -0.
 for _letter, _kind in (("s", "float"), ("d", "double")):
@@ -199,9 +256,10 @@ store {_kind} %.imag_sum, ptr %.at_imag""")  # fmt: skip
 _ELEMENTS = (1, 4, 8, 16)
 for _size in _ELEMENTS:
     _moved = f"%.value = load i{8 * _size}, ptr %.source, align 1\nstore i{8 * _size} %.value, ptr %.target, align 1"
-    _count, _copy = _INSTRUCTIONS["copy_each"]
-    _called = "call void @llvm.memcpy.p0.p0.i64(ptr %.target, ptr %.source, i64 $4, i1 false)"
-    _INSTRUCTIONS[f"copy_each{_size}"] = (_count, _copy.replace(_called, _moved))
+    for _name, _n_bytes in (("copy_each", "$4"), ("take_rows", "$5")):
+        _count, _copy = _INSTRUCTIONS[_name]
+        _called = f"call void @llvm.memcpy.p0.p0.i64(ptr %.target, ptr %.source, i64 {_n_bytes}, i1 false)"
+        _INSTRUCTIONS[f"{_name}{_size}"] = (_count, _copy.replace(_called, _moved))
 
 
 # Elements of these many bytes are numbers of LAPACK, whose matrices lie by columns.
@@ -301,6 +359,11 @@ br label %.after
 def copy_each(n_bytes: int) -> str:
     """The name of the instruction that copies pieces of so many bytes."""
     return f"copy_each{n_bytes}" if n_bytes in _ELEMENTS else "copy_each"
+
+
+def take_rows(n_bytes: int) -> str:
+    """The name of the instruction that copies rows of so many bytes, which indices tell."""
+    return f"take_rows{n_bytes}" if n_bytes in _ELEMENTS else "take_rows"
 
 
 OPCODES = {name: code for code, name in enumerate(_INSTRUCTIONS)}

@@ -85,6 +85,18 @@ def call_of(left: np.ndarray, right: np.ndarray) -> tuple[str, tuple[int | str, 
     return None if call is None else (f"{letter}{call[0]}", call[1])
 
 
+def of_one_matrix(call: tuple[str, tuple[int | str, ...]]) -> tuple[str, tuple[int | str, ...]]:
+    """The routine and the arguments, after order and half, where both arrays are one matrix and its transpose."""
+    routine, arguments = call
+    if not routine.endswith("gemm"):
+        return call
+    _, trans_left, trans_right, rows, _, k, _, leading_left, _, leading_right, _, _ = arguments
+    if trans_left == trans_right:
+        return call
+    leading = leading_left if trans_left == _AS_IT_IS else leading_right
+    return f"{routine[0]}syrk", (trans_left, rows, k, "left", leading, "out")
+
+
 def _is_vector(step: int, size: int) -> bool:
     return step > 0 and step % size == 0
 

@@ -44,15 +44,17 @@ def write_product(
     if is_batch and (left.ndim != 3 or right.ndim != 3 or not left.shape[0]):
         raise NotNativeError("products of many pairs of vectors")
     one_left, one_right = (left[0], right[0]) if is_batch else (left, right)
-    if _is_transposed(x, y, one_left, one_right):
-        raise NotNativeError("a product of a matrix with itself")  # NumPy has another routine for these
     call = blas.call_of(one_left, one_right)
+    if call is not None and _is_transposed(x, y, one_left, one_right):
+        call = blas.of_one_matrix(call)
     address = blas.routine(call[0]) if call is not None else None
     if call is None or address is None:
         raise NotNativeError("a product for which NumPy calls no routine of BLAS that can be told")
     work = one_left.shape[-1] * (math.prod(form.product_shape) // (left.shape[0] if is_batch else 1))
     if work > MOST_WORK:
         raise NotNativeError("a product that takes long")
+    if work > SMALL and call[0].endswith("syrk"):
+        raise NotNativeError("a large product of a matrix with itself")
     if work > SMALL and not can_hold_threads():
         raise NotNativeError("a product that is large enough for several threads")
     routine, arguments = call

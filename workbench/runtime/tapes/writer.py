@@ -14,7 +14,7 @@ import numpy as np
 
 from ...codegen.kernel import Kernel, KernelArg
 from ...codegen.llvm_entry import is_strided
-from ...codegen.llvm_tape import copy_each
+from ...codegen.llvm_tape import copy_each, take_rows
 from ...fusion import BranchStep, Cluster, LibraryStep, LoopStep, Plan, Step, ViewStep, step_inputs, step_outputs
 from ...ir import Atom, Aval, Equation, Literal, Var
 from ...primitives.contractions import dot_general_p
@@ -359,12 +359,28 @@ class _PlanWriter:
     # ---- parts at indices ----
 
     def read_part(self, eqn: Equation) -> None:
-        """`x[i]`, `x[:, i, j]`: whole numbers as indices of axes beside each other."""
+        """`x[i]`, `x[:, i, j]`: whole numbers as indices of axes beside each other; `x[rows]`: an array of them."""
         x, *indices = map(self.place, eqn.invars)
+        if len(indices) == 1 and indices[0].array.ndim and eqn.params["axes"] == (0,):
+            self.read_rows(eqn, x, indices[0])
+            return
         slot, n, step, size = self.part(x, indices, eqn)
         out = self.new(eqn.outvars[0])
         if n * size:
             self.tape.emit(copy_each(size), out.block.slot, slot, n, size, size, step)
+
+    def read_rows(self, eqn: Equation, x: Place, rows: Place) -> None:
+        pieces = pieces_of(x.array, (slice(0, 1),)) if eqn.outvars[0].aval.size else [(0, 1, 0, 0)]
+        if eqn.params.get("mode", "raise") not in ("raise", "promise"):
+            raise NotNativeError("indices that are clipped or wrapped")
+        if rows.array.dtype != np.int64 or not rows.array.flags.c_contiguous:
+            raise NotNativeError("indices that are no integers of 64 bits in C order")
+        if eqn.params["position"] != 0 or pieces is None or len(pieces) != 1 or pieces[0][1] != 1:
+            raise NotNativeError("rows that do not lie in one piece")
+        size, tape, out = pieces[0][2], self.tape, self.new(eqn.outvars[0])
+        if size:
+            slots = out.block.slot, tape.moved(x), tape.moved(rows)
+            tape.emit(take_rows(size), *slots, rows.array.size, size, x.array.strides[0], len(x.array))
 
     def read_window(self, eqn: Equation) -> None:
         """`x[i : i + n]`, moved to where it is inside."""
