@@ -21,6 +21,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import UnsupportedOperationError
 from .carried_objects import carry
 from .constants import is_constant
@@ -115,6 +117,12 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
             **lifter.lift(value.keywords, f"{name}.keywords", AttributeOf(read, "keywords")),
         )
         return lifter._remember(value, lifted, read)
+    if isinstance(value, np.vectorize):
+        from .numpy_api.vectorized import Vectorized
+
+        lifter.guard(name, read, value)
+        function = lifter.lift(value.pyfunc, f"{name}.pyfunc", AttributeOf(read, "pyfunc"))
+        return lifter._remember(value, Vectorized(function, value), read)
     if isinstance(value, _LRU_CACHE):
         lifter.guard(name, read, value)
         return lifter._remember(value, CachedFunction(lifter, value, name), read)

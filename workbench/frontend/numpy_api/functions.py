@@ -28,6 +28,7 @@ from . import (
     selection,
     sorting,
     statistics,
+    vectorized,
     windows,
 )
 from .operands import array, has_tracer, is_tracer, operand, shape_of
@@ -231,5 +232,6 @@ def _of_lists(function: Callable[..., Any], handler: Callable[..., Any]) -> Call
 
 
 creation.CREATION[np.lib.stride_tricks.as_strided] = windows.as_strided
+creation.CREATION[np.vectorize] = vectorized.vectorize
 creation.CREATION.update({np.fft.fftfreq: fft.fftfreq, np.fft.rfftfreq: fft.rfftfreq})
 creation.CREATION.update({f: _of_lists(f, handler) for f, handler in FUNCTIONS.items() if f not in creation.CREATION})
