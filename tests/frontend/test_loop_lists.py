@@ -520,3 +520,22 @@ def test_a_list_in_a_list_that_a_branch_replaces_items_of() -> None:
 
     for level in (-1.0, 1.0):
         assert_same(program, np.arange(20.0), level)
+
+
+def test_a_function_that_reads_a_list_whose_items_the_loop_replaces() -> None:
+    """It reads what the loop has put there, not what the list held while tracing."""
+
+    def program(x):
+        seen = [0] * 9
+
+        def last(i):
+            return seen[i]
+
+        total = 0.0
+        for k in range(len(x)):
+            i = int(x[k])
+            seen[i] += 2
+            total = total * 0.5 + last(i)
+        return seen, total
+
+    assert_same(program, np.random.default_rng(1).integers(0, 9, 50).astype(float))

@@ -118,7 +118,9 @@ class Scope(Arrays):
         if issubclass(type(found), Deferred):
             raise UntranslatableError(f"`{name}`, which depends on the run")
         if isinstance(found, tuple | list):
-            # What a list holds while tracing is what it holds: nothing that is translated changes a list.
+            # What a list holds while tracing is what it holds: nothing that is translated changes any other list.
+            if id(found) in self.module.given_lists:
+                raise UntranslatableError(f"`{name}`, a list of the loop's that a function reads")
             if len(found) > MOST_ITEMS:
                 raise UntranslatableError(f"`{name}`, a long {type(found).__name__}")
             made = tuple_of([self.outside(f"{name}_{k}", unwrap(v)) for k, v in enumerate(found)])

@@ -253,6 +253,7 @@ class _Builder:
             found = given_list(name, value, type_of) if name in lists.names else None
             if found is not None:
                 self.given_lists[name] = found
+                self.module.given_lists.add(id(value))
                 for argument in found.arguments:
                     self._take(*argument)
                 given[name] = replace(found.kind, is_queue=found.kind.is_queue or name in form.queues)

@@ -77,6 +77,7 @@ class Module:
     paths: dict[str, tuple] = field(default_factory=dict)  # arrays that functions read -> where these find them
     note: Callable[[tuple, Any], None] = lambda path, value: None  # is told of what functions read outside
     list_name: Callable[[str, Any, tuple], str] | None = None  # the loop's variable of a list that a function reads
+    given_lists: set[int] = field(default_factory=set)  # ids of the lists that go into the loop
     takes_random: bool = False  # whether random numbers may be drawn: from sources that are at hand
     lists: dict[str, Type] = field(default_factory=dict)  # the loop's variables, of which some are lists
     given_items: dict[str, frozenset[type]] = field(default_factory=dict)  # types of what lists hold that is no float
