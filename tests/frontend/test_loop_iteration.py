@@ -88,7 +88,7 @@ def test_such_a_loop_is_one_equation(text: str) -> None:
 
 def test_a_function_that_is_called_enumerate_is_the_user_s() -> None:
     def enumerate(x, start):
-        return [(start * k, v) for k, v in zip(range(len(x)), x)]  # noqa: B905
+        return [(start * k, v) for k, v in zip(range(len(x)), x, strict=True)]
 
     def program(x):
         total = 0.0

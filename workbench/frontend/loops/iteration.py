@@ -65,11 +65,13 @@ class Iteration(Writers):
             name = self.temporary()
             return f"for {name} in range({flat.text}.size):", self.element(flat, self.flat_place(flat, name), None)
         function = self._iterator(node)
-        if function is range:
-            return self._over_range(node.args, False)  # type: ignore[attr-defined]  # a call
-        if function is reversed and self._iterator(node.args[0]) is range:  # type: ignore[attr-defined]
-            return self._over_range(node.args[0].args, True)  # type: ignore[attr-defined]
         if function is not None:
+            assert isinstance(node, ast.Call)
+            first = node.args[0]
+            if function is range:
+                return self._over_range(node.args, False)
+            if function is reversed and isinstance(first, ast.Call) and self._iterator(first) is range:
+                return self._over_range(first.args, True)
             name = self.temporary()
             lengths, item = self._in_step(node, name)
             size = lengths[0] if len({*lengths}) == 1 else f"min({', '.join(lengths)})"
