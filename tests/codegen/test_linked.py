@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from workbench.codegen.linked import linked
+from workbench.codegen.loops.linked import linked
 
 
 @linked(error_model="numpy")

@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from tests.compare import assert_same
 from tests.sources import define
-from workbench.codegen import loop_lists, loop_math, loop_random, loop_routines
+from workbench.codegen.loops.functions import FUNCTIONS
 from workbench.frontend.loops.names import local
 
 RNG = np.random.default_rng(5)
@@ -501,8 +501,7 @@ def test_products_of_complex_numbers_have_the_bits_of_numbers_by_themselves(dtyp
 
 
 def test_variables_may_have_the_names_of_what_the_text_calls():
-    functions = {**loop_math.FUNCTIONS, **loop_routines.FUNCTIONS, **loop_lists.FUNCTIONS, **loop_random.FUNCTIONS}
-    assert [name for name in (*functions, *loop_random.WORDS) if local(name) == name] == []
+    assert [name for name in FUNCTIONS if local(name) == name] == []
 
     def f(x, n):
         length, lost, close, larger, times, fused = 3.0, 1.0, x[0], 0.0, 1j, 1.0

@@ -12,9 +12,9 @@ import workbench as wb
 from workbench import lax
 from workbench.frontend import branching
 from workbench.frontend.loops.types import UntranslatableError
+from workbench.primitives import numpy_libraries
 from workbench.report import build_report
 from workbench.runtime.memory.moves import pieces_of
-from workbench.runtime.native import blas
 from workbench.runtime.native.kernels import NotNativeError
 from workbench.runtime.tapes import native_loops
 
@@ -356,7 +356,7 @@ def test_an_index_out_of_range_is_numpys_error(k, writes):
 
 
 def test_without_blas_products_are_numpys_calls(monkeypatch):
-    monkeypatch.setattr(blas, "routine", lambda name: None)
+    monkeypatch.setattr(numpy_libraries, "blas", lambda name: None)
     compiled = wb.jit(power)
     found = compiled(B @ B.T, Y)
     assert "BLAS" in "".join(compiled.compilations[0].executable.native.values())

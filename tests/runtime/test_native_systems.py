@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench import lax
-from workbench.runtime.native import blas
+from workbench.primitives import numpy_libraries
 
 from .test_native_loops import check, outcomes
 
@@ -107,7 +107,7 @@ def test_what_is_no_plain_system_is_numpys_call(monkeypatch: pytest.MonkeyPatch)
     single = wb.jit(lambda a, b: solved(a, b))
     args = (matrices("f4", 4), RNG.normal(size=4).astype("f4"))
     assert single(*args).tobytes() == np.asarray(solved(*args)).tobytes()
-    monkeypatch.setattr(blas, "lapack", lambda name: None)
+    monkeypatch.setattr(numpy_libraries, "lapack", lambda name: None)
     fresh = wb.jit(lambda a, b: solved(a, b))
     args = (matrices("f8", 4), RNG.normal(size=4))
     np.testing.assert_allclose(fresh(*copy.deepcopy(args)), solved(*args), rtol=1e-12)

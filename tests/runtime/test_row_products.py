@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.fusion import form_plan
 from workbench.ir.builder import JaxprBuilder
+from workbench.primitives import numpy_libraries
 from workbench.runtime import chains, row_products
 from workbench.runtime.executable import build, plan_kernels
 from workbench.runtime.memory import buffers
-from workbench.runtime.native import blas
 from workbench.runtime.products import can_hold_threads
 from workbench.runtime.tapes import products
 
 pytestmark = pytest.mark.skipif(
-    blas.routine("dgemm") is None or not can_hold_threads(), reason="NumPy's BLAS cannot be called by address"
+    numpy_libraries.blas("dgemm") is None or not can_hold_threads(), reason="NumPy's BLAS cannot be called by address"
 )
 
 

@@ -7,13 +7,13 @@ import pytest
 
 import workbench as wb
 from workbench import lax
+from workbench.primitives import numpy_libraries
 from workbench.runtime import products as choices
-from workbench.runtime.native import blas
 from workbench.runtime.products import can_hold_threads
 from workbench.runtime.tapes import native_loops, products
 
 pytestmark = pytest.mark.skipif(
-    blas.routine("dgemm") is None or not can_hold_threads(), reason="NumPy's BLAS cannot be called by address"
+    numpy_libraries.blas("dgemm") is None or not can_hold_threads(), reason="NumPy's BLAS cannot be called by address"
 )
 RNG = np.random.default_rng(11)
 

@@ -19,8 +19,8 @@ from ..codegen import llvm_product
 from ..codegen.kernel import Kernel, KernelArg
 from ..fusion.cost import flops
 from ..ir import Equation, Var
+from ..primitives import numpy_libraries
 from ..primitives.contractions import dot_general_p, matrix_form
-from .native import blas
 from .native.kernels import machine_address
 from .products import BLOCK_FLOPS, SMALL, can_hold_threads
 
@@ -152,7 +152,7 @@ def _product(
     batch, rows, columns, k = lengths
     left, right = (next(a for a in arrays if a.name == name) for name in ("left", "right"))
     routine: llvm_product.Routine = "gemv" if len(right.shape) == 1 else "gemm"
-    at = blas.routine(("s" if left.dtype == "float32" else "d") + routine)
+    at = numpy_libraries.blas(("s" if left.dtype == "float32" else "d") + routine)
     if at is None:
         return None
     is_sum = bool(least_part)

@@ -383,16 +383,19 @@ class Arrays(Writer):
         it lies. None: a function is as good."""
         assert isinstance(value.type, Array)
         few = is_few(value.type.shape)
+        is_computed = value.lazy is not None and value.lazy.computed
+        if name in ("any", "all") and is_computed:
+            return Value(self._tested_here(self.elements(value), name), Number(BOOL))
         if dtype.kind not in "fiu" and not (few and name == "sum" and dtype.kind == "c"):
             return None
         if name not in ("sum", "mean", "norm", "var", "std", "max", "min"):
             return None
         if few:
             return Value(self._reduced_here(name, self.array(value), dtype), Number(dtype))
+        if is_computed and name not in ("var", "std"):  # which take two turns
+            return Value(self._reduced_here(name, value, dtype), Number(dtype))
         if name in ("max", "min") and value.type.ndim > 1:
             return None
-        if value.lazy is not None and value.lazy.computed and name not in ("var", "std"):  # which take two turns
-            return Value(self._reduced_here(name, value, dtype), Number(dtype))
         row = _row_of(value) if value.box is not None else None
         if row is None:
             return None
@@ -429,22 +432,44 @@ class Arrays(Writer):
         return found if name == "var" else call("sqrt", dtype, found)
 
     def _extreme_here(self, lazy: Lazy, dtype: np.dtype, sign: str) -> str:
-        """The largest or smallest element, or the first that is no number, as NumPy has it."""
-        n = self.early(lazy.sizes[0])
-        self.line(f"if {n} == 0:")
+        """The largest or smallest element, or what is no number if one is none, as NumPy has it."""
+        sizes = [self.early(size) for size in lazy.sizes]
+        self.line(f"if {' or '.join(f'{n} == 0' for n in sizes)}:")
         self.line(f"{INDENT}raise ValueError()")
-        best, i = self.early(lazy.at(["0"]).text), self.temporary()
-        self.line(f"for {i} in range({n}):")
-        self.indent += 1
-        x = self.early(lazy.at([i]).text)
-        if dtype.kind == "f":
-            self.line(f"if {x} != {x}:")
+        best = self.early(lazy.at(["0"] * len(sizes)).text)
+
+        def body(at: list[str]) -> None:
+            if dtype.kind == "f":
+                better = "maximum_reassoc" if sign == ">" else "minimum_reassoc"
+                self.line(f"{best} = {call(better, dtype, best, lazy.at(at).text)}")
+                return
+            x = self.early(lazy.at(at).text)
+            self.line(f"if {x} {sign} {best}:")
             self.line(f"{INDENT}{best} = {x}")
-            self.line(f"{INDENT}break")
-        self.line(f"if {x} {sign} {best}:")
-        self.line(f"{INDENT}{best} = {x}")
-        self.indent -= 1
+
+        self.nest(sizes, body)
         return best
+
+    def _tested_here(self, lazy: Lazy, name: str) -> str:
+        """Whether any element, or all, are true, by blocks: in order to end early, and in vectors."""
+        sizes = [self.early(size) for size in lazy.sizes]
+        found = self.early("False" if name == "any" else "True")
+
+        def test_row(at: list[str]) -> None:
+            first, i = self.temporary(), self.temporary()
+            self.line(f"for {first} in range(0, {sizes[-1]}, {ADDED_PLAINLY}):")
+            self.indent += 1
+            self.line(f"for {i} in range({first}, min({first} + {ADDED_PLAINLY}, {sizes[-1]})):")
+            self.indent += 1
+            test = cast(lazy.at([*at, i]), BOOL)
+            self.line(f"{found} = {found} {'|' if name == 'any' else '&'} ({test})")
+            self.indent -= 1
+            self.line(f"if {found if name == 'any' else f'not {found}'}:")
+            self.line(f"{INDENT}break")
+            self.indent -= 1
+
+        self.nest(sizes[:-1], test_row)
+        return found
 
     def added_up(self, a: Value, b: Value, dtype: np.dtype) -> Value | None:
         """The product of two vectors of `dtype` where that takes neither memory nor views: of what is computed here,

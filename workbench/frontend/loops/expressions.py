@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.avals import SHORT_NAMES
+from ...primitives import numpy_libraries
 from ..constants import same_constant
 from ..proxies import unwrap
 from ..recording import Deferred
@@ -310,7 +312,10 @@ class Scope(Arrays):
         if x.ndim == y.ndim == 1:
             return Value(f"dot({left}, {right})", Number(dtype))
         shape = (*x.shape[:-1], *(y.shape[1:] if y.ndim == 2 else ()))
-        return Value(f"dot_{x.ndim}{y.ndim}(loose({left}), loose({right}))", Array(dtype, shape))
+        name = f"dot_{x.ndim}{y.ndim}"
+        if x.ndim == y.ndim == 2 and dtype.kind == "f" and numpy_libraries.gemm(dtype) is not None:
+            name = f"numpys_product_{SHORT_NAMES[dtype]}"
+        return Value(f"{name}(loose({left}), loose({right}))", Array(dtype, shape))
 
     @staticmethod
     def _is_product_of_few(x: Array, y: Array) -> bool:

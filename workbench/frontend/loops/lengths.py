@@ -12,7 +12,7 @@ from .ranges import TEMPORARY
 from .syntax import is_shape, n_indices
 
 Shape = tuple[int | None, ...]
-# As in `codegen.loop_math`.
+# As in `codegen.loops`.
 _OF_SLICES: dict[str, Callable[..., int]] = {
     "first_of": lambda i, n: range(n)[i:].start,
     "count_between": lambda first, i, n: len(range(n)[first:i]),

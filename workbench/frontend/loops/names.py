@@ -4,22 +4,20 @@ from __future__ import annotations
 
 # What the text may call, and what that calls; `_NUMBERED`, and what ends in a dtype, aside.
 _RESERVED = frozenset((
-    "_add_products", "_add_rows", "_after", "_bins", "_block_sum", "_dot", "_dot_backwards", "_eliminate",
-    "_keep_normal", "_kept_normal", "_put_dots", "_times", "_twist", "abs", "all_unlike", "apart", "around",
-    "array_all", "array_any", "array_argmax", "array_argmin", "array_max", "array_mean", "array_min", "array_norm",
-    "array_prod", "array_std", "array_sum", "array_var", "as_float", "as_math", "as_whole", "at", "below_poisson",
-    "checked_abs", "checked_add", "checked_mul", "checked_power", "checked_shift", "checked_sub", "chosen", "close",
-    "complex", "count_between", "counts", "determinant", "dot", "draw_binomial", "draw_bounded", "draw_weighted",
-    "ends_of", "finite", "first_of", "fused", "heappop", "heappush", "how_many", "inverse", "is_among",
-    "is_same_list", "larger", "least_of", "len", "length", "loose", "lost", "max", "min", "more_than_zero",
-    "most_of", "no_items", "nonnegative", "nonzero", "np", "old_exponential", "old_normal", "place_in",
-    "place_in_queue", "place_of", "place_to_insert", "places", "positive_zero_or_more", "power_of_python",
+    "abs", "all_unlike", "apart", "around", "array_all", "array_any", "array_argmax", "array_argmin", "array_max",
+    "array_mean", "array_min", "array_norm", "array_prod", "array_std", "array_sum", "array_var", "as_float", "as_math",
+    "as_whole", "at", "below_poisson", "checked_abs", "checked_add", "checked_mul", "checked_power", "checked_shift",
+    "checked_sub", "chosen", "close", "complex", "count_between", "counts", "determinant", "dot", "draw_binomial",
+    "draw_bounded", "draw_weighted", "ends_of", "finite", "first_of", "fused", "heappop", "heappush", "how_many",
+    "inverse", "is_among", "is_same_list", "larger", "least_of", "len", "length", "loose", "lost", "max", "min",
+    "more_than_zero", "most_of", "no_items", "nonnegative", "nonzero", "np", "old_exponential", "old_normal",
+    "place_in", "place_in_queue", "place_of", "place_to_insert", "places", "positive_zero_or_more", "power_of_python",
     "probability", "put", "put_in_random_order", "pythons_below", "pythons_exponential", "pythons_gauss",
     "pythons_normal", "pythons_random", "range", "rolled", "same_length", "smaller", "sorted_copy", "stable_order",
     "times", "times_itself", "turned", "unit", "unless_infinite", "unlike", "was_int", "weighted_counts", "whole",
     "with_lost", "within", "without_first", "wrapped",
 ))  # fmt: skip
-_NUMBERED = frozenset(("_next", "_times", "at", "below_2", "dot", "draw", "draw_integer", "in_order", "put", "solve",
+_NUMBERED = frozenset(("at", "below_2", "dot", "draw", "draw_integer", "in_order", "put", "solve",
                        "unit"))  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """NumPy's routines on the small arrays of a loop: linear systems, sorting, counting, diagonals, stacks.
 
-The arithmetic is in `codegen.loop_routines`; what only says where elements come from becomes an expression of them.
+The arithmetic is in `codegen.loops.routines`; what only says where elements come from becomes an expression of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .arrays import scalar_name, tuple_of
 from .operators import cast, index
 from .rearranging import Rearranging
 from .types import (
+    BOOL,
     F64,
     I64,
     LAZY,
@@ -165,6 +166,10 @@ class Routines(Rearranging):
         if not isinstance(a.type, Array) or a.type.dtype.kind not in "biuf":
             raise UntranslatableError("count_nonzero()")
         self.facts.count(*a.type.shape)
+        if a.lazy is not None and a.lazy.computed:
+            ones = self.elementwise([a], lambda v: Value(cast(Value(cast(v[0], BOOL), Number(BOOL)), I64), Number(I64)))
+            assert ones.lazy is not None
+            return self.summed(ones.lazy, a.type.shape, I64, of_mean=False)
         return Value(f"how_many({self._held(a)})", Number(I64))
 
     def _call_median(self, a: Value) -> Value:

@@ -1,59 +1,16 @@
-"""NumPy's own BLAS and LAPACK by address, and which of its routines NumPy chooses for a product.
+"""Which routine of its BLAS NumPy chooses for a product.
 
-NumPy's wheels bring an OpenBLAS whose functions take 64-bit sizes; other builds may have none that can be told by name,
-and then products stay NumPy's calls. The choice between routines follows `numpy/_core/src/umath/matmul.c.src`, so that
-both ways give the same bits; where NumPy has a loop of its own (lengths of one, odd strides), there is no answer here.
+Where the routines cannot be told (see `primitives.numpy_libraries`), products stay NumPy's calls. The choice follows
+`numpy/_core/src/umath/matmul.c.src`, so that both ways give the same bits; where NumPy has a loop of its own (lengths
+of one, odd strides), there is no answer here.
 """
 
 from __future__ import annotations
-
-import ctypes
-import os
-from functools import cache
-from importlib import import_module
 
 import numpy as np
 
 _ROW_MAJOR, _COLUMN_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 102, 111, 112
 _LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
-_PREFIXES = ("scipy_cblas_", "cblas_")
-
-
-@cache
-def routine(name: str) -> int | None:
-    """The address of a routine of CBLAS with 64-bit sizes, as NumPy calls it; None where it cannot be told."""
-    full = f"{name}u_sub" if name in ("cdot", "zdot") else name
-    try:
-        library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
-    except (ImportError, OSError, AttributeError):
-        return None
-    for prefix in _PREFIXES:
-        found = getattr(library, f"{prefix}{full}64_", None)
-        if found is not None:
-            return ctypes.cast(found, ctypes.c_void_p).value
-    return None
-
-
-@cache
-def lapack(name: str) -> int | None:
-    """The address of a routine of LAPACK with 64-bit integers, as `numpy.linalg` calls it; None where it cannot be
-    told."""
-    try:
-        library = ctypes.CDLL(import_module("numpy.linalg._umath_linalg").__file__)
-    except (ImportError, OSError, AttributeError):
-        return None
-    for full in (f"scipy_{name}_64_", f"{name}_64_"):
-        found = getattr(library, full, None)
-        if found is not None:
-            return ctypes.cast(found, ctypes.c_void_p).value
-    return None
-
-
-@cache
-def libm(name: str) -> int | None:
-    """The address of a function of the C library's mathematics; None where there is none."""
-    found = getattr(ctypes.CDLL(None), name, None) if os.name == "posix" else None
-    return None if found is None else ctypes.cast(found, ctypes.c_void_p).value
 
 
 def call_of(left: np.ndarray, right: np.ndarray) -> tuple[str, tuple[int | str, ...]] | None:

@@ -19,8 +19,9 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from ... import __version__
-from ...codegen import loop_lists, loop_math, loop_random, loop_routines, random_words
-from ...codegen.linked import linked
+from ...codegen.loops.draws import PYTHONS
+from ...codegen.loops.functions import FUNCTIONS, MODULES
+from ...codegen.loops.linked import linked
 from ...codegen.scalar_math import definitions, names_in, namespace
 from ...primitives.loops import LoopProgram
 from ..log import logger
@@ -59,9 +60,7 @@ def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> Compile
     filename = f"<workbench loop {digest}>"
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
     # numba writes the module's name into what it caches, and imports it when reading back.
-    scope: dict[str, Any] = {"np": np, "__name__": __name__, **loop_math.FUNCTIONS, **loop_routines.FUNCTIONS}
-    scope |= loop_lists.FUNCTIONS | loop_random.FUNCTIONS | loop_random.WORDS
-    scope |= namespace(names_in(program.source))
+    scope: dict[str, Any] = {"np": np, "__name__": __name__, **FUNCTIONS, **namespace(names_in(program.source))}
     exec(compile(program.source, filename, "exec"), scope)
     for name, value in list(scope.items()):
         if getattr(getattr(value, "__code__", None), "co_filename", "") == filename:
@@ -71,7 +70,7 @@ def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> Compile
             if name != program.name:
                 scope[name] = linked(**OPTIONS)(value)
     # Python's sources of random numbers are guarded by the interpreter's lock alone.
-    options = {**OPTIONS, "nogil": not any(f"{name}(" in program.source for name in loop_random.PYTHONS)}
+    options = {**OPTIONS, "nogil": not any(f"{name}(" in program.source for name in PYTHONS)}
     dispatcher: Any = numba.njit([signature], **options)(scope[program.name])
     return dispatcher.overloads[signature]
 
@@ -79,13 +78,10 @@ def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> Compile
 # ---- the disk cache ----
 
 
-_HELPERS = (loop_math, loop_routines, loop_lists, loop_random, random_words)
-
-
 @functools.cache
 def _versions() -> str:
     codegen: Any = cpu_target.target_context.codegen()  # type: ignore[attr-defined]  # a cached property
-    texts = [Path(str(module.__file__)).read_bytes() for module in _HELPERS]
+    texts = [Path(str(module.__file__)).read_bytes() for module in MODULES]
     helpers = hashlib.sha256(b"".join(texts)).hexdigest()
     versions = (__version__, numba.__version__, llvmlite.__version__, np.__version__, helpers)
     return "|".join(map(str, (*versions, codegen.magic_tuple())))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.random_words import (
+from ...codegen.loops.random_words import (
     BITS,
     FUNCTIONS,
     HAS_NORMAL,

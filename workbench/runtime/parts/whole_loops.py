@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...codegen.random_words import N_WORDS
+from ...codegen.loops.random_words import N_WORDS
 from ...frontend.liveness import bound
 from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
 from ...frontend.loops.given_items import holds_exactly

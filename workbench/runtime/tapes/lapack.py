@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ...ir import Equation, Primitive
+from ...primitives import numpy_libraries
 from ...primitives.linalg import det_p, inv_p, solve_p
-from ..native import blas
 from ..native.kernels import NotNativeError
 from .tape import Place, Tape
 
@@ -64,7 +64,7 @@ def _solved(tape: Tape, letter: str, matrix: Place, right: int, out: Place) -> N
     """right: the word with the address of the right-hand sides, by columns."""
     n, size = matrix.array.shape[0], matrix.array.itemsize
     columns = out.array.size // n
-    function = tape.word(_routine(f"{letter}gesv", blas.lapack))
+    function = tape.word(_routine(f"{letter}gesv", numpy_libraries.lapack))
     n_word, columns_word, info = tape.word(n), tape.word(columns), tape.word()
     left, pivots = _by_columns(tape, matrix), tape.own(8 * n)
     tape.emit("gesv", function, n_word, columns_word, left, pivots, right, info)
@@ -75,8 +75,8 @@ def _det(tape: Tape, letter: str, operands: list[Place], out: Place) -> None:
     if letter != "d":
         raise NotNativeError("det of complex numbers")
     n = operands[0].array.shape[0]
-    function = tape.word(_routine("dgetrf", blas.lapack))
-    exp, log = (tape.word(_routine(name, blas.libm)) for name in ("exp", "log"))
+    function = tape.word(_routine("dgetrf", numpy_libraries.lapack))
+    exp, log = (tape.word(_routine(name, numpy_libraries.libm)) for name in ("exp", "log"))
     n_word, info = tape.word(n), tape.word()
     factors, pivots = _by_columns(tape, operands[0]), tape.own(8 * n)
     tape.emit("getrf", function, n_word, factors, pivots, info)

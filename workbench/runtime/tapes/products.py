@@ -16,6 +16,7 @@ import numpy as np
 
 from ...codegen import llvm_product
 from ...ir import Equation
+from ...primitives import numpy_libraries
 from ...primitives.contractions import matrix_form
 from ..native import blas
 from ..native.kernels import NotNativeError, machine_address
@@ -47,7 +48,7 @@ def write_product(
     call = blas.call_of(one_left, one_right)
     if call is not None and _is_transposed(x, y, one_left, one_right):
         call = blas.of_one_matrix(call)
-    address = blas.routine(call[0]) if call is not None else None
+    address = numpy_libraries.blas(call[0]) if call is not None else None
     if call is None or address is None:
         raise NotNativeError("a product for which NumPy calls no routine of BLAS that can be told")
     work = one_left.shape[-1] * (math.prod(form.product_shape) // (left.shape[0] if is_batch else 1))

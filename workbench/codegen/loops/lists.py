@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 
-from .linked import linked
+from .linked import linked, linked_in
 
 KEPT = 4096  # elements that a queue has given away, and that may still be in memory
 
@@ -107,4 +107,4 @@ def heappop(heap):
     return heapq.heappop(heap)
 
 
-FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(no_items))}
+FUNCTIONS = linked_in(globals())

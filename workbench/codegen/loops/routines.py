@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding
 import numpy as np
 from numba import types
 
-from ..ir.avals import SHORT_NAMES
-from ..primitives.numpy_orders import order_routines
-from .linked import linked
-from .loop_math import at_1, put_1
+from ...ir.avals import SHORT_NAMES
+from ...primitives.numpy_orders import order_routines
+from .elements import at_1, put_1
+from .linked import external, linked, linked_in
 
 # ---- linear systems: Gaussian elimination with row exchanges (Golub & Van Loan, Matrix Computations, 3.4) ----
 
@@ -137,13 +136,6 @@ def sorted_copy(a):
     return a[stable_order(a)]
 
 
-def _numpys(dtype: np.dtype, address: int, name: str, n_arguments: int) -> Any:
-    """A routine of NumPy's as a function that numba calls. Code that was compiled earlier finds it by its symbol."""
-    symbol = f"workbench_numpy_{name}_{dtype.name}"
-    llvmlite.binding.add_symbol(symbol, address)
-    return types.ExternalFunction(symbol, types.int32(*(types.intp,) * n_arguments))
-
-
 def _sorted_by(routine: Any) -> Callable[..., Any]:
     @linked(error_model="numpy")
     def sorted_by_numpy(a):
@@ -166,10 +158,14 @@ def _order_by(routine: Any) -> Callable[..., Any]:
     return order_by_numpy
 
 
+def _order(n_arguments: int) -> Any:
+    return types.int32(*(types.intp,) * n_arguments)
+
+
 _BY_NUMPY: dict[str, Callable[..., Any]] = {}
 for _dtype, (_sort, _argsort) in order_routines().items():
-    _BY_NUMPY[f"numpys_sorted_{SHORT_NAMES[_dtype]}"] = _sorted_by(_numpys(_dtype, _sort, "sort", 3))
-    _BY_NUMPY[f"numpys_order_{SHORT_NAMES[_dtype]}"] = _order_by(_numpys(_dtype, _argsort, "argsort", 4))
+    _BY_NUMPY[f"numpys_sorted_{SHORT_NAMES[_dtype]}"] = _sorted_by(external(f"sort_{_dtype}", _sort, _order(3)))
+    _BY_NUMPY[f"numpys_order_{SHORT_NAMES[_dtype]}"] = _order_by(external(f"argsort_{_dtype}", _argsort, _order(4)))
 
 
 @linked(error_model="numpy")
@@ -230,13 +226,5 @@ def places(mask):
     return out[:total]
 
 
-@linked(error_model="numpy")
-def how_many(mask):
-    n = 0
-    for x in mask.ravel():
-        n += x != 0
-    return n
-
-
-FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(inverse))}
+FUNCTIONS = linked_in(globals())
 FUNCTIONS |= _BY_NUMPY

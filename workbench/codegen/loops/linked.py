@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding
 from numba import _dynfunc, njit  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import ExternalFunction
+from numba.extending import is_jitted
 
 
 class _LinkedLibrary(JITCodeLibrary):
@@ -55,3 +58,15 @@ class LinkedCompiler(CompilerBase):
 def linked(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """`numba.njit` for functions that only compiled functions call."""
     return njit(pipeline_class=LinkedCompiler, **options)
+
+
+def external(name: str, address: int, signature: Any) -> Any:
+    """A function of C, of NumPy's libraries. Code that was compiled earlier finds it by its symbol."""
+    symbol = f"workbench_numpy_{name}"
+    llvmlite.binding.add_symbol(symbol, address)
+    return ExternalFunction(symbol, signature)
+
+
+def linked_in(module: dict[str, Any]) -> dict[str, Any]:
+    """The functions of a module that the text of a loop may call."""
+    return {name: value for name, value in module.items() if is_jitted(value) and not name.startswith("_")}

@@ -15,8 +15,8 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from . import random_words
-from .linked import linked
-from .loop_math import at_1, put_1
+from .elements import at_1, put_1
+from .linked import linked, linked_in
 
 _BINOMIAL, _BOUNDED, _INTERVAL = (random_words.WORD[name] for name in ("binomial", "bounded_uint64", "interval"))
 _UNIFORM = random_words.WORD["standard_uniform"]
@@ -302,4 +302,4 @@ def draw_weighted(words, n, weights):
 PYTHONS = tuple(name for name in list(globals()) if name.startswith("pythons_"))
 # By these names loops call NumPy's functions.
 WORDS = {f"word_{name}": k for name, k in random_words.WORD.items()}
-FUNCTIONS = {name: value for name, value in list(globals().items()) if isinstance(value, type(draw_0))}
+FUNCTIONS = linked_in(globals())

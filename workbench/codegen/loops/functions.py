@@ -1,0 +1,13 @@
+"""All that the text of a translated loop may call, the functions of `scalar_math` aside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import draws, elements, folds, lists, numbers, products, random_words, routines
+
+MODULES = (numbers, elements, folds, products, routines, lists, draws, random_words)
+FUNCTIONS: dict[str, Any] = {
+    **numbers.FUNCTIONS, **elements.FUNCTIONS, **folds.FUNCTIONS, **products.FUNCTIONS, **routines.FUNCTIONS,
+    **lists.FUNCTIONS, **draws.FUNCTIONS, **draws.WORDS,
+}  # fmt: skip
