@@ -516,6 +516,53 @@ def test_reductions_of_nothing_by_a_ufunc() -> None:
         compare.assert_same(outcome(wb.jit(reduced)), outcome(reduced), max_ulp=8)
 
 
+@case(
+    np.array([0.0, 1.0, 1.5, 4.0]),
+    np.array([2.0, np.inf, np.inf, -1.0]),
+    np.array([-1, 0, 0.5, 1, 1.2, 3, 4, 5, np.nan]),
+)
+def interpolation(xp, fp, x):
+    out = np.zeros((x.size, 5))
+    for i in range(x.size):
+        out[i, 0] = np.interp(x[i], xp, fp)
+        out[i, 1:3] = np.interp(x[i : i + 1] * 2, xp, fp)[0]
+        out[i, 3] = np.interp(x[i], xp, fp, left=-7, right=None)
+        out[i, 4] = np.interp(i, xp[1:2], fp[:1], right=9.0)
+    return out
+
+
+@case(np.array([3.0, np.nan, -0.5, 3.0, np.nan, 7.0]), RNG.integers(0, 4, (7, 6)))
+def distinct_numbers(x, table):
+    total, kinds = 0.0, np.zeros(len(table), np.int64)
+    for i in range(len(table)):
+        values, counts = np.unique(table[i], return_counts=True)
+        kinds[i] = len(values) * 100 + counts.max()
+        total += len(np.unique(x[: i % 7])) + np.unique(table).sum() + values[counts.argmax()]
+    return total, kinds
+
+
+@case(ROWS.copy(), RNG.integers(-9, 9, (8, 5)), np.array([0.25, 0.75, 0.5]))
+def numbers_written_where_masks_are_true(a, counts, levels):
+    for i in range(len(a)):
+        a[i][a[i] > levels[i % 3]] = i
+        a[a < levels[0] / 2] += 1.5
+        a[i, 1:][a[i, :-1] > 3] *= -1
+        a[:, 0][a[::-1, 1] > a[:, 2]] -= i
+        counts[counts > 5] = 2.9
+        counts[i][a[i] > 1] = -1
+        row = a[i]
+        row[~(row > 0)] = np.nan
+    return a.sum()
+
+
+@case(np.arange(6), np.arange(6)[::-1].copy())
+def indices_that_are_written_through_themselves(places, others):
+    for i in range(5):
+        places[others] = places[::-1]
+        others[others] = i
+    return places
+
+
 @pytest.mark.parametrize(("program", "args"), CASES, ids=lambda v: v.__name__ if callable(v) else "")
 def test_it_is_one_step(program: Callable[..., Any], args: tuple) -> None:
     compiled = assert_same(program, *args)
@@ -660,3 +707,32 @@ def test_a_routine_that_does_not_do_what_numpy_does_is_not_called() -> None:
     wide, narrow = np.dtype(np.int64), np.dtype(np.int8)  # the narrow one's routine stays within the memory
     assert numpy_orders._is_numpys(wide, *numpy_orders.order_routines()[wide])
     assert not numpy_orders._is_numpys(wide, *numpy_orders.order_routines()[narrow])
+
+
+@pytest.mark.parametrize("places", [np.array([0, 3, -1, 6]), np.array([[1], [-7]]), np.array([2, -6, 5])])
+def test_indices_outside_are_numpys_error(places):
+    def moved(x, places):
+        total = 0.0
+        for i in range(5):
+            x[places] = x[places] * 2 + i
+            total += x[places].sum()
+        return total
+
+    def outcome(function):
+        x = np.arange(6.0)
+        try:
+            return function(x, places), x
+        except IndexError as error:
+            return str(error), x
+
+    found, expected = outcome(wb.jit(moved)), outcome(moved)
+    compare.assert_same(found, expected)
+
+
+def test_a_mask_of_another_length_is_numpys_error():
+    def cut(x, y):
+        for i in range(5):
+            x[y > i] = 0.0
+
+    with pytest.raises(IndexError):
+        wb.jit(cut)(np.ones(6), np.arange(5.0))

@@ -181,6 +181,54 @@ def place_of(a, x, right):
     return low
 
 
+@linked(error_model="numpy")
+def interpolated(x, xp, fp, left, right):
+    """`np.interp` of one number, step by step as `numpy/_core/src/multiarray/compiled_base.c` has it."""
+    last = xp.size - 1
+    if x != x:
+        return x
+    if x > at_1(xp, last):
+        return right
+    if x < at_1(xp, 0):
+        return left
+    j = max(place_of(xp, x, True) - 1, 0)
+    if j >= last or at_1(xp, j) == x:
+        return at_1(fp, min(j, last))
+    slope = (at_1(fp, j + 1) - at_1(fp, j)) / (at_1(xp, j + 1) - at_1(xp, j))
+    y = slope * (x - at_1(xp, j)) + at_1(fp, j)
+    if y != y:
+        y = slope * (x - at_1(xp, j + 1)) + at_1(fp, j + 1)
+        if y != y and at_1(fp, j) == at_1(fp, j + 1):
+            return at_1(fp, j)
+    return y
+
+
+@linked(error_model="numpy", forceinline=True)
+def _is_another(a, i):
+    """Whether element i of numbers in order, of which those that are none are at the end, is not the one before it."""
+    return i == 0 or at_1(a, i) != at_1(a, i - 1) and at_1(a, i - 1) == at_1(a, i - 1)
+
+
+@linked(error_model="numpy")
+def distinct(a):
+    """`np.unique` of numbers in order."""
+    out, n = np.empty(a.size, a.dtype), 0
+    for i in range(a.size):
+        if _is_another(a, i):
+            put_1(out, n, at_1(a, i))
+            n += 1
+    return out[:n]
+
+
+@linked(error_model="numpy")
+def counts_of_distinct(a):
+    out, n = np.zeros(a.size, np.int64), 0
+    for i in range(a.size):
+        n += _is_another(a, i)
+        put_1(out, n - 1, at_1(out, n - 1) + 1)
+    return out[:n]
+
+
 # ---- counting ----
 
 

@@ -95,6 +95,29 @@ class Picking(Conditions):
 
         self.nest(pick.sizes, body)
 
+    def store_masked(self, base: Value, node: ast.expr, compute: Callable[[Value], Value]) -> bool:
+        """`base[mask] = ...` of numbers that are computed from one element each, written to all elements: those that
+        the mask does not pick stay what they are. compute: from the old ones. Whether the index is such a mask."""
+        kind = base.type
+        assert isinstance(kind, Array)
+        if isinstance(node, ast.Tuple) or not self._may_be_array(node):
+            return False
+        found = self._type_of(node)
+        if not isinstance(found, Array) or found.dtype != bool or found.ndim != kind.ndim:
+            return False
+        base, mask = self.kept(base), self.value(node)
+        if mask.lazy is None:
+            mask = self.kept(mask)
+        sizes = self.elements(mask).sizes
+        for k, size in enumerate(sizes):
+            self.compare_lengths(size, f"{base.text}.shape[{k}]")
+        new = self.pointwise(lambda v: Value(stored(v[0], kind.dtype), Number(kind.dtype)), compute(base))
+        if isinstance(new.type, Number):
+            new = self.kept(new)
+        chosen = self.library(np.where, [mask, new, base], {})  # type: ignore[attr-defined]  # of calls
+        self.store(base, "", kind.shape, chosen)  # type: ignore[attr-defined]  # of statements
+        return True
+
     # ---- `a.flat` ----
 
     def flat_base(self, node: ast.expr, *, iterated: bool = False) -> Value | None:
@@ -161,8 +184,9 @@ class Picking(Conditions):
     def _known(self, node: Known) -> Value:
         return node.value
 
-    def pick(self, base: Value, node: ast.expr) -> Pick | None:
-        """What `base[node]` picks, if arrays of indices or masks decide in ways that are looked up by element."""
+    def pick(self, base: Value, node: ast.expr, *, written: bool = False) -> Pick | None:
+        """What `base[node]` picks, if arrays of indices or masks decide in ways that are looked up by element. written:
+        the base is written to, and indices that lie in it are read before that."""
         assert isinstance(base.type, Array)
         nodes = list(node.elts) if isinstance(node, ast.Tuple) else [node]
         if not any(self._may_be_array(n) for n in nodes):
@@ -170,7 +194,7 @@ class Picking(Conditions):
         values = {k: self.value(n) for k, n in enumerate(nodes) if not _is_slice(n)}
         if not base.text.isidentifier():
             base = self.kept(base)
-        return _Picker(self, base, nodes, values).made()
+        return _Picker(self, base, nodes, values, written).made()
 
     def _may_be_array(self, node: ast.expr) -> bool:
         """Whether an index may be an array, as far as that is seen without translating it."""
@@ -191,11 +215,12 @@ class Picking(Conditions):
 class _Picker:
     """One subscript on the way to a `Pick`."""
 
-    def __init__(self, scope: Picking, base: Value, nodes: list[ast.expr], values: dict[int, Value]):
+    def __init__(self, scope: Picking, base: Value, nodes: list[ast.expr], values: dict[int, Value], written: bool):
         self.scope = scope
         self.base = base
         self.nodes = nodes
         self.values = values
+        self.written = written
         self.inside: set[str] = set()  # indices that come from masks, whose lengths are compared
 
     def made(self) -> Pick:
@@ -295,6 +320,9 @@ class _Picker:
         if given.dtype != bool:
             scope.facts.routines = True
             scope.facts.count(*given.shape)
+            if self.written and given.origins & kind.origins:
+                held = Value(scope.early(f"{held.text}.copy()"), held.type)
+            scope.line(f"all_inside({held.text}, {self.base.text}.shape[{axis}])")
             return [held]
         scope.facts.masked = True
         scope.facts.count(*given.shape)
@@ -338,7 +366,7 @@ class _Picker:
             number = index(Value(at(entry.text, mine), Number(kind.dtype)))
             if entry.text in self.inside:
                 return number
-            return f"wrapped({number}, {self.base.text}.shape[{axis}])"
+            return f"turned({number}, {self.base.text}.shape[{axis}])"
 
         return source
 

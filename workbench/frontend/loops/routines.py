@@ -36,7 +36,7 @@ ROUTINES: dict[Any, str] = {
     np.count_nonzero: "count_nonzero", np.eye: "eye", np.identity: "identity", np.diag: "diag",
     np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
     np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
-    np.inner: "inner", np.median: "median",
+    np.inner: "inner", np.median: "median", np.interp: "interp", np.unique: "unique",
 }  # fmt: skip
 STACKS = (np.stack, np.vstack, np.hstack)  # of arrays in a list
 DESCRIPTIONS = (np.iinfo, np.finfo, np.dtype)
@@ -133,6 +133,42 @@ class Routines(Rearranging):
             return Value(f"np.int64(place_of({name}, {cast(x[0], common)}, {where == 'right'}))", Number(I64))
 
         return self.pointwise(place, v)
+
+    def _call_interp(
+        self, x: Value, xp: Value, fp: Value, left: Value | None = None, right: Value | None = None
+    ) -> Value:
+        for points in (xp, fp):
+            self._row(points, "interp")
+        if not isinstance(x.type, Number | Array) or x.type.dtype.kind not in "biuf":
+            raise UntranslatableError(f"interp() of {x.type}")
+        at, values = (self.early(self._held(points, F64)) for points in (xp, fp))
+        self.compare_lengths(f"{at}.shape[0]", f"{values}.shape[0]")
+        n = self.early(f"nonzero({at}.shape[0])")
+        ends = []
+        for given, place in ((left, "0"), (right, f"{n} - 1")):
+            is_given = given is not None and not (isinstance(given.type, Static) and given.type.value is None)
+            if is_given and not isinstance(given.type, Number):  # type: ignore[union-attr]
+                raise UntranslatableError("interp() with these ends")
+            ends.append(self.early(cast(given, F64) if is_given else f"at_1({values}, {place})"))  # type: ignore[arg-type]
+
+        def interpolated(v: Sequence[Value]) -> Value:
+            return Value(f"interpolated({cast(v[0], F64)}, {at}, {values}, {ends[0]}, {ends[1]})", Number(F64))
+
+        return self.pointwise(interpolated, x)
+
+    def _call_unique(self, a: Value, return_counts: Value | None = None) -> Value:
+        if isinstance(a.type, Array) and a.type.ndim > 1:
+            a = self.flattened(a)
+        kind = self._row(a, "unique")
+        with_counts = return_counts is not None and return_counts.literal
+        if return_counts is not None and return_counts.literal is None:
+            raise UntranslatableError("unique()")
+        self.facts.masked = True
+        ordered = self.early(self._sorted(a))
+        values = Value(f"distinct({ordered})", Array(kind.dtype, (None,)))
+        if not with_counts:
+            return values
+        return tuple_of([values, Value(f"counts_of_distinct({ordered})", Array(I64, (None,)))])
 
     def _call_bincount(self, x: Value, weights: Value | None = None, minlength: Value | None = None) -> Value:
         kind = self._row(x, "bincount", "iu")

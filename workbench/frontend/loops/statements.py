@@ -243,7 +243,9 @@ class Translator(Iteration):
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
                 place = self.spread(target.slice)
-                pick = self.pick(base, place)
+                if isinstance(value.type, Number) and self.store_masked(base, place, lambda old: value):
+                    return
+                pick = self.pick(base, place, written=True)
                 if pick is not None:
                     self.store_picked(pick, value)
                     return
@@ -331,7 +333,10 @@ class Translator(Iteration):
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
         target_slice = self.spread(target.slice)
-        pick = self.pick(base, target_slice)
+        if isinstance(stmt.op, ast.Add | ast.Sub | ast.Mult) and base.type.dtype.kind == "f":
+            if self.store_masked(base, target_slice, lambda old: self._updated(old, stmt.op, self.value(stmt.value))):
+                return
+        pick = self.pick(base, target_slice, written=True)
         if pick is not None:
             self._update_picked(pick, stmt.op, self.value(stmt.value))
             return
