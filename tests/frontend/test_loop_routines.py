@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -562,6 +563,17 @@ def indices_that_are_written_through_themselves(places, others):
         others[others] = i
     return places
 
+@case(np.linspace(-1, 2, 30), RNG.standard_normal((7, 30)), np.arange(12))
+def polynomials_fitted_and_evaluated(x, rows, whole):
+    found = np.zeros((len(rows), 4))
+    for i in range(len(rows)):
+        line = np.polyfit(x, rows[i], 1)
+        cubic = np.polyfit(whole[i % 5 :], rows[i, : 12 - i % 5], 3)
+        found[i, :2] = line
+        found[i, 2] = np.polyval(cubic, x[i]) + np.polyval([1.5, -2.0, i], np.inf)
+        found[i, 3] = np.polyval(line, rows[i]).max() + np.polyval(cubic, 2)
+    return found
+
 
 @pytest.mark.parametrize(("program", "args"), CASES, ids=lambda v: v.__name__ if callable(v) else "")
 def test_it_is_one_step(program: Callable[..., Any], args: tuple) -> None:
@@ -736,3 +748,18 @@ def test_a_mask_of_another_length_is_numpys_error():
 
     with pytest.raises(IndexError):
         wb.jit(cut)(np.ones(6), np.arange(5.0))
+
+
+def test_fits_that_numpy_warns_of_are_numpys():
+    def fits(x, rows):
+        out = np.zeros(len(rows))
+        for i in range(len(rows)):
+            out[i] = np.polyfit(x, rows[i], 2)[0]
+        return out
+
+    rows = RNG.random((6, 9))
+    for x in (np.repeat([1.0, 2.0], [4, 5]), 1e6 + np.arange(9.0)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected, found = fits(x, rows), wb.jit(fits)(x, rows)
+        np.testing.assert_array_equal(found, expected)

@@ -109,16 +109,23 @@ def _put_dots(out, a, x):
         put_unit_1(out, i, t0)
 
 
+@linked(error_model="numpy", fastmath={"contract"})
+def _add_elements(out, x, b):
+    for k in range(x.size):
+        x0 = at_1(x, k)
+        for j in range(b.shape[1]):
+            put_unit_1(out, j, unit_1(out, j) + x0 * at_2(b, k, j))
+
+
 @linked(error_model="numpy")
 def _times(x, b, out):
-    """`out += x @ b`, reading `b` along its rows if these lie in order, else along its columns."""
+    """`out += x @ b`, reading `b` along its rows if these lie in order, else along its columns if they do."""
     if b.strides[1] == b.itemsize:
         _add_rows(out, x, b)
-    elif b.strides[0] == b.itemsize:
-        _put_dots(out, b.T, x if x.strides[0] == x.itemsize else loose(x.copy()))
+    elif b.strides[0] == b.itemsize and x.strides[0] == x.itemsize:
+        _put_dots(out, b.T, x)
     else:
-        for j in range(b.shape[1]):
-            out[j] += _dot(x, b[:, j])
+        _add_elements(out, x, b)
 
 
 @linked(error_model="numpy")
@@ -175,10 +182,14 @@ _SMALL = 400  # multiplications that take less time than a call
 
 
 @linked(error_model="numpy")
-def _is_stored(a):
-    """Whether the rows of a matrix lie one after another, as BLAS expects."""
-    size = a.itemsize
-    return a.strides[1] == size and a.strides[0] % size == 0 and a.strides[0] >= size * max(a.shape[1], 1)
+def _how(a):
+    """How BLAS finds a matrix in memory; 0 where it does not."""
+    size, (over_rows, over_columns) = a.itemsize, a.strides
+    if over_columns == size and over_rows % size == 0 and over_rows >= size * max(a.shape[1], 1):
+        return _AS_IT_IS
+    if over_rows == size and over_columns % size == 0 and over_columns >= size * max(a.shape[0], 1):
+        return _TRANSPOSED
+    return 0
 
 
 def _product_by(gemm: Any, number: type) -> Any:
@@ -187,8 +198,7 @@ def _product_by(gemm: Any, number: type) -> Any:
     @linked(error_model="numpy")
     def put_product(out, a, b):
         (m, k), n = a.shape, b.shape[1]
-        how_a = _AS_IT_IS if _is_stored(a) else _TRANSPOSED
-        how_b = _AS_IT_IS if _is_stored(b) else _TRANSPOSED
+        how_a, how_b = _how(a), _how(b)
         over_a = a.strides[0 if how_a == _AS_IT_IS else 1] // a.itemsize
         over_b = b.strides[0 if how_b == _AS_IT_IS else 1] // b.itemsize
         gemm(
@@ -200,12 +210,12 @@ def _product_by(gemm: Any, number: type) -> Any:
     def product_by_blas(a, b):
         if a.shape[1] != b.shape[0]:
             raise ValueError
-        if a.shape[0] * a.shape[1] * b.shape[1] < _SMALL:
-            return dot_22(a, b)
-        out = np.empty((a.shape[0], b.shape[1]), a.dtype)
-        x = a if _is_stored(a) or _is_stored(a.T) else loose(a.copy())
-        y = b if _is_stored(b) or _is_stored(b.T) else loose(b.copy())
-        put_product(out, x, y)
+        out = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+        is_small = a.shape[0] * a.shape[1] * b.shape[1] < _SMALL
+        if is_small or not (_how(a) and _how(b)):
+            _times_2(lent(out), lent(a), lent(b))
+        else:
+            put_product(lent(out), lent(a), lent(b))
         return out
 
     return product_by_blas

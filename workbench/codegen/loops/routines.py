@@ -6,6 +6,7 @@ and NumPy instead, which tracing calls.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,9 @@ from ...ir.avals import SHORT_NAMES
 from ...primitives.numpy_orders import order_routines
 from .elements import at_1, put_1
 from .linked import external, linked, linked_in
+from .products import dot
+
+_NEARLY_DEPENDENT = 1e-5  # what is left of a column of length one, without those before it
 
 # ---- linear systems: Gaussian elimination with row exchanges (Golub & Van Loan, Matrix Computations, 3.4) ----
 
@@ -179,6 +183,72 @@ def place_of(a, x, right):
         else:
             high = middle
     return low
+
+
+# ---- fits and tables ----
+
+
+@linked(error_model="numpy")
+def _divide(a, divisor):
+    for i in range(a.size):
+        a[i] /= divisor
+
+
+@linked(error_model="numpy")
+def _divide_by_each(a, divisors):
+    for i in range(a.size):
+        a[i] /= divisors[i]
+
+
+@linked(error_model="numpy")
+def _subtract(a, factor, b):
+    """`a -= factor * b`."""
+    for i in range(a.size):
+        a[i] -= factor * b[i]
+
+
+@linked(error_model="numpy")
+def fitted(x, y, degree):
+    """`np.polyfit` by modified Gram-Schmidt with the values as the last column, which is as stable as Householder's
+    way (Å. Björck, Numerical Methods for Least Squares Problems, 2.4.4). Columns are scaled as NumPy scales them; where
+    they are nearly dependent, NumPy's singular values decide."""
+    m, n = x.size, degree + 1
+    if m < n or m != y.size:
+        raise ValueError
+    columns, scales, r = np.empty((n + 1, m)), np.empty(n), np.zeros((n, n + 1))
+    for i in range(m):
+        power = 1.0
+        for k in range(n - 1, -1, -1):
+            columns[k, i] = power
+            power *= x[i]
+        columns[n, i] = y[i]
+    for k in range(n):
+        scales[k] = math.sqrt(dot(columns[k], columns[k]))
+        _divide(columns[k], scales[k])
+    for k in range(n):
+        r[k, k] = math.sqrt(dot(columns[k], columns[k]))
+        if not r[k, k] > _NEARLY_DEPENDENT:
+            raise ValueError
+        _divide(columns[k], r[k, k])
+        for j in range(k + 1, n + 1):
+            r[k, j] = dot(columns[k], columns[j])
+            _subtract(columns[j], r[k, j], columns[k])
+    found = np.empty(n)
+    for k in range(n - 1, -1, -1):
+        total = r[k, n]
+        for j in range(k + 1, n):
+            total -= r[k, j] * found[j]
+        found[k] = total / r[k, k]
+    _divide_by_each(found, scales)
+    return found
+
+
+@linked(error_model="numpy")
+def polynomial(p, x):
+    y = 0.0
+    for k in range(p.size):
+        y = y * x + at_1(p, k)
+    return y
 
 
 @linked(error_model="numpy")

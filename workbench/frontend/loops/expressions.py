@@ -55,6 +55,7 @@ _COMPUTED_AGAIN = (
     ast.expr_context,
 )  # fmt: skip
 MOST_ITEMS = 16  # of a tuple or list that is written out
+MULTIPLICATIONS_WRITTEN_OUT = 150  # of a product; LLVM takes seconds for a few hundred
 
 
 class Scope(Arrays):
@@ -320,7 +321,8 @@ class Scope(Arrays):
     @staticmethod
     def _is_product_of_few(x: Array, y: Array) -> bool:
         """Whether the elements of a product with a matrix are few, and each of them a sum of few."""
-        return is_few((*x.shape[:-1], *y.shape[1:])) and is_few(x.shape[-1:]) and y.shape[0] == x.shape[-1]
+        few = is_few((*x.shape[:-1], *y.shape[1:])) and is_few(x.shape[-1:]) and y.shape[0] == x.shape[-1]
+        return few and math.prod((*x.shape, *y.shape[1:])) <= MULTIPLICATIONS_WRITTEN_OUT  # type: ignore[arg-type]  # no None
 
     def _product_of_few(self, a: Value, b: Value, dtype: np.dtype) -> Value:
         """The same, written out."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 # What the text may call, and what that calls; `_NUMBERED`, and what ends in a dtype, aside.
 _RESERVED = frozenset((
-    "abs", "all_unlike", "apart", "around", "array_all", "array_any", "array_argmax", "array_argmin", "array_max",
-    "array_mean", "array_min", "array_norm", "array_prod", "array_std", "array_sum", "array_var", "as_float", "as_math",
-    "as_whole", "at", "below_poisson", "checked_abs", "checked_add", "checked_mul", "checked_power", "checked_shift",
-    "checked_sub", "chosen", "close", "complex", "count_between", "counts", "determinant", "dot", "draw_binomial",
-    "draw_bounded", "draw_weighted", "ends_of", "finite", "first_of", "fused", "heappop", "heappush", "how_many",
-    "inverse", "is_among", "is_same_list", "larger", "least_of", "len", "length", "loose", "lost", "max", "min",
-    "more_than_zero", "most_of", "no_items", "nonnegative", "nonzero", "np", "old_exponential", "old_normal",
-    "place_in", "place_in_queue", "place_of", "place_to_insert", "places", "positive_zero_or_more", "power_of_python",
-    "probability", "put", "put_in_random_order", "pythons_below", "pythons_exponential", "pythons_gauss",
-    "pythons_normal", "pythons_random", "range", "rolled", "same_length", "smaller", "sorted_copy", "stable_order",
-    "times", "times_itself", "turned", "unit", "unless_infinite", "unlike", "was_int", "weighted_counts", "whole",
-    "with_lost", "within", "without_first", "wrapped",
+    "abs", "all_inside", "all_unlike", "apart", "around", "array_all", "array_any", "array_argmax", "array_argmin",
+    "array_max", "array_mean", "array_min", "array_norm", "array_prod", "array_std", "array_sum", "array_var",
+    "as_float", "as_math", "as_whole", "at", "below_poisson", "checked_abs", "checked_add", "checked_mul",
+    "checked_power", "checked_shift", "checked_sub", "chosen", "close", "complex", "count_between", "counts",
+    "counts_of_distinct", "determinant", "distinct", "dot", "draw_binomial", "draw_bounded", "draw_weighted", "ends_of",
+    "finite", "first_of", "fitted", "fused", "heappop", "heappush", "how_many", "interpolated", "inverse", "is_among",
+    "is_same_list", "larger", "least_of", "len", "length", "loose", "lost", "max", "min", "more_than_zero", "most_of",
+    "no_items", "nonnegative", "nonzero", "np", "old_exponential", "old_normal", "place_in", "place_in_queue",
+    "place_of", "place_to_insert", "places", "polynomial", "positive_zero_or_more", "power_of_python", "probability",
+    "put", "put_in_random_order", "pythons_below", "pythons_exponential", "pythons_gauss", "pythons_normal",
+    "pythons_random", "range", "rolled", "same_length", "smaller", "sorted_copy", "stable_order", "times",
+    "times_itself", "turned", "unit", "unless_infinite", "unlike", "was_int", "weighted_counts", "whole", "with_lost",
+    "within", "without_first", "wrapped",
 ))  # fmt: skip
 _NUMBERED = frozenset(("at", "below_2", "dot", "draw", "draw_integer", "in_order", "put", "solve",
                        "unit"))  # fmt: skip

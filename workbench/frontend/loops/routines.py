@@ -22,6 +22,7 @@ from .types import (
     I64,
     LAZY,
     Array,
+    Items,
     Lazy,
     Number,
     Static,
@@ -37,6 +38,7 @@ ROUTINES: dict[Any, str] = {
     np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
     np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
     np.inner: "inner", np.median: "median", np.interp: "interp", np.unique: "unique",
+    np.polyfit: "polyfit", np.polyval: "polyval",
 }  # fmt: skip
 STACKS = (np.stack, np.vstack, np.hstack)  # of arrays in a list
 DESCRIPTIONS = (np.iinfo, np.finfo, np.dtype)
@@ -155,6 +157,25 @@ class Routines(Rearranging):
             return Value(f"interpolated({cast(v[0], F64)}, {at}, {values}, {ends[0]}, {ends[1]})", Number(F64))
 
         return self.pointwise(interpolated, x)
+
+    def _call_polyfit(self, x: Value, y: Value, deg: Value) -> Value:
+        kinds = [self._row(v, "polyfit", "iuf") for v in (x, y)]
+        if np.float32 in [kind.dtype for kind in kinds] or not isinstance(deg.literal, int) or not 0 <= deg.literal < 9:
+            raise UntranslatableError("polyfit()")
+        self.facts.partial = True
+        text = f"fitted({self._held(x, F64)}, {self._held(y, F64)}, {deg.literal})"
+        return Value(text, Array(F64, (deg.literal + 1,)))
+
+    def _call_polyval(self, p: Value, x: Value) -> Value:
+        if isinstance(p.type, Items):
+            p = self.library(np.array, [p], {})  # type: ignore[attr-defined]  # of calls
+        kind = self._row(p, "polyval", "iuf")
+        if not isinstance(x.type, Number | Array) or x.type.dtype.kind not in "iuf":
+            raise UntranslatableError(f"polyval() of {x.type}")
+        if np.promote_types(kind.dtype, x.type.dtype) != F64 or kind.dtype.kind != "f":
+            raise UntranslatableError("polyval() of these numbers")
+        coefficients = self.early(self._held(p, F64))
+        return self.pointwise(lambda v: Value(f"polynomial({coefficients}, {cast(v[0], F64)})", Number(F64)), x)
 
     def _call_unique(self, a: Value, return_counts: Value | None = None) -> Value:
         if isinstance(a.type, Array) and a.type.ndim > 1:
