@@ -563,6 +563,7 @@ def indices_that_are_written_through_themselves(places, others):
         others[others] = i
     return places
 
+
 @case(np.linspace(-1, 2, 30), RNG.standard_normal((7, 30)), np.arange(12))
 def polynomials_fitted_and_evaluated(x, rows, whole):
     found = np.zeros((len(rows), 4))
