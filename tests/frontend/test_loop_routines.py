@@ -764,3 +764,22 @@ def test_fits_that_numpy_warns_of_are_numpys():
             warnings.simplefilter("ignore")
             expected, found = fits(x, rows), wb.jit(fits)(x, rows)
         np.testing.assert_array_equal(found, expected)
+
+
+def test_interpolation_has_numpys_values_whatever_the_points_are():
+    def interpolated(x, xp, fp):
+        out = np.zeros(len(x))
+        for i in range(len(x)):
+            out[i] = np.interp(x[i], xp, fp)
+        return out
+
+    compiled = wb.jit(interpolated)
+    for n in (1, 2, 4, 5, 6, 9, 10, 11, 12, 30):
+        for points in (np.sort(RNG.integers(0, 12, n) / 2), RNG.random(n) * 6, np.full(n, 2.0)):
+            values = RNG.standard_normal(n)
+            for broken in (False, True):
+                if broken:
+                    points[n // 2], values[n // 3] = np.nan, np.inf
+                x = np.concatenate([RNG.random(20) * 8 - 1, points, [np.inf, -np.inf, np.nan]])
+                np.testing.assert_array_equal(compiled(x, points, values), interpolated(x, points, values))
+    assert not compiled.fallbacks

@@ -252,18 +252,47 @@ def polynomial(p, x):
 
 
 @linked(error_model="numpy")
+def _interval_of(x, xp):
+    """Between which points x lies: the last one that is not above it, -1 before all, xp.size behind all. The order of
+    the comparisons is NumPy's, which decides where points are in no order, or no numbers."""
+    n = xp.size
+    if x > at_1(xp, n - 1):
+        return n
+    if x < at_1(xp, 0):
+        return -1
+    if n <= 4:
+        i = 1
+        while i < n and x >= at_1(xp, i):
+            i += 1
+        return i - 1
+    for i in range(1, 4):
+        if x < at_1(xp, i):
+            return i - 1
+    low, high = 3, n
+    if n > 10 and x < at_1(xp, 9):
+        high = 9
+    while low < high:
+        middle = low + (high - low) // 2
+        if x >= at_1(xp, middle):
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+@linked(error_model="numpy")
 def interpolated(x, xp, fp, left, right):
     """`np.interp` of one number, step by step as `numpy/_core/src/multiarray/compiled_base.c` has it."""
-    last = xp.size - 1
-    if x != x:
+    n = xp.size
+    if x != x and n > 1:
         return x
-    if x > at_1(xp, last):
-        return right
-    if x < at_1(xp, 0):
+    j = _interval_of(x, xp)
+    if j < 0:
         return left
-    j = max(place_of(xp, x, True) - 1, 0)
-    if j >= last or at_1(xp, j) == x:
-        return at_1(fp, min(j, last))
+    if j == n:
+        return right
+    if j == n - 1 or at_1(xp, j) == x:
+        return at_1(fp, j)
     slope = (at_1(fp, j + 1) - at_1(fp, j)) / (at_1(xp, j + 1) - at_1(xp, j))
     y = slope * (x - at_1(xp, j)) + at_1(fp, j)
     if y != y:
