@@ -553,6 +553,8 @@ def numbers_written_where_masks_are_true(a, counts, levels):
         counts[i][a[i] > 1] = -1
         row = a[i]
         row[~(row > 0)] = np.nan
+        a[i][a[i] > 0.5] += levels[:1]
+        a[i][row > 0.7] *= a[i][row > 0.7]
     return a.sum()
 
 
@@ -740,6 +742,15 @@ def test_indices_outside_are_numpys_error(places):
 
     found, expected = outcome(wb.jit(moved)), outcome(moved)
     compare.assert_same(found, expected)
+
+
+def test_numbers_for_a_mask_that_are_too_many_are_numpys_error():
+    def raised(x, y):
+        for i in range(5):
+            x[x > i] += y
+
+    with pytest.raises(ValueError, match="broadcast"):
+        wb.jit(raised)(np.arange(6.0), np.arange(6.0))
 
 
 def test_a_mask_of_another_length_is_numpys_error():

@@ -95,16 +95,18 @@ class Picking(Conditions):
 
         self.nest(pick.sizes, body)
 
-    def store_masked(self, base: Value, node: ast.expr, compute: Callable[[Value], Value]) -> bool:
-        """`base[mask] = ...` of numbers that are computed from one element each, written to all elements: those that
-        the mask does not pick stay what they are. compute: from the old ones. Whether the index is such a mask."""
-        kind = base.type
-        assert isinstance(kind, Array)
+    def is_mask(self, node: ast.expr, base: Value) -> bool:
+        """Whether an index is a mask of all elements of the array."""
         if isinstance(node, ast.Tuple) or not self._may_be_array(node):
             return False
         found = self._type_of(node)
-        if not isinstance(found, Array) or found.dtype != bool or found.ndim != kind.ndim:
-            return False
+        return isinstance(found, Array) and found.dtype == bool and found.ndim == base.type.ndim  # type: ignore[union-attr]
+
+    def store_masked(self, base: Value, node: ast.expr, compute: Callable[[Value], Value]) -> None:
+        """`base[mask] = ...` of numbers that are computed from one element each, written to all elements: those that
+        the mask does not pick stay what they are. compute: from the old ones."""
+        kind = base.type
+        assert isinstance(kind, Array)
         base, mask = self.kept(base), self.value(node)
         if mask.lazy is None:
             mask = self.kept(mask)
@@ -116,7 +118,6 @@ class Picking(Conditions):
             new = self.kept(new)
         chosen = self.library(np.where, [mask, new, base], {})  # type: ignore[attr-defined]  # of calls
         self.store(base, "", kind.shape, chosen)  # type: ignore[attr-defined]  # of statements
-        return True
 
     # ---- `a.flat` ----
 

@@ -243,7 +243,8 @@ class Translator(Iteration):
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
                 place = self.spread(target.slice)
-                if isinstance(value.type, Number) and self.store_masked(base, place, lambda old: value):
+                if isinstance(value.type, Number) and self.is_mask(place, base):
+                    self.store_masked(base, place, lambda old: value)
                     return
                 pick = self.pick(base, place, written=True)
                 if pick is not None:
@@ -333,9 +334,9 @@ class Translator(Iteration):
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
         target_slice = self.spread(target.slice)
-        if isinstance(stmt.op, ast.Add | ast.Sub | ast.Mult) and base.type.dtype.kind == "f":
-            if self.store_masked(base, target_slice, lambda old: self._updated(old, stmt.op, self.value(stmt.value))):
-                return
+        if self._is_masked_update(stmt, target_slice, base):
+            self.store_masked(base, target_slice, lambda old: self._updated(old, stmt.op, self.value(stmt.value)))
+            return
         pick = self.pick(base, target_slice, written=True)
         if pick is not None:
             self._update_picked(pick, stmt.op, self.value(stmt.value))
@@ -348,6 +349,11 @@ class Translator(Iteration):
                 self.line(f"{name} = ({text},)")
                 text = name
         self.update(base, text, shape, stmt.op, self.value(stmt.value), parts)
+
+    def _is_masked_update(self, stmt: ast.AugAssign, node: ast.expr, base: Value) -> bool:
+        """`base[mask] op= number` of floats, by operations that elements which the mask does not pick bear."""
+        is_harmless = isinstance(stmt.op, ast.Add | ast.Sub | ast.Mult) and base.type.dtype.kind == "f"  # type: ignore[union-attr]
+        return is_harmless and self.is_mask(node, base) and isinstance(self._type_of(stmt.value), Number)
 
     def _update_picked(self, pick: Pick, op: ast.operator, value: Value) -> None:
         """`base[indices] op= value`: elements that are picked twice are updated once, as NumPy does."""
