@@ -7,7 +7,7 @@ import numpy as np
 from .registry import program
 
 
-@program(lambda rng, n: (rng.normal(size=3), n), 20, 200, rtol=1e-5)
+@program(lambda rng, n: (rng.normal(size=3), n), 20, 90, rtol=1e-5)
 def downhill_simplex(start, n_steps):
     def valley(x):
         return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
