@@ -106,8 +106,8 @@ def test_sums_are_as_accurate_as_numpys(length, step, dtype, seed):
 def test_products_of_vectors_in_any_direction(length, step, other, dtype, seed):
     a, b = row(length, step, dtype, 0, seed), row(length, other, dtype, 0, seed + 1)
     scale = float(np.abs(a).astype(float) @ np.abs(b)) + 1
-    np.testing.assert_allclose(dot(a, b), a @ b, rtol=0, atol=20 * np.finfo(np.float64 if dtype not in (
-        "float32",) else np.float32).eps * scale)  # fmt: skip
+    eps = np.finfo("float32" if dtype == "float32" else "float64").eps
+    np.testing.assert_allclose(dot(a, b), a @ b, rtol=0, atol=20 * eps * scale)
     with pytest.raises(ValueError):
         dot(a, np.append(b, b))
 

@@ -146,6 +146,30 @@ at_1, unit_1, back_1 = _reader(1), _reader(1, 1), _reader(1, -1)
 at_2, unit_2 = _reader(2), _reader(2, 1)
 put_1, put_unit_1, put_unit_2 = _writer(1), _writer(1, 1), _writer(2, 1)
 
+
+@linked(error_model="numpy")
+def _any_outside(a, n):
+    outside = False
+    if a.strides[0] == a.itemsize:
+        for i in range(a.size):
+            outside |= (unit_1(a, i) < -n) | (unit_1(a, i) >= n)
+    else:
+        for i in range(a.size):
+            outside |= (at_1(a, i) < -n) | (at_1(a, i) >= n)
+    return outside
+
+
+@linked(error_model="numpy", forceinline=True)
+def all_inside(places, n):
+    """Indices into an axis of length n, which may be counted from its end: whether they lie inside is tested before
+    they are used, since a loop that may end early is not done in vectors."""
+    if places.ndim > 1:
+        if _any_outside(places.ravel(), n):
+            raise IndexError
+    elif _any_outside(lent(places), n):
+        raise IndexError
+
+
 FUNCTIONS = linked_in(globals())
 FUNCTIONS |= {"loose": loose}
 FUNCTIONS |= {f"at_{n}": _reader(n) for n in range(1, MAX_AXES + 1)}

@@ -292,29 +292,6 @@ def ends_of(a):
     return least_of(a), most_of(a)
 
 
-@linked(error_model="numpy")
-def _any_outside(a, n):
-    outside = False
-    if a.strides[0] == a.itemsize:
-        for i in range(a.size):
-            outside |= (unit_1(a, i) < -n) | (unit_1(a, i) >= n)
-    else:
-        for i in range(a.size):
-            outside |= (at_1(a, i) < -n) | (at_1(a, i) >= n)
-    return outside
-
-
-@linked(error_model="numpy", forceinline=True)
-def all_inside(places, n):
-    """Indices into an axis of length n, which may be counted from its end: whether they lie inside is tested before
-    they are used, since a loop that may end early is not done in vectors."""
-    if places.ndim > 1:
-        if _any_outside(places.ravel(), n):
-            raise IndexError
-    elif _any_outside(lent(places), n):
-        raise IndexError
-
-
 # ---- tests ----
 
 

@@ -195,12 +195,6 @@ def _divide(a, divisor):
 
 
 @linked(error_model="numpy")
-def _divide_by_each(a, divisors):
-    for i in range(a.size):
-        a[i] /= divisors[i]
-
-
-@linked(error_model="numpy")
 def _subtract(a, factor, b):
     """`a -= factor * b`."""
     for i in range(a.size):
@@ -239,7 +233,8 @@ def fitted(x, y, degree):
         for j in range(k + 1, n):
             total -= r[k, j] * found[j]
         found[k] = total / r[k, k]
-    _divide_by_each(found, scales)
+    for k in range(n):
+        found[k] /= scales[k]
     return found
 
 

@@ -95,12 +95,10 @@ class Picking(Conditions):
 
         self.nest(pick.sizes, body)
 
-    def is_mask(self, node: ast.expr, base: Value) -> bool:
+    def is_mask(self, base: Value, node: ast.expr) -> bool:
         """Whether an index is a mask of all elements of the array."""
-        if isinstance(node, ast.Tuple) or not self._may_be_array(node):
-            return False
-        found = self._type_of(node)
-        return isinstance(found, Array) and found.dtype == bool and found.ndim == base.type.ndim  # type: ignore[union-attr]
+        kind, found = base.type, None if isinstance(node, ast.Tuple) else self._type_of_index(node)
+        return isinstance(kind, Array) and isinstance(found, Array) and found.dtype == bool and found.ndim == kind.ndim
 
     def store_masked(self, base: Value, node: ast.expr, compute: Callable[[Value], Value]) -> None:
         """`base[mask] = ...` of numbers that are computed from one element each, written to all elements: those that
@@ -198,10 +196,13 @@ class Picking(Conditions):
         return _Picker(self, base, nodes, values, written).made()
 
     def _may_be_array(self, node: ast.expr) -> bool:
-        """Whether an index may be an array, as far as that is seen without translating it."""
+        return isinstance(self._type_of_index(node), Array | Items)
+
+    def _type_of_index(self, node: ast.expr) -> Type | None:
+        """The type of an index; None of a slice, a constant and a new axis."""
         if _is_slice(node) or isinstance(node, ast.Constant) or is_newaxis_or_dots(self, node):
-            return False
-        return isinstance(self._type_of(node), Array | Items)
+            return None
+        return self._type_of(node)
 
     def _type_of(self, node: ast.expr) -> Type:
         """The type of an expression that is translated again, where it is used."""

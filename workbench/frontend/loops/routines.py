@@ -146,15 +146,18 @@ class Routines(Rearranging):
         at, values = (self.early(self._held(points, F64)) for points in (xp, fp))
         self.compare_lengths(f"{at}.shape[0]", f"{values}.shape[0]")
         n = self.early(f"nonzero({at}.shape[0])")
-        ends = []
-        for given, place in ((left, "0"), (right, f"{n} - 1")):
-            is_given = given is not None and not (isinstance(given.type, Static) and given.type.value is None)
-            if is_given and not isinstance(given.type, Number):  # type: ignore[union-attr]
+
+        def end(given: Value | None, place: str) -> str:
+            if given is None or isinstance(given.type, Static) and given.type.value is None:
+                return self.early(f"at_1({values}, {place})")
+            if not isinstance(given.type, Number):
                 raise UntranslatableError("interp() with these ends")
-            ends.append(self.early(cast(given, F64) if is_given else f"at_1({values}, {place})"))  # type: ignore[arg-type]
+            return self.early(cast(given, F64))
+
+        below, above = end(left, "0"), end(right, f"{n} - 1")
 
         def interpolated(v: Sequence[Value]) -> Value:
-            return Value(f"interpolated({cast(v[0], F64)}, {at}, {values}, {ends[0]}, {ends[1]})", Number(F64))
+            return Value(f"interpolated({cast(v[0], F64)}, {at}, {values}, {below}, {above})", Number(F64))
 
         return self.pointwise(interpolated, x)
 

@@ -243,7 +243,7 @@ class Translator(Iteration):
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
                 place = self.spread(target.slice)
-                if isinstance(value.type, Number) and self.is_mask(place, base):
+                if isinstance(value.type, Number) and self.is_mask(base, place):
                     self.store_masked(base, place, lambda old: value)
                     return
                 pick = self.pick(base, place, written=True)
@@ -334,7 +334,7 @@ class Translator(Iteration):
         if not isinstance(base.type, Array):
             raise UntranslatableError(f"`{ast.unparse(stmt)[:60]}`")
         target_slice = self.spread(target.slice)
-        if self._is_masked_update(stmt, target_slice, base):
+        if self._is_masked_update(base, target_slice, stmt):
             self.store_masked(base, target_slice, lambda old: self._updated(old, stmt.op, self.value(stmt.value)))
             return
         pick = self.pick(base, target_slice, written=True)
@@ -350,10 +350,16 @@ class Translator(Iteration):
                 text = name
         self.update(base, text, shape, stmt.op, self.value(stmt.value), parts)
 
-    def _is_masked_update(self, stmt: ast.AugAssign, node: ast.expr, base: Value) -> bool:
+    def _is_masked_update(self, base: Value, node: ast.expr, stmt: ast.AugAssign) -> bool:
         """`base[mask] op= number` of floats, by operations that elements which the mask does not pick bear."""
-        is_harmless = isinstance(stmt.op, ast.Add | ast.Sub | ast.Mult) and base.type.dtype.kind == "f"  # type: ignore[union-attr]
-        return is_harmless and self.is_mask(node, base) and isinstance(self._type_of(stmt.value), Number)
+        kind = base.type
+        if (
+            not isinstance(kind, Array)
+            or kind.dtype.kind != "f"
+            or not isinstance(stmt.op, ast.Add | ast.Sub | ast.Mult)
+        ):
+            return False
+        return self.is_mask(base, node) and isinstance(self._type_of(stmt.value), Number)
 
     def _update_picked(self, pick: Pick, op: ast.operator, value: Value) -> None:
         """`base[indices] op= value`: elements that are picked twice are updated once, as NumPy does."""
