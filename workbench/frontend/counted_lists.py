@@ -28,7 +28,7 @@ from .blanks import NUMBERS
 from .captures import Guard, VaryingHeldError
 from .carried_objects import is_carried, is_frozen
 from .checks import end_unless
-from .choices import holds_choices, maker
+from .choices import VALUE, holds_choices, is_choice, maker, settled
 from .diagnostics import build
 from .held import HeldValue
 from .items import item_at
@@ -237,6 +237,7 @@ class CountedList(Deferred):
         elif is_new and type(value) is list or type(value) is tuple and value:
             parts, zeros = tuple(value), type(value)([0] * len(value))
             tree = optree.tree_structure(zeros, none_is_leaf=True)  # type: ignore[arg-type]  # a pytree of anything
+        parts = [settled(x) if is_choice(x) and VALUE in x.kinds else x for x in parts]
         if not parts or not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):
             raise refuse("appends to", self.name, "something that is no number or array, in a traced loop")
         xs = [lift(x) for x in parts]

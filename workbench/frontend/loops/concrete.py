@@ -22,6 +22,7 @@ from ..liveness import bound as bound_names
 from ..liveness import bound_once, live_at_head
 from ..liveness import read as read_names
 from ..syntax import copied, walk
+from .blanks import blank, blank_of
 from .draws import is_source
 from .elses import PREFIX, without_else, without_elses
 from .expressions import is_set, local
@@ -31,11 +32,11 @@ from .given_items import names_of_such
 from .letters import LETTERS, codes_of
 from .list_arrays import leaf_texts, list_in, list_out
 from .list_names import growing_names, queue_names
-from .lists import blank
+from .names import is_none
 from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
-from .steps import blank_of, is_better_whole, reason_of, type_of
+from .steps import is_better_whole, reason_of, type_of
 from .types import (
     BOOL,
     COMPARED,
@@ -86,6 +87,7 @@ class Result:
     in_place: bool = False  # a list from outside, which is changed
     others: tuple[str, ...] = ()  # of a list: the parameters, and results before it, of which it may be one
     inside: str = ""  # of a list: the list of lists in which it may be
+    optional: bool = False  # whether it may be None: then a flag follows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -264,6 +266,7 @@ class _Concrete:
         self.module.list_name = self._list_name
         self.module.takes_random = True
         self.module.given_items = given_items
+        self.none_before: set[str] = set()
         given: dict[str, Type] = {}
         needed = live_at_head(node, frozenset())
         if isinstance(node, ast.For):
@@ -276,7 +279,10 @@ class _Concrete:
             except KeyError:
                 continue
             is_list = type(value) in (list, deque)
-            if name in self.names or is_list:
+            if value is None and name in self.names:
+                self.none_before.add(name)
+                self.statics[name,] = None
+            elif name in self.names or is_list:
                 given[name] = self._given(name, value)
         self.unset = sorted(n for n in self.names if n not in given)
         growing = growing_names([node])
@@ -290,7 +296,8 @@ class _Concrete:
         self.scope.growing = (growing & (self.names | lists)) | (lists & self.names)
         self.scope.queues = queues
         self.scope.bound_once, self.scope.rebound = bound_once([node]), bound_names([node])
-        self.scope.flagged = frozenset(self.unset)
+        self.scope.flagged = frozenset(self.unset) - self.none_before
+        self.scope.look_for_none([node], self.none_before)
         self.module.lists = self.scope.types
 
     def _given(self, name: str, value: Any, path: Path | None = None) -> Type:
@@ -444,7 +451,10 @@ class _Concrete:
             others = tuple(r.name for r in results if r.kind == kind) if isinstance(kind, Growing) else ()
             if isinstance(kind, Growing):
                 others += tuple(f"{n}__given" for n in self.parameters if self.scope.types.get(n) == kind)
-            results.append(Result(name, kind, name in self.unset, name in self.scope.tagged, False, others))
+            results.append(
+                Result(name, kind, name in self.scope.flagged, name in self.scope.tagged, others=others,
+                       optional=name in self.scope.optional)
+            )  # fmt: skip
         for name in sorted(self.scope.changed & {*self.parameters}):
             kind = self.scope.types[name]
             if isinstance(kind, Growing):
@@ -513,7 +523,9 @@ class _Concrete:
                 head.append(f"{local(name)}__python = False")
             kind = self.scope.types[name]
             text = f"no_items({blank(kind.item)})" if isinstance(kind, Growing) else blank_of(kind, False)
-            head += [f"{local(name)} = {text}", f"{is_set(name)} = False"]
+            head.append(f"{local(name)} = {text}")
+            head += [f"{is_set(name)} = False"] * (name in self.scope.flagged)
+        head += [line for _, line in self.scope.none_lines(self.parameters)]
         head += self.scope.flags_at_first({name: p.kind for name, p in self.parameters.items()})
         tail = self._told_apart(results)
         returned: list[str] = []
@@ -521,6 +533,8 @@ class _Concrete:
             text = local(r.name) if not r.in_place else f"{r.name}__given"
             if r.flagged:
                 returned.append(is_set(r.name))
+            if r.optional:
+                returned.append(is_none(r.name))
             if r.tagged:
                 returned.append(f"{text}__python")
             if r.others:

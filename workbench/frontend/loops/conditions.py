@@ -8,16 +8,28 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..syntax import walk
-from .expressions import Scope
 from .letters import compared
 from .operators import SYMBOLS, compare, truth, unary, whole_of, whole_text
-from .types import BOOL, Array, Items, Letter, Number, Static, UntranslatableError, Value, join, literal
+from .optional import Optional
+from .types import (
+    BOOL,
+    Array,
+    Items,
+    Letter,
+    Number,
+    Static,
+    UnknownItemError,
+    UntranslatableError,
+    Value,
+    join,
+    literal,
+)
 from .writing import INDENT
 
 MOST_TEXT = 400  # of what tells whether a number is an int: it holds expressions once more
 
 
-class Conditions(Scope):
+class Conditions(Optional):
     """Expressions that decide."""
 
     def _unaryop(self, node: ast.UnaryOp) -> Value:
@@ -30,6 +42,8 @@ class Conditions(Scope):
         return self.pointwise(lambda v: unary(node.op, v[0]), value)
 
     def _compare(self, node: ast.Compare) -> Value:
+        if self.optional and (found := self.compared_with_none(node)) is not None:
+            return found
         parts: list[Value] = []
         left = self.value(node.left)
         for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -119,6 +133,8 @@ class Conditions(Scope):
             return self._all_or_any(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"(not {self.test(node.operand)})"
+        if text := self.truth_of_name(node):
+            return text
         value = self.value(node)
         if isinstance(value.type, Static) and value.type.value is None:
             return "False"
@@ -173,7 +189,16 @@ class Conditions(Scope):
         test = self.test(node.test)
         if test in ("True", "False"):
             return self.value(node.body if test == "True" else node.orelse)
-        return self.choose(test, self.later(node.body), self.later(node.orelse))
+        try:
+            then = self.later(node.body)
+        except UnknownItemError:
+            self.skipped = True  # the next round will know more, also by the type of the other
+            return self.later(node.orelse)
+        try:
+            return self.choose(test, then, self.later(node.orelse))
+        except UnknownItemError:
+            self.skipped = True
+            return then
 
     def choose(self, test: str, then: Value, other: Value) -> Value:
         kind = join(then.type, other.type)

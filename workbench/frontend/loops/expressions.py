@@ -72,6 +72,7 @@ class Scope(Arrays):
         self.bound = bound
         self.parameter = parameter
         self.given = given
+        self.skipped = False  # something, since nothing was known yet of a list, or of what may be None
         self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
         self.extras: dict[str, tuple[Any, Array | Number]] = {}  # what is outside and callers hand on

@@ -122,6 +122,7 @@ def translate_function(
         scope.bound_once, scope.rebound = bound_once(body), bound_names(body)
         scope.fixed, scope.path, scope.handed_back = frozenset(given), path, set_here
         scope.statics = frozenset(n for n, _ in statics)
+        scope.look_for_none(body, but=frozenset(values))
 
         def run() -> None:
             for stmt in body:
@@ -131,7 +132,9 @@ def translate_function(
 
         scope.settle(run)
         parameters = ", ".join(map(local, (*given, *scope.extras)))
-        lines = ["    " + line for line in scope.flags_at_first(given)] + scope.lines
+        lines = [
+            "    " + line for line in (*dict(scope.none_lines()).values(), *scope.flags_at_first(given))
+        ] + scope.lines
         text = f"def {name}({parameters}):\n" + "\n".join(lines or ["    pass"])
         assert scope.result is not None
         extras = {n: found for n, (found, _) in scope.extras.items()}

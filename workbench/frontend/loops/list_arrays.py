@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .lists import blank
+from .blanks import blank
 from .types import BOOL, I64, Growing, Items, Number, Type
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..syntax import walk
-from .arrays import scalar_name
+from .blanks import blank
 from .contractions import Contractions
 from .expressions import local
 from .given_items import check_appended, read_kind
@@ -228,7 +228,7 @@ class Lists(Contractions):
         return Value(f"{value.text}[{place}]", value.type.item, source=source)
 
     def test(self, node: ast.expr) -> str:
-        if isinstance(node, ast.Name | ast.Subscript):
+        if isinstance(node, ast.Name | ast.Subscript) and not self.none_flag(node):
             value = self.value(node)
             if isinstance(value.type, Growing):
                 return f"({self.count(value)} > 0)"
@@ -577,17 +577,3 @@ class Lists(Contractions):
 
 def _is_plain(kind: Items) -> bool:
     return all(isinstance(t, Number) or isinstance(t, Items) and _is_plain(t) for t in kind.items)
-
-
-def blank(item: Type | None) -> str:
-    """An element that tells numba the type of a list's elements."""
-    match item:
-        case None:
-            return "np.int64(0)"
-        case Number(dtype=dtype):
-            return f"{scalar_name(dtype)}(0)"
-        case Items(items=items):
-            return f"({''.join(f'{blank(t)}, ' for t in items)})"
-        case Growing(item=inner):
-            return f"no_items({blank(inner)})"
-    raise UntranslatableError(f"a list of {item}")

@@ -35,6 +35,11 @@ def is_set(name: str) -> str:
     return f"{local(name)}__set"
 
 
+def is_none(name: str) -> str:
+    """The flag in the text that tells whether a variable is None."""
+    return f"{local(name)}__none"
+
+
 def is_whole(name: str) -> str:
     """The flag in the text that tells whether a float is an int of Python's."""
     return f"{local(name)}__whole"

@@ -16,7 +16,9 @@ from ..syntax import walk
 from .arrays import broadcast, tuple_of
 from .expressions import is_set, is_whole, local
 from .iteration import Iteration
+from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
+from .optional import blank_lines, check_kind
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
 from .types import (
@@ -56,7 +58,6 @@ class Translator(Iteration):
         self.doubtful: dict[str, set[bool]] = {}  # whether it is told of each of them that may have another dtype
         self.tagged: frozenset[str] = frozenset()  # variables that note whether they hold a number of Python's
         self.handed_back: tuple[str, ...] = ()  # variables of the loop around, which a function sets
-        self.skipped = False  # a statement, since nothing was known yet of a list
 
     def settle(self, body: Callable[[], None]) -> None:
         """Run `body`, which writes the lines, until the types of the variables stay."""
@@ -71,7 +72,7 @@ class Translator(Iteration):
                 self.result = other if self.result is None else join(self.result, other)
             if before == self.types and result == self.result:
                 if self.skipped:
-                    raise UntranslatableError("a list of which nothing is known")
+                    raise UntranslatableError("a list, or a variable that is None, of which nothing else is known")
                 return
             if attempt > 1:
                 for name, kind in before.items():
@@ -118,7 +119,12 @@ class Translator(Iteration):
     def bind(self, name: str, value: Value) -> None:
         """`name = value`."""
         if isinstance(value.type, Static):
+            if value.type.value is None and name in self.optional:
+                self.lines += [INDENT * self.indent + line for line in blank_lines(name, self.types.get(name))]
+                return
             raise UntranslatableError(f"`{name}`, which is no number or array")
+        if name in self.optional:
+            check_kind(name, value.type)
         if name in self.growing or isinstance(value.type, Growing):
             self.bind_list(name, value)
             if name in self.flagged:
@@ -162,6 +168,8 @@ class Translator(Iteration):
             self.line(flag)
         if name in self.tagged:
             self.line(f"{name}__python = {self._tag(value)}")
+        if name in self.optional:
+            self.line(f"{is_none(name)} = False")
 
     def kept_box(self, name: str, value: Value) -> Box | None:
         """Where the elements of a part of an array lie in it, if that is known for as long as a name has the part. To
@@ -203,6 +211,8 @@ class Translator(Iteration):
         return "False"  # as of traced programs: NumPy's is one of Python's, too
 
     def _on_assign(self, stmt: ast.Assign) -> None:
+        if self.optional and len(stmt.targets) == 1 and self._assigned_as_optional(stmt.targets[0], stmt.value):
+            return
         value = self.value(stmt.value)
         is_list = isinstance(value.type, Items) and value.type.is_list
         if is_list and any(isinstance(n, ast.Name) for n in (stmt.value, *stmt.targets[1:])):
@@ -213,6 +223,25 @@ class Translator(Iteration):
             value = self.kept(value)
         for target in stmt.targets:
             self.assign(target, value)
+
+    def _assigned_as_optional(self, target: ast.expr, value: ast.expr) -> bool:
+        """`a = b` and `a = b if test else None`, where `b` may be None, too."""
+        if not isinstance(target, ast.Name) or target.id not in self.optional:
+            return False
+        if flag := self.none_flag(value):
+            kept = self.early(flag)  # which it is before `a` is anything else
+            self.bind(target.id, self.number_under(value))  # type: ignore[arg-type]  # a name
+            self.line(f"{is_none(target.id)} = {kept}")
+            return True
+        if not isinstance(value, ast.IfExp):
+            return False
+        if not any(
+            self.none_flag(side) or isinstance(side, ast.Constant | ast.IfExp) for side in (value.body, value.orelse)
+        ):
+            return False
+        sides = ([ast.copy_location(ast.Assign([target], side), side)] for side in (value.body, value.orelse))
+        self._on_if(ast.copy_location(ast.If(value.test, *sides), value))
+        return True
 
     def _on_annassign(self, stmt: ast.AnnAssign) -> None:
         if stmt.value is not None:
@@ -400,7 +429,7 @@ class Translator(Iteration):
     # ---- control flow ----
 
     def _on_if(self, stmt: ast.If) -> None:
-        test = self.test(stmt.test)
+        test = self._test_above(stmt.test, [*stmt.body, *stmt.orelse])
         if test in ("True", "False"):
             for each in stmt.body if test == "True" else stmt.orelse:
                 self.statement(each)
@@ -411,11 +440,21 @@ class Translator(Iteration):
             self.line("else:")
             self.block(stmt.orelse)
 
+    def _test_above(self, test: ast.expr, stmts: list[ast.stmt]) -> str:
+        """The test of a branch or loop. What it asks may only become known by the statements below."""
+        try:
+            return self.test(test)
+        except UnknownItemError:
+            self.skipped = True
+            for each in stmts:
+                self.statement(each)
+            raise
+
     def _on_while(self, stmt: ast.While) -> None:
         if stmt.orelse:
             raise UntranslatableError("`else` of a loop")
         before = len(self.lines)
-        test = self.test(stmt.test)
+        test = self._test_above(stmt.test, stmt.body)
         if len(self.lines) == before:
             self.line(f"while {test}:")
             self.block(stmt.body)

@@ -23,10 +23,10 @@ from ..jumps import LoopSource
 from ..liveness import read
 from ..tracer import Tracer, emit, from_atom, lift, require_trace
 from ..variables import Variables
+from .blanks import blank
 from .expressions import MOST_ITEMS, local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
 from .list_names import appended_names, growing_names, of_one_length
-from .lists import blank
 from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Type, UntranslatableError, join_items, weak_int
 
 MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argument

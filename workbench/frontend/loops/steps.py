@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -20,14 +20,16 @@ import numpy as np
 from ...ir import REGISTRY, Aval
 from ...primitives.loops import LoopArgument, LoopPlace, LoopProgram
 from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
-from ..choices import has_few_members, member_of
+from ..choices import Choice, has_few_members, member_of
 from ..jumps import LoopSource
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import ViewOp, element_along, write
+from .blanks import blank_of
 from .expressions import is_set, local
 from .forms import ITEMS, Form, code_of, form_of, over_items
 from .leaving import left_views, possible_views
-from .lists import blank
+from .names import is_none
+from .optional import KINDS, is_none_or_value, with_flag
 from .overwritten import overwritten_operands
 from .python_form import Spread, python_form, setter
 from .ranges import without_checks
@@ -77,6 +79,7 @@ class Translated:
     sharing: Sequence[Group]  # variables that may be one array
     views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
     lists: dict[str, LeftList]  # that it leaves
+    optional: frozenset[str]  # the variables that may be None afterwards: their last result tells
     node: ast.For | ast.While
 
 
@@ -136,6 +139,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     variables_made: list[Tracer] = list(outs[n_before:])
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
+        if name in found.optional:
+            *value, none = value
         if name in found.lists:
             value = found.lists[name].after(value)
         elif isinstance(kind, Items):
@@ -156,6 +161,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
                     made = [variables_made[k] for k in place.earlier]
                     mine = found.views.get(name, ())
                     value = _found_at(value, place.options, mine, code, index, found.given, kind.origins, made)
+        if name in found.optional:
+            value = Choice(KINDS, emit(REGISTRY["convert_element_type"], none, new_dtype=I64, weak_type=True), value)
         variables.set(name, value)
         position += n
     for group in found.sharing:
@@ -247,6 +254,7 @@ class _Builder:
         self.left_lists: dict[str, LeftList] = {}
         self.may_leave = lists.may_leave
         self.lengths = {name: len(variables.glimpse(name)) for name in lists.fixed}
+        self.none_before: set[str] = set()  # variables that may be None before the loop
         given: dict[str, Type] = {}
         for name in sorted(names & first | lists.names - names):
             value = variables.glimpse(name)
@@ -257,6 +265,12 @@ class _Builder:
                 for argument in found.arguments:
                     self._take(*argument)
                 given[name] = replace(found.kind, is_queue=found.kind.is_queue or name in form.queues)
+            elif value is None and name in names:
+                self.none_before.add(name)
+            elif is_none_or_value(value) and name in names:
+                self.none_before.add(name)
+                given[name] = self._parameter(name, value.given).type
+                self._take(is_none(name), value.is_same(None))
             elif not _is_undefined(value):
                 given[name] = self._parameter(name, value).type
         self.unset = [n for n in carried if n not in given]
@@ -264,7 +278,9 @@ class _Builder:
         self.scope = Translator(self.module, self._outer, bound, given, self._parameter)
         self.scope.growing, self.scope.queues = form.growing & bound, form.queues & bound
         self.scope.bound_once, self.scope.rebound = form.bound_once, names
-        self.scope.flagged = frozenset(n for n in self.unset if not n.startswith("_wb_")) - anew
+        self.scope.look_for_none([form.node], self.none_before)
+        may_stay_unset = frozenset(n for n in self.unset if not n.startswith("_wb_"))
+        self.scope.flagged = may_stay_unset - anew - self.none_before
 
     def _outer(self, name: str) -> Any:
         value = self.variables.get(name)
@@ -301,6 +317,8 @@ class _Builder:
         scope, facts = self.scope, self.module.facts
         scope.settle(lambda: scope.statement(self.node))
         self.changed = frozenset(name for name in self.carried if self._changes_dtype(name))
+        if not self.changed.isdisjoint(scope.optional):
+            raise UntranslatableError("a variable that may be None, whose last assignment decides its type")
         if self.changed:
             scope.flagged |= self.changed
             scope.changing = self.changed
@@ -338,7 +356,7 @@ class _Builder:
         prefer = is_better_whole(facts) or self.shrinks
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested, sharing, views,
-            self.left_lists, self.node,
+            self.left_lists, self.scope.optional, self.node,
         )  # fmt: skip
 
     def _places(
@@ -427,7 +445,7 @@ class _Builder:
                 given = name not in self.unset and self._is_given(name)
                 if kind.dtype not in self.scope.pythons.get(name, ()) and not given:
                     kind = replace(kind, unsure=False)  # it was surely given one of NumPy's
-            outputs.append((name, kind, len(_avals(kind))))
+            outputs.append((name, kind, len(self._avals(name, kind))))
         for name in sorted({*self.carried, *(self.scope.changed & self.given_lists.keys())}):
             kind = self.scope.types[name]
             if isinstance(kind, Growing) and (self.after is None or name in self.after):
@@ -445,7 +463,7 @@ class _Builder:
     def _avals(self, name: str, kind: Type) -> list[Aval]:
         left = self.left_lists.get(name)
         if left is None:
-            return _avals(kind)
+            return _avals(kind) + [Aval((), BOOL, True)] * (name in self.scope.optional)
         return [*(Aval((left.room[1],), item.dtype) for item in left.items.items), Aval((), I64)]
 
     def _is_given(self, name: str) -> bool:
@@ -459,7 +477,11 @@ class _Builder:
     def _text(self, outputs: list[tuple[str, Type, int]]) -> str:
         given = {name: kind for name, (_, kind) in self.parameters.items()}
         head = ["    " + line for name, each in self.given_lists.items() for line in each.lines(self._list_type(name))]
-        head += [f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_'))}" for n in self.unset]
+        wholly = self.scope.optional
+        head += [
+            f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_') or n in wholly)}" for n in self.unset
+        ]
+        head += ["    " + line for line in self._none_lines(given)]
         head += [f"    {is_set(n)} = {self._is_given(n)}" for n in sorted(self.scope.flagged)]
         head += ["    " + line for line in self.scope.flags_at_first(given)]
         tail = []
@@ -472,7 +494,10 @@ class _Builder:
                 results += self.left_lists[name].text(lines)
                 tail += ["    " + line for line in lines]
             else:
-                results += [local(name)] if not isinstance(kind, Items) else [f"{local(name)}[{k}]" for k in range(n)]
+                n_items = n - (name in self.scope.optional)
+                items = [f"{local(name)}[{k}]" for k in range(n_items)]
+                results += items if isinstance(kind, Items) else [local(name)]
+                results += [is_none(name)] if name in self.scope.optional else []
         tail.append(f"    return ({''.join(r + ', ' for r in results)})" if results else "    return None")
         first: list[str] = []
         for name, (_, kind) in self.parameters.items():
@@ -490,6 +515,11 @@ class _Builder:
         text = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
         functions = [function.text for function in self.module.functions.values()]
         return "\n\n\n".join([*functions, "\n".join(text)]) + "\n"
+
+    def _none_lines(self, given: Collection[str]) -> list[str]:
+        """What sets the flags of variables that may be None, where they are no parameters."""
+        taken = self.parameters.keys()
+        return [line for name, line in self.scope.none_lines(given) if is_none(name) not in taken]
 
     def _list_type(self, name: str) -> Growing:
         kind = self.scope.types[name]
@@ -510,6 +540,10 @@ class _Builder:
             if axis > 0 and 1 < n <= SHORT
             for line in (f"    if {local(name)}.shape[{axis}] != {n}:", "        raise LookupError()")
         ]
+
+    def _none_in_python(self, name: str) -> str:
+        """What makes a variable None that may be before the loop."""
+        return f"{name} = None" + (f" if {is_none(name)} else {name}" if name in self.parameters else "")
 
     def _setters_in_python(self) -> list[str]:
         """Lines that make functions set the loop's variables."""
@@ -571,6 +605,7 @@ class _Builder:
         """The loop as a function of Python."""
         names = list(self.parameters)
         blanks = [f"{n} = {blank_of(self.scope.types[n], True)}" for n in self.unset if n.startswith("_wb_")]
+        blanks += [self._none_in_python(n) for n in sorted(self.none_before)]
         blanks += [each.python_line() for each in self.given_lists.values()]
         blanks += self._setters_in_python()
         namespace: dict[str, Any] = {"np": np, "_wb_setter": setter, **MAKERS}
@@ -579,7 +614,13 @@ class _Builder:
         statics |= {f"_wb_from_{name}": function for name, function in self.module.setters.items()}
         arrays = {id(value): name for name, (value, _) in self.parameters.items() if type(value) is Tracer}
         spread: list[Spread] = [
-            self.left_lists[n].spread if n in self.left_lists else list if isinstance(kind, Items) else None
+            with_flag(_avals(kind), isinstance(kind, Items))
+            if n in self.scope.optional
+            else self.left_lists[n].spread
+            if n in self.left_lists
+            else list
+            if isinstance(kind, Items)
+            else None
             for n, kind, _ in outputs
         ]
         return python_form(namespace["loop"], names, arrays, statics, self.trace.lifter, spread)
@@ -635,19 +676,4 @@ def _avals(kind: Type) -> list[Aval]:
             return [Aval(tuple(n or 0 for n in shape), kind.dtype)]
         case Items(items=items) if all(isinstance(t, Number) for t in items):
             return [aval for t in items for aval in _avals(t)]
-    raise UntranslatableError(f"a variable that holds {kind}")
-
-
-def blank_of(kind: Type, whole: bool) -> str:
-    """What a variable holds before it is set. whole: as what the loop may leave, where nobody looks at it."""
-    match kind:
-        case Number(dtype=dtype):
-            return f"np.{dtype.name}(0)" if dtype != BOOL else "False"
-        case Array(dtype=dtype, shape=shape):
-            scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
-            return f"np.zeros(({', '.join(str(n or 0) if whole else '0' for n in shape)},), {scalar})"
-        case Items(items=items):
-            return f"({', '.join(blank_of(t, whole) for t in items)},)"
-        case Growing(item=item):
-            return f"no_items({blank(item)})"
     raise UntranslatableError(f"a variable that holds {kind}")

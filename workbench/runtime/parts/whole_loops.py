@@ -281,6 +281,7 @@ def _result(r: Result, results: Iterator[Any], *, as_array: bool, first: Sequenc
     """Which other list it is, if one, where it is in a list of lists, or -1, and the value. first: the items of a list
     that stay as they were."""
     is_set = not r.flagged or next(results)
+    is_none = r.optional and next(results)
     is_pythons = r.tagged and next(results)
     other = int(next(results)) if r.others else 0
     place = int(next(results)) if r.inside else -1
@@ -290,6 +291,8 @@ def _result(r: Result, results: Iterator[Any], *, as_array: bool, first: Sequenc
         value = _TYPES[r.kind.kind](value)
     if first:
         value[: len(first)] = first
+    if is_none:
+        value = None
     return (other, place, value) if is_set else (0, -1, _UNSET)
 
 
