@@ -29,6 +29,9 @@ IN_PARTS = [
     "for i in range(n):\n        s = s + out[n - 1 - i]\n        out[i] = s",
     "for i in range(n):\n        k = i\n        k = k // 2\n        s = s + x[i]\n        out[k] = s",
     "k = 0\n    for i in range(n):\n        s = s + x[i]\n        out[k] = s\n        k = i",
+    "for i in range(n):\n        s = s * 0.5 + x[i]\n        out[i] = s\n        if x[i] > 1:\n            break",
+    "for i in range(n):\n        out[i] = s\n        for k in range(3):\n            if s > k:\n                break\n        else:\n"
+    "            break\n        s = s - 0.25",
     "while s > 1:\n        for i in range(n):\n            s = s * 0.5\n            out[i] = s",
     "for i in range(2):\n        s = s + x[i]\n        out[i] = s",
     "half = out[::2]\n    for i in range(n):\n        s = s + half[i // 2]\n        out[i] = s",
@@ -42,6 +45,10 @@ ROWS_IN_PARTS = [
     "for i in range(n):\n        s = s * 0.5 + x[i]\n        for j in range(2):\n            out[i, j] = s * j",
     "for i in range(n):\n        s = s * 0.5 + x[i]\n        out[i, 0] = s\n        out[i, 2] = 3 * s",
     "for i in range(3):\n        s = s * 0.5 + x[i]\n        for j in range(3):\n            out[j, i] = s",
+    "for i in range(n):\n        s = s * 0.5 + x[i]\n        for j in range(3):\n            out[i, j] = s\n            if s < 0:\n"
+    "                break",
+    "for i in range(n):\n        s = s * 0.5 + x[i]\n        for j in range(3):\n            out[i, j] = s\n        if s < 0:\n"
+    "            break",
 ]
 
 

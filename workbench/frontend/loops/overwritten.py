@@ -10,7 +10,7 @@ from typing import Any
 
 from ...primitives.loops import LoopArgument
 from ..syntax import walk
-from .elements import Block, Element, element_of
+from .elements import Block, Element, blocks, element_of
 from .lengths import constant_of
 from .syntax import bound
 from .written_out import ends_early, names_for
@@ -83,6 +83,8 @@ class _Writes:
                     return False
             case _:
                 return False
+        if _is_left(loop.body):
+            return False
         if _number(last, self.shapes, self.numbers) != self.shapes[name][len(outer)]:
             return False
         return self.fills(loop.body, name, [*outer, names_for(loop.body, counter)])
@@ -100,6 +102,19 @@ class _Writes:
         found = [constant_of(node, {}) for node in indices]
         inside = all(k is not None and 0 <= k < n for k, n in zip(found, shape[len(outer) :], strict=True))
         return tuple(found) if inside else None  # type: ignore[arg-type]  # no None
+
+
+def _is_left(body: Block) -> bool:
+    """Whether `break` ends a loop, or `return` all of them."""
+    for stmt in body:
+        if isinstance(stmt, ast.Break | ast.Return):
+            return True
+        if isinstance(stmt, ast.For | ast.While):
+            if any(isinstance(n, ast.Return) for n in walk(stmt)):
+                return True
+        elif any(map(_is_left, blocks(stmt))):
+            return True
+    return False
 
 
 def _written(stmt: ast.stmt) -> Element | None:
