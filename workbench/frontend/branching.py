@@ -33,8 +33,9 @@ from .identity import same
 from .items import item_at
 from .jumps import LoopSource
 from .loop_patterns import turns_left
+from .loops.equations import Translated, emit_loop
 from .loops.step_lists import NO_LISTS, Lists, appended_to, lists_of_step
-from .loops.steps import Translated, emit_loop, translate
+from .loops.steps import translate
 from .loops.types import UntranslatableError
 from .membership import contained, equal
 from .merging import (
@@ -414,8 +415,9 @@ def _step_or_traced(
     if trace is None:
         traced(frozenset(), False)
         return
-    of_step = lists_of_step(SOURCES[source], variables, stacked)
     may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(appended_to(SOURCES[source]), variables.get)
+    alone = lists_to_stack(variables, reads, stacked, may_grow)
+    of_step = lists_of_step(SOURCES[source], variables, stacked, alone, _length(iterable))
     variables.count_references(names)
     n_before, failure, state = len(trace.eqns), trace.failure, variables.assigned(names)
     was_plain = may_be_plain and source in trace.plain_loops

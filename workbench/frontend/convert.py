@@ -344,7 +344,7 @@ class _Function:
 
     def _appended(self, loop: ast.For | ast.While) -> ast.expr:
         """The names of lists that the loop only appends to, and no function inside sees."""
-        return _strings(appended(loop) - self.seen_elsewhere)
+        return _strings(frozenset(appended(loop)) - self.seen_elsewhere)
 
     def _source(self, stmt: ast.stmt, after: Names) -> list[ast.expr]:
         """The loop as the user wrote it, and a function that has all variables it reads in its closure."""

@@ -208,12 +208,17 @@ class CountedList(Deferred):
         return made
 
     @classmethod
-    def left_by_loop(cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer) -> CountedList:
-        """What an equation leaves: all that the list holds is in its arrays, if there was room for it."""
+    def left_by_loop(
+        cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer, mixed: tuple[type, ...]
+    ) -> CountedList:  # fmt: skip
+        """What an equation leaves: all that the list holds is in its arrays, if there was room for it. mixed: what the
+        numbers may be of Python's."""
         room = _settled_room(name, items, MOST_LEFT_BYTES)
         end_unless(emit(REGISTRY["le"], count, np.int64(room)), items.place)
         count.scalar = False  # more may be appended later on
-        return cls.rebuilt((), items, arrays, count)
+        made = cls.rebuilt((), items, arrays, count)
+        made.mixed = mixed
+        return made
 
     @property
     def trace(self) -> Trace:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ MOST_DEEP = 4  # containers of rows, in one another
 
 
 def lists_to_stack(
-    variables: Variables, reads: Sequence[str], appended: Sequence[str], grown: frozenset[str]
+    variables: Variables, reads: Sequence[str], appended: Collection[str], grown: frozenset[str]
 ) -> dict[str, list]:  # fmt: skip
     """The lists of these names, which the body can reach by no other. grown: those that nothing else refers to."""
     own = grown | variables.cells.keys()  # a cell's variables may be seen by others
@@ -197,7 +197,8 @@ class Growth:
             root = self.roots.get(id(leaf))
             if root is not None:  # which part of it a row is differs from row to row
                 stack.buffer.aliases = Aliases(None, (Alternative(root),))
-        columns = [_rows_of(stack, leaf, n) for stack, leaf in zip(stacks, leaves, strict=False)]
+        pairs = zip(stacks, leaves, strict=False)
+        columns = [rows_of_stack(stack, leaf.aval, n, scalar=leaf.scalar) for stack, leaf in pairs]
         columns = with_arrays_once(columns, leaves, carried, self.outer)
         first = 0
         for name, items in self.added.items():
@@ -231,19 +232,19 @@ def _row_number(item: Any, rows: range) -> Tracer:
     return emit(REGISTRY["convert_element_type"], lift(number), new_dtype=np.dtype(np.int64), weak_type=False)
 
 
-def _rows_of(stack: Tracer, like: Tracer, n: int) -> list[Tracer]:
-    """The rows of `stack`, of the kind of `like`; noted, so that they are found to belong together."""
-    shape = like.shape
+def rows_of_stack(stack: Tracer, aval: Aval, n: int, *, scalar: bool) -> list[Tracer]:
+    """The rows of `stack`, each of them an `aval`; noted, so that they are found to belong together."""
+    shape = aval.shape
     known = stack.buffer.trace.stacked
     rows = []
     for k in range(n):
         ends = ((k, *(0 for _ in shape)), (k + 1, *shape))
         part = make_view(stack, Slice(*ends, (1,) * (1 + len(shape))), (1, *shape), stack.strides, lazy=True)
         row = make_view(part, Squeeze((0,)), shape, stack.strides[1:], lazy=True)
-        if like.aval.weak_type:
+        if aval.weak_type:
             row = make_view(row, Pythons(), (), (), lazy=True)
-            row.aval = Aval((), like.dtype, weak_type=True)
-        row.scalar = like.scalar
+            row.aval = Aval((), aval.dtype, weak_type=True)
+        row.scalar = scalar
         known[id(row)] = (row, stack, k, stack.buffer.version)
         rows.append(row)
     return rows

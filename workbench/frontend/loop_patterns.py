@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,8 @@ from .liveness import bound
 from .syntax import walk
 
 
-def appended(loop: ast.For | ast.While) -> frozenset[str]:
-    """The names of lists that a loop appends to in its own body, and does nothing else with."""
+def appended(loop: ast.For | ast.While) -> dict[str, int]:
+    """The names of lists that a loop appends to in its own body, and does nothing else with: how often it does."""
     calls = [stmt.value for stmt in loop.body if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call)]
     found: dict[int, str] = {}
     for call in calls:
@@ -22,7 +23,7 @@ def appended(loop: ast.For | ast.While) -> frozenset[str]:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append") as method, args=[_], keywords=[]):
                 found[id(method.value)] = name
     others = {n.id for n in walk(loop) if isinstance(n, ast.Name) and id(n) not in found}
-    return frozenset(found.values()) - others
+    return {name: n for name, n in Counter(found.values()).items() if name not in others}
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from .names import is_none
 from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
-from .steps import is_better_whole, reason_of, type_of
+from .steps import type_of
 from .types import (
     BOOL,
     COMPARED,
@@ -51,6 +51,7 @@ from .types import (
     join_items,
     weak_int,
 )
+from .worth import is_better_whole, reason_of
 from .writing import Module
 
 Path = tuple[Any, ...]  # a name outside, or a function; then names in functions, and positions in tuples

@@ -68,6 +68,9 @@ class Conditions(Optional):
             raise UntranslatableError("`is` between numbers")
         if isinstance(left.type, Letter) or isinstance(right.type, Letter):
             return compared(op, left, right)
+        if isinstance(op, ast.Eq | ast.NotEq) and any(map(_is_none, (left, right))):
+            if any(isinstance(side.type, Number) for side in (left, right)):
+                return literal(isinstance(op, ast.NotEq))
         if isinstance(left.type, Static) and isinstance(right.type, Static):
             if isinstance(op, ast.Eq | ast.NotEq):
                 return literal(bool(left.type.value == right.type.value) == isinstance(op, ast.Eq))
@@ -136,7 +139,7 @@ class Conditions(Optional):
         if text := self.truth_of_name(node):
             return text
         value = self.value(node)
-        if isinstance(value.type, Static) and value.type.value is None:
+        if _is_none(value):
             return "False"
         return truth(value)
 
@@ -151,6 +154,9 @@ class Conditions(Optional):
         word, negated = (" and ", "") if isinstance(node.op, ast.And) else (" or ", "not ")
         first, *rest = node.values
         texts = [self.test(first)]
+        decided = "False" if isinstance(node.op, ast.And) else "True"
+        if texts[0] == decided:
+            return decided
         for value in rest:
             before = len(self.lines)
             with self._conditionally():
@@ -214,3 +220,7 @@ class Conditions(Optional):
         """`text` as what tells of a number whether it is an int, if it may be computed beside the number."""
         calls = any(f"{function.name}(" in text for function in self.module.functions.values())
         return "" if calls or len(text) > MOST_TEXT or text == "False" else text
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value.type, Static) and value.type.value is None

@@ -75,6 +75,7 @@ class Scope(Arrays):
         self.skipped = False  # something, since nothing was known yet of a list, or of what may be None
         self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
+        self.numpys: dict[str, np.dtype] = {}  # variables that hold numbers of NumPy's here (`certain`)
         self.extras: dict[str, tuple[Any, Array | Number]] = {}  # what is outside and callers hand on
         self.statics: frozenset[str] = frozenset()  # parameters of a function that are no numbers or arrays
         self.path: tuple[Any, ...] = ()  # of a function: the names by which it is found, beginning outside the loop
@@ -101,6 +102,8 @@ class Scope(Arrays):
             if name not in self.types:
                 raise UntranslatableError(f"`{name}`, which is read before it is set")
             kind = self.types[name]
+            if isinstance(kind, Number):
+                kind = self.certainly(name, kind)
             whole = is_whole(name) if isinstance(kind, Number) and kind.ints else ""
             return Value(local(name), kind, whole=whole, box=self.boxes.get(name))
         try:
@@ -108,6 +111,12 @@ class Scope(Arrays):
         except KeyError:
             raise UntranslatableError(f"`{name}`, which is not defined") from None
         return self.outside(name, found)
+
+    def certainly(self, name: str, kind: Number) -> Number:
+        """The type of what a variable holds here, where that is surely one of NumPy's numbers."""
+        if not kind.unsure or name not in self.numpys or self.numpys[name] != kind.dtype:
+            return kind
+        return replace(kind, unsure=False, mixed=False, ints=False)
 
     def outside(self, name: str, found: Any) -> Value:
         """A value from outside the loop."""

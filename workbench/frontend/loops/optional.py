@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from .blanks import blank_of
 from .expressions import Scope
 from .names import is_none, local
 from .operators import compare, truth
-from .types import BOOL, Array, Items, Number, Type, UnknownItemError, UntranslatableError, Value
+from .types import BOOL, F64, Array, Items, Number, Type, UnknownItemError, UntranslatableError, Value
 from .writing import INDENT
 
 Names = frozenset[str]
@@ -240,6 +240,12 @@ class Optional(Scope):
         refuse_shadowed(stmts, self.optional)
         self.sure = sure_reads(stmts, self.optional)
 
+    def take_for_numbers(self) -> bool:
+        """Give the variables a type that are None wherever they are set. Whether there are any."""
+        found = [name for name in self.optional if name not in self.types]
+        self.types.update(dict.fromkeys(found, Number(F64, True)))
+        return bool(found)
+
     def none_flag(self, node: ast.expr) -> str:
         """The flag of a name that may be None here, "" of anything else."""
         if isinstance(node, ast.Name) and node.id in self.optional and id(node) not in self.sure:
@@ -308,7 +314,7 @@ def blank_lines(name: str, kind: Type | None) -> list[str]:
 
 def check_kind(name: str, kind: Type) -> None:
     match kind:
-        case Number(ints=False, mixed=False, unsure=False, enum=None):
+        case Number(enum=None):
             return
         case Array(shape=shape) if None not in shape:
             return
@@ -319,7 +325,7 @@ def check_kind(name: str, kind: Type) -> None:
     raise UntranslatableError(f"`{name}`, None or {kind}")
 
 
-def is_none_or_value(value: Any) -> bool:
+def is_none_or_value(value: Any) -> TypeGuard[Choice]:
     """Whether it is a choice, made by the run, between None and something else."""
     return type(value) is Choice and set(value.kinds) == set(KINDS)
 

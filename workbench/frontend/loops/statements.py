@@ -14,8 +14,8 @@ import numpy as np
 from ..jumps import jumps
 from ..syntax import walk
 from .arrays import broadcast, tuple_of
+from .certain import Certain
 from .expressions import is_set, is_whole, local
-from .iteration import Iteration
 from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
 from .optional import blank_lines, check_kind
@@ -44,7 +44,7 @@ from .writing import INDENT
 MAX_ROUNDS = 12
 
 
-class Translator(Iteration):
+class Translator(Certain):
     """Statements, line by line, into `lines`."""
 
     def __init__(self, *args: Any):
@@ -66,11 +66,14 @@ class Translator(Iteration):
             self.lines, self.n_temporaries, self.results = [], 0, []
             self.fresh = set()
             self.boxes = {}
+            self.numpys = self.certain_at_first()
             self.skipped = False
             body()
             for other in self.results:
                 self.result = other if self.result is None else join(self.result, other)
             if before == self.types and result == self.result:
+                if self.take_for_numbers():
+                    continue
                 if self.skipped:
                     raise UntranslatableError("a list, or a variable that is None, of which nothing else is known")
                 return
@@ -121,6 +124,7 @@ class Translator(Iteration):
         if isinstance(value.type, Static):
             if value.type.value is None and name in self.optional:
                 self.lines += [INDENT * self.indent + line for line in blank_lines(name, self.types.get(name))]
+                self.numpys.pop(name, None)
                 return
             raise UntranslatableError(f"`{name}`, which is no number or array")
         if name in self.optional:
@@ -145,6 +149,7 @@ class Translator(Iteration):
         known = self.types.get(name)
         kind = value.type if known is None else join(known, value.type)
         self.types[name] = kind
+        self.note_kind(name, value)
         flags: list[str] = []
         if isinstance(kind, Number) and isinstance(value.type, Number):
             whole = whole_text(value) or "False"
@@ -239,8 +244,9 @@ class Translator(Iteration):
             self.none_flag(side) or isinstance(side, ast.Constant | ast.IfExp) for side in (value.body, value.orelse)
         ):
             return False
-        sides = ([ast.copy_location(ast.Assign([target], side), side)] for side in (value.body, value.orelse))
-        self._on_if(ast.copy_location(ast.If(value.test, *sides), value))
+        then: list[ast.stmt] = [ast.copy_location(ast.Assign([target], value.body), value)]
+        other: list[ast.stmt] = [ast.copy_location(ast.Assign([target], value.orelse), value)]
+        self._on_if(ast.copy_location(ast.If(value.test, then, other), value))
         return True
 
     def _on_annassign(self, stmt: ast.AnnAssign) -> None:
@@ -435,10 +441,13 @@ class Translator(Iteration):
                 self.statement(each)
             return
         self.line(f"if {test}:")
-        self.block(stmt.body)
-        if stmt.orelse:
-            self.line("else:")
-            self.block(stmt.orelse)
+
+        def otherwise() -> None:
+            if stmt.orelse:
+                self.line("else:")
+                self.block(stmt.orelse)
+
+        self.after_branches([lambda: self.block(stmt.body), otherwise])
 
     def _test_above(self, test: ast.expr, stmts: list[ast.stmt]) -> str:
         """The test of a branch or loop. What it asks may only become known by the statements below."""
@@ -453,6 +462,9 @@ class Translator(Iteration):
     def _on_while(self, stmt: ast.While) -> None:
         if stmt.orelse:
             raise UntranslatableError("`else` of a loop")
+        self.after_turns(stmt, lambda: self._while(stmt))
+
+    def _while(self, stmt: ast.While) -> None:
         before = len(self.lines)
         test = self._test_above(stmt.test, stmt.body)
         if len(self.lines) == before:
@@ -471,9 +483,11 @@ class Translator(Iteration):
         if stmt.orelse:
             raise UntranslatableError("`else` of a loop")
         self.loop_body = stmt.body
-        if self._over_indices(stmt):
-            return
-        self.iterate(stmt.target, stmt.iter, lambda: [self.statement(s) for s in stmt.body])
+        self.after_turns(stmt, lambda: self._for(stmt))
+
+    def _for(self, stmt: ast.For) -> None:
+        if not self._over_indices(stmt):
+            self.iterate(stmt.target, stmt.iter, lambda: [self.statement(s) for s in stmt.body])
 
     def _over_indices(self, stmt: ast.For) -> bool:
         """`for i, j in np.ndindex(a.shape)`, `for (i, j), x in np.ndenumerate(a)`: a nest of loops, if it is one."""

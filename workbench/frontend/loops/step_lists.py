@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import optree
 
-from ...ir import REGISTRY
+from ...ir import REGISTRY, Aval
 from ..counted_lists import CountedList, Item, here, lists_alone
 from ..counted_lists import Items as CountedItems
-from ..jumps import LoopSource
+from ..growing import rows_of_stack
+from ..jumps import LoopSource, jumps
 from ..liveness import read
+from ..loop_patterns import appended
 from ..tracer import Tracer, emit, from_atom, lift, require_trace
 from ..variables import Variables
 from .blanks import blank
@@ -35,29 +37,41 @@ MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argum
 @dataclass(frozen=True, slots=True)
 class Lists:
     """What a loop may do with lists outside. names: of those that it may change or read; fixed: of those that keep
-    their lengths; may_leave: whether what they hold afterwards may be looked at."""
+    their lengths; stacked: of those to which each iteration appends the same number of items, and does nothing else
+    with, how many there will be; may_leave: whether what they hold afterwards may be looked at."""
 
     names: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
+    stacked: Mapping[str, int] = field(default_factory=dict)
     may_leave: bool = False
 
 
 NO_LISTS = Lists()
 
 
-def lists_of_step(source: LoopSource, variables: Variables, stacked: Collection[str] = ()) -> Lists:
+def lists_of_step(
+    source: LoopSource, variables: Variables, stacked: Collection[str] = (), alone: Collection[str] = (), n: float = 0
+) -> Lists:  # fmt: skip
     """The lists that a loop may take as one step: those that it changes, if nothing else refers to them, those of
-    which only the run tells how long they are, and long ones. stacked: others, which are left to tracing."""
+    which only the run tells how long they are, and long ones. stacked: those to which it only appends, once in each of
+    its `n` iterations; alone: those of them that it reaches by no other name."""
     trace = require_trace()
     if trace.on_gpu:
         return NO_LISTS
     growing = _growing(source)
+    counts = {} if trace.region else {k: int(n) * m for k, m in _stacked(source).items() if k in stacked and k in alone}
     names = lists_alone(growing.difference(stacked), variables.get, (list, deque, CountedList))
     names |= {name for name in _read(source) - growing if type(variables.own(name)) is CountedList}
     stored, looked_up = (found - growing for found in _of_one_length(source))
     fixed = lists_alone(stored, variables.own)
     long = {n for n in looked_up if type(found := variables.own(n)) is list and len(found) > MOST_ITEMS}
-    return Lists(names | fixed | long, fixed, may_leave=not trace.region)
+    return Lists(names | fixed | long | counts.keys(), fixed, counts, may_leave=not trace.region)
+
+
+@functools.lru_cache(4096)
+def _stacked(source: LoopSource) -> Mapping[str, int]:
+    """How often each iteration appends to lists, by their names, of those with which it does nothing else."""
+    return {} if jumps(source.node.body, True) else appended(source.node)
 
 
 @functools.lru_cache(4096)
@@ -190,24 +204,31 @@ def _number_of(item: Item) -> Number:
 
 @dataclass(frozen=True, slots=True)
 class LeftList:
-    """A list that the loop leaves. items: what it holds, and how much room there is; length: if it is known."""
+    """A list that the loop leaves. items: what it holds, and how much room there is; length: if it is known; stacked:
+    whether these are items that come after those that it had; mixed: of a list of NumPy's numbers, what each may be of
+    Python's."""
 
     name: str
     kind: Growing
     items: CountedItems
     length: int | None = None
+    stacked: bool = False
+    mixed: tuple[type, ...] = ()
 
     @classmethod
-    def of(cls, name: str, kind: Growing, length: int | None = None) -> LeftList:
+    def of(cls, name: str, kind: Growing, length: int | None = None, *, stacked: bool = False) -> LeftList:
         """UntranslatableError for what a `CountedList` cannot hold."""
         if kind.is_queue or kind.item is None or isinstance(kind.item, Growing):
             raise UntranslatableError(f"`{name}`, {kind}")
         leaves = leaves_of(kind.item)
-        if any(leaf.unsure or leaf.mixed or leaf.enum for leaf in leaves):
+        mixed: tuple[type, ...] = ()
+        if kind.item == Number(F64, unsure=True) and length is None:
+            mixed = (float,)
+        elif any(leaf.unsure or leaf.mixed or leaf.enum for leaf in leaves):
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
         items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
         tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)
-        return cls(name, kind, CountedItems(items, tree, here()), length)
+        return cls(name, kind, CountedItems(items, tree, here()), length, stacked, mixed)
 
     @property
     def room(self) -> tuple[str, int]:
@@ -221,7 +242,7 @@ class LeftList:
         assert self.kind.item is not None
         arrays = [f"{self.name}__all_{k}" for k in range(len(self.items.items))]
         lines += list_into_room(name, self.kind.item, arrays, local(room))
-        return [*arrays, f"len({name})"]
+        return arrays if self.stacked else [*arrays, f"len({name})"]
 
     def spread(self, value: list[Any]) -> list[Any]:
         """The same of the list that Python has made."""
@@ -231,13 +252,18 @@ class LeftList:
         for k, row in enumerate(rows[:room]):
             for array, x in zip(arrays, row, strict=True):
                 array[k] = x
-        return [*arrays, len(value)]
+        return arrays if self.stacked else [*arrays, len(value)]
 
     def after(self, results: Sequence[Tracer]) -> CountedList | list[Any]:
-        """The list after the loop, of the equation's results."""
+        """The list after the loop, or what comes to it, of the equation's results."""
+        if self.stacked:
+            assert self.length is not None
+            pairs = zip(results, self.items.items, strict=True)
+            avals = [(array, Aval((), item.dtype, item.kind != "scalar")) for array, item in pairs]
+            return self.items.together([rows_of_stack(*each, self.length, scalar=True) for each in avals])
         *arrays, count = results
         if self.length is None or self.length > MOST_GIVEN:
-            return CountedList.left_by_loop(self.name, self.items, arrays, count)
+            return CountedList.left_by_loop(self.name, self.items, arrays, count, self.mixed)
         columns = [
             [_as_number(array[k], item) for k in range(self.length)]
             for array, item in zip(arrays, self.items.items, strict=True)

@@ -11,25 +11,26 @@ import ast
 import builtins
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ...ir import REGISTRY, Aval
+from ...ir import Aval
 from ...primitives.loops import LoopArgument, LoopPlace, LoopProgram
-from ..aliases import CODE, Aliases, Alternative, chain, one_of, root_of
-from ..choices import Choice, has_few_members, member_of
+from ..aliases import CODE, chain, root_of
+from ..choices import has_few_members
 from ..jumps import LoopSource
-from ..tracer import Tracer, emit, lift, require_trace
-from ..views import ViewOp, element_along, write
+from ..tracer import Tracer, lift, require_trace
+from ..views import ViewOp
 from .blanks import blank_of
+from .equations import Translated
 from .expressions import is_set, local
 from .forms import ITEMS, Form, code_of, form_of, over_items
 from .leaving import left_views, possible_views
 from .names import is_none
-from .optional import KINDS, is_none_or_value, with_flag
+from .optional import is_none_or_value, with_flag
 from .overwritten import overwritten_operands
 from .python_form import Spread, python_form, setter
 from .ranges import without_checks
@@ -56,31 +57,8 @@ from .types import (
     number_of,
     weak_int,
 )
-from .writing import SHORT, Facts, Module
-
-FEW_ELEMENTS = 2048  # up to here calling a kernel takes longer than what it does
-MANY_IN_ROWS = 32_768  # elements of rows that a loop takes: kernels share from here on what they do between threads
-FEW_PRODUCTS = 32_768  # multiplications of a matrix product: up to here calling BLAS does
-SMALL_MATRIX = 131_072  # elements, which a cache holds, so that a product with a vector is as fast here as in BLAS
-
-
-@dataclass(eq=False)
-class Translated:
-    """A loop that can become a step. prefer: whether that is better than tracing it."""
-
-    program: LoopProgram
-    inputs: list[Any]  # operands of the equation
-    written: list[Tracer]  # arrays whose memory the results of the same number replace
-    outputs: list[tuple[str, Type, int]]  # variables: name, type, how many results
-    given: dict[str, Any]  # the loop's arguments
-    prefer: bool
-    only_elements: bool  # it computes with single numbers alone
-    nested: bool  # it holds loops of its own
-    sharing: Sequence[Group]  # variables that may be one array
-    views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
-    lists: dict[str, LeftList]  # that it leaves
-    optional: frozenset[str]  # the variables that may be None afterwards: their last result tells
-    node: ast.For | ast.While
+from .worth import is_better_whole, reason_of
+from .writing import SHORT, Module
 
 
 def translate(
@@ -114,108 +92,6 @@ def _translated(
         if first <= form.needed:
             raise
         return _Builder(form, variables, carried, form.needed, anew, source.after, lists).build()
-
-
-# What a number of some kind may be that a loop makes one of NumPy's on some paths
-_PYTHONS: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "f": (float,), "c": (complex,)}
-
-
-def emit_loop(found: Translated, variables: Any, op: str) -> None:
-    """Record the equation, and set the variables."""
-    from ..merging import name_mixed
-
-    variables.rely_on_glimpses()
-
-    outs = require_trace().operation(op, lambda: emit(REGISTRY["loop"], *found.inputs, program=found.program), (), {})
-    for target, result in zip(found.written, outs, strict=False):
-        write(target, result)
-    position = len(found.written)
-    arrays: dict[str, Tracer] = {}
-    views = left_views(found.node, found.given)
-    places = found.program.places
-    numbers = iter(outs[len(outs) - 2 * len(places) :])
-    where = {place.variable: (place, next(numbers), next(numbers)) for place in places}
-    n_before = len(found.written)
-    variables_made: list[Tracer] = list(outs[n_before:])
-    for name, kind, n in found.outputs:
-        value: Any = outs[position : position + n]
-        if name in found.optional:
-            *value, none = value
-        if name in found.lists:
-            value = found.lists[name].after(value)
-        elif isinstance(kind, Items):
-            value = list(value) if kind.is_list else tuple(value)
-        else:
-            (value,) = value
-            if isinstance(kind, Number) and kind.unsure:
-                value.buffer.mixed = _PYTHONS[kind.kind]
-                name_mixed(value, name)
-            if isinstance(kind, Number) and kind.enum:
-                value = member_of(kind.enum, value)
-            if isinstance(kind, Array) and name in views:
-                value = views[name]
-            elif isinstance(kind, Array):
-                arrays[name] = value
-                if position - n_before in where:
-                    place, code, index = where[position - n_before]
-                    made = [variables_made[k] for k in place.earlier]
-                    mine = found.views.get(name, ())
-                    value = _found_at(value, place.options, mine, code, index, found.given, kind.origins, made)
-        if name in found.optional:
-            value = Choice(KINDS, emit(REGISTRY["convert_element_type"], none, new_dtype=I64, weak_type=True), value)
-        variables.set(name, value)
-        position += n
-    for group in found.sharing:
-        same = [x for name, x in arrays.items() if name in group.names]
-        for x in same if len(same) > 1 else ():
-            x.buffer.ambiguous = True  # a write to one may be a write to the other
-            if not group.as_wholes:
-                known = x.buffer.aliases or Aliases(None, (Alternative(None),))
-                mine = Alternative(None, own=same, twice=True)
-                x.buffer.aliases = replace(known, alternatives=(mine, *known.alternatives[1:]))
-
-
-def _found_at(
-    value: Tracer, options: Sequence[tuple[int, int | None]], views: Sequence[Tracer], code: Tracer, index: Tracer,
-    given: Mapping[str, Any], origins: frozenset[str], made: Sequence[Tracer],
-) -> Tracer:  # fmt: skip
-    """`value`, which may be memory of an array outside, one of `views` of them, or one of `made`: which one and where
-    is only known when the loop has run."""
-    arrays = list(given.values())
-    found: list[Tracer | None] = [None]
-    for k, axis in options:
-        array = lift(arrays[k])
-        found.append(array if axis is None else element_along(array, axis, index))
-    found += views
-    found += made
-    for name in origins & given.keys():
-        lift(given[name]).buffer.ambiguous = True
-    return one_of(value, code, found)
-
-
-def is_better_whole(facts: Facts) -> bool:
-    """Whether a loop is better compiled by itself than traced."""
-    scalar_only = not facts.arrays and not facts.elements
-    # Rows are read and written where they lie. What else is small runs natively in the plan (`runtime`), at once: numba
-    # takes a second to compile a loop; it is for routines, which the plan would have Python call.
-    small = facts.rows and facts.largest <= MANY_IN_ROWS and not facts.product and not facts.matrix
-    few = facts.largest <= FEW_ELEMENTS and facts.product <= FEW_PRODUCTS and facts.matrix <= SMALL_MATRIX
-    small = small or (facts.routines or facts.masked) and few
-    by_elements = (facts.elements or scalar_only) and not facts.many and facts.product <= FEW_PRODUCTS
-    return facts.partial or facts.draws or small or by_elements
-
-
-def reason_of(facts: Facts) -> str:
-    """Why a loop is compiled by itself."""
-    if facts.elements:
-        return "it computes one element at a time"
-    if facts.partial:
-        return "its slices change their length from one iteration to the next"
-    if facts.arrays and facts.largest <= FEW_ELEMENTS:
-        return "its arrays are so small that calling kernels would take most of the time"
-    if facts.arrays:
-        return "tracing cannot express it"
-    return "it computes with single numbers"
 
 
 def _changes(variables: Any, names: frozenset[str], function: FunctionType, name: str) -> bool:
@@ -253,12 +129,16 @@ class _Builder:
         self.given_lists: dict[str, GivenList] = {}
         self.left_lists: dict[str, LeftList] = {}
         self.may_leave = lists.may_leave
-        self.lengths = {name: len(variables.glimpse(name)) for name in lists.fixed}
+        self.lengths = {**{name: len(variables.glimpse(name)) for name in lists.fixed}, **lists.stacked}
+        self.stacked = lists.stacked.keys()
         self.none_before: set[str] = set()  # variables that may be None before the loop
         given: dict[str, Type] = {}
         for name in sorted(names & first | lists.names - names):
             value = variables.glimpse(name)
-            found = given_list(name, value, type_of) if name in lists.names else None
+            if name in lists.stacked:
+                found: GivenList | None = GivenList(name, Growing(None), ())
+            else:
+                found = given_list(name, value, type_of) if name in lists.names else None
             if found is not None:
                 self.given_lists[name] = found
                 self.module.given_lists.add(id(value))
@@ -441,6 +321,8 @@ class _Builder:
             has_members = isinstance(kind, Items) and any(isinstance(x, Number) and x.enum for x in kind.items)
             if has_members or isinstance(kind, Number) and kind.enum and not has_few_members(kind.enum):
                 raise UntranslatableError(f"`{name}`, {kind}")
+            if isinstance(kind, Number):
+                kind = self.scope.certainly(name, kind)
             if isinstance(kind, Number) and name in self.changed:
                 given = name not in self.unset and self._is_given(name)
                 if kind.dtype not in self.scope.pythons.get(name, ()) and not given:
@@ -448,7 +330,7 @@ class _Builder:
             outputs.append((name, kind, len(self._avals(name, kind))))
         for name in sorted({*self.carried, *(self.scope.changed & self.given_lists.keys())}):
             kind = self.scope.types[name]
-            if isinstance(kind, Growing) and (self.after is None or name in self.after):
+            if isinstance(kind, Growing) and (self.after is None or name in self.after or name in self.stacked):
                 self._leave(name, kind)
                 outputs.append((name, kind, len(self._avals(name, kind))))
         if len(self.left_lists) > 1 and self.left_lists.keys() & self.form.renamed:
@@ -458,13 +340,14 @@ class _Builder:
     def _leave(self, name: str, kind: Growing) -> None:
         if not self.may_leave:
             raise UntranslatableError(f"`{name}`, a list that a branch or loop around would have to hand on")
-        self.left_lists[name] = LeftList.of(name, kind, self.lengths.get(name))
+        self.left_lists[name] = LeftList.of(name, kind, self.lengths.get(name), stacked=name in self.stacked)
 
     def _avals(self, name: str, kind: Type) -> list[Aval]:
         left = self.left_lists.get(name)
         if left is None:
             return _avals(kind) + [Aval((), BOOL, True)] * (name in self.scope.optional)
-        return [*(Aval((left.room[1],), item.dtype) for item in left.items.items), Aval((), I64)]
+        arrays = [Aval((left.room[1],), item.dtype) for item in left.items.items]
+        return arrays if left.stacked else [*arrays, Aval((), I64)]
 
     def _is_given(self, name: str) -> bool:
         """Whether a variable has its type before the loop, or nobody looks at it."""

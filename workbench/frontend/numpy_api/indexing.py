@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import diagnostics, views
 from .. import tracer as core
-from ..choices import Choice
+from ..choices import Choice, as_numpys
 from ..layouts import indexed_strides
 from .broadcasting import spell
 from .operands import (
@@ -432,7 +432,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         raise TypeError(f"'{core.type_name(x)}' object does not support item assignment")
     if not x.writeable or not x.buffer.writeable:
         raise ValueError("assignment destination is read-only")
-    x, key = _with_known_lengths(x, key)
+    x, key, value = *_with_known_lengths(x, key), as_numpys(value)
     if _needs_selection(key) or issubclass(type(value), core.Deferred):
         from . import masked
 
