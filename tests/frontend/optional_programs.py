@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import random
+import textwrap
+from typing import Any
 
+import numpy as np
+
+RESULTS = ("a", "b", "c", "n", "t", "out", "kept")
 INDENT = "    "
 TESTS = (
     "{f} is None", "{f} is not None", "{f} is None or v < {f}", "{f} is not None and {f} > v", "not {f}", "{f}",
@@ -22,21 +27,30 @@ STARTS = ("None", "None", "x[0] if len(x) else 0.5", "0.5")
 
 
 class Program:
-    """`source` defines `f(x)`. risky: whether what may be None is computed with where nothing has asked."""
+    """`source` defines `f(x)`; loop: the text of its loop. risky: whether what may be None is computed with where nothing has asked."""
 
     def __init__(self, seed: int):
         self.random = random.Random(seed)
         self.risky = self.random.random() < 0.25
         self.kept = self.random.choice(("kept.append(t)", "kept.append(n)"))
         pick = self.random.choice
-        lines = ["def f(x):", f"    a = {pick(STARTS)}", f"    b = {pick(STARTS)}", f"    c = {pick(('None', 'None', '3'))}",
+        head = [f"    a = {pick(STARTS)}", f"    b = {pick(STARTS)}", f"    c = {pick(('None', 'None', '3'))}",
                  "    n = 0", "    t = 0.0", "    out = np.zeros(len(x))", "    kept = []"]  # fmt: skip
-        lines.append(pick(("    for i, v in enumerate(x):", "    for i in range(len(x)):")))
-        if "range" in lines[-1]:
-            lines.append("        v = x[i]")
-        lines += self.block(2, 1, self.random.randint(2, 4))
-        lines += ["    if a is not None:", "        t = t + a"] * self.random.randint(0, 1)
-        self.source = "\n".join([*lines, "    return a, b, c, n, t, out, kept"]) + "\n"
+        loop = [pick(("    for i, v in enumerate(x):", "    for i in range(len(x)):"))]
+        if "range" in loop[0]:
+            loop.append("        v = x[i]")
+        loop += self.block(2, 1, self.random.randint(2, 4))
+        end = ["    if a is not None:", "        t = t + a"] * self.random.randint(0, 1)
+        lines = ["def f(x):", *head, *loop, *end, f"    return {', '.join(RESULTS)}"]
+        self.source = "\n".join(lines) + "\n"
+        self.head, self.loop = (textwrap.dedent("\n".join(part)) + "\n" for part in (head, loop))
+
+    def variables(self, x: np.ndarray) -> dict[str, Any]:
+        """What the loop begins with."""
+        names: dict[str, Any] = {"np": np, "x": x.copy()}
+        exec(self.head, names)
+        del names["__builtins__"]
+        return names
 
     def names(self, text: str) -> str:
         f, g = self.random.choice((("a", "b"), ("b", "a")))

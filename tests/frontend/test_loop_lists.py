@@ -304,6 +304,72 @@ def test_a_list_to_which_every_iteration_appends_has_a_known_length() -> None:
     assert not wb.jit(running).fallbacks
 
 
+def appended_sums(A, found):
+    for i in range(A.shape[0]):
+        s = 0.0
+        for j in range(A.shape[1]):
+            s += A[i, j] * A[i, j]
+        found.append(s)
+    return np.array(found), found
+
+
+def appended_pairs(A, found):
+    for row in A:
+        first = -1
+        for j in range(len(row)):
+            if row[j] > 0.9:
+                first = j
+                break
+        found.append((first, row[first]))
+        found.append((len(row), row[0]))
+    return found, [b for _, b in found]
+
+
+def appended_twice(A, found):
+    others = []
+    for i, row in enumerate(A):
+        n, most = 0, 0.0
+        for v in row:
+            if v > 0.5:
+                n += 1
+                most = max(most, v)
+        found.append(n)
+        others.append(i * 0.5)
+    return np.asarray(found) * 2, sum(others), found[3], others[-1], found, others
+
+
+@pytest.mark.parametrize("program", [appended_sums, appended_pairs, appended_twice])
+@pytest.mark.parametrize("n", [2, 5, 100])
+def test_lists_that_grow_once_a_turn_are_part_of_the_step(program: Callable, n: int) -> None:
+    def function(A):  # noqa: N803 (a matrix)
+        return program(A, [])
+
+    matrix = np.random.default_rng(n).random((max(n, 4) if program is appended_twice else n, 12))
+    compiled = assert_same(function, matrix)
+    assert not compiled.fallbacks
+    if n > 4:
+        assert [eqn.primitive.name for eqn in compiled.compilations[-1].plan.jaxpr.eqns].count("loop") == 1
+
+
+def test_a_list_of_someone_elses_grows() -> None:
+    @wb.jit
+    def function(A):  # noqa: N803 (a matrix)
+        found = [0.5]
+        both = found, found
+        for row in A:
+            s = 0.0
+            for v in row:
+                s += v
+            found.append(s)
+        return both, len(found)
+
+    matrix = np.random.default_rng(1).random((9, 4))
+    (first, second), n = function(matrix)
+    assert first is second
+    assert n == 10
+    np.testing.assert_allclose(first, [0.5, *matrix.sum(axis=1)])
+
+
 STEPS = st.lists(st.sampled_from(["append", "push_pair", "pop", "peek", "extend", "clear"]), min_size=1, max_size=4)
 
 

@@ -123,8 +123,7 @@ class Translator(Certain):
         """`name = value`."""
         if isinstance(value.type, Static):
             if value.type.value is None and name in self.optional:
-                self.lines += [INDENT * self.indent + line for line in blank_lines(name, self.types.get(name))]
-                self.numpys.pop(name, None)
+                self._bind_none(name)
                 return
             raise UntranslatableError(f"`{name}`, which is no number or array")
         if name in self.optional:
@@ -175,6 +174,13 @@ class Translator(Certain):
             self.line(f"{name}__python = {self._tag(value)}")
         if name in self.optional:
             self.line(f"{is_none(name)} = False")
+
+    def _bind_none(self, name: str) -> None:
+        for line in blank_lines(name, self.types.get(name)):
+            self.line(line)
+        if name in self.flagged:
+            self.line(f"{is_set(name)} = True")
+        self.numpys.pop(name, None)
 
     def kept_box(self, name: str, value: Value) -> Box | None:
         """Where the elements of a part of an array lie in it, if that is known for as long as a name has the part. To
