@@ -19,6 +19,7 @@ from .draws import is_source
 from .expressions import local
 from .generators import without_generators
 from .list_names import growing_names, queue_names
+from .optional import may_be_none
 from .statements import Translator
 from .types import Growing, Number, RandomSource, Static, UntranslatableError, Value, literal
 from .writing import Function, Module
@@ -62,7 +63,7 @@ def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
         caller.writer_calls.append(node)
     is_outside = isinstance(node.func, ast.Name) and node.func.id not in caller.statics
     path = (*caller.path, node.func.id) if is_outside else (function,)  # type: ignore[attr-defined]  # a name
-    return translate_function(caller, function, syntax, values, path, set_here)
+    return translate_function(caller, function, syntax, values, path, node, set_here)
 
 
 def _set_variables(caller: Translator, function: FunctionType, syntax: ast.AST, node: ast.Call) -> tuple[str, ...]:
@@ -94,11 +95,11 @@ def _may_write(node: ast.AST, set_here: tuple[str, ...]) -> bool:
 
 
 def translate_function(
-    caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple,
+    caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple, node: ast.Call,
     set_here: tuple[str, ...] = (),
 ) -> Value:  # fmt: skip
-    """A call of `function` with arguments `values`, by the parameters' names. path: by which it is found; set_here: the
-    variables of the loop that it sets."""
+    """The call `node` of `function` with arguments `values`, by the parameters' names. path: by which it is found;
+    set_here: the variables of the loop that it sets."""
     values = {**values, **{name: Value(local(name), caller.types[name]) for name in set_here}}
     module = caller.module
     statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
@@ -123,11 +124,13 @@ def translate_function(
         scope.fixed, scope.path, scope.handed_back = frozenset(given), path, set_here
         scope.statics = frozenset(n for n, _ in statics)
         scope.look_for_none(body, but=frozenset(values))
+        falls_through = not body or not isinstance(body[-1], ast.Return | ast.Raise) and not _always_returns(body[-1])
+        scope.gives_none = not set_here and _gives_none(body, falls_through, scope.optional)
 
         def run() -> None:
             for stmt in body:
                 scope.statement(stmt)
-            if not body or not isinstance(body[-1], ast.Return | ast.Raise) and not _always_returns(body[-1]):
+            if falls_through:
                 scope.statement(ast.Return())
 
         scope.settle(run)
@@ -145,7 +148,7 @@ def translate_function(
             if not isinstance(kind, Number) or kind.dtype != before.dtype or kind.ints or kind.mixed:
                 raise UntranslatableError(f"{function.__name__}(), which gives `{n}` another type")
         taken = {local(n): kind for n, kind in given.items()}
-        found = module.functions[key] = Function(name, text, taken, scope.result, extras, handed_back)
+        found = module.functions[key] = Function(name, text, taken, scope.result, extras, handed_back, scope.gives_none)
         module.pending.discard(key)
     arguments = [Translator.convert(values[n], t).text for n, t in given.items()]
     arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]
@@ -154,6 +157,9 @@ def translate_function(
         draws = any(isinstance(t, RandomSource) for t in given.values()) or any(map(is_source, found.extras.values()))
         if draws:
             caller.draws_early = True
+        if found.gives_none:
+            return caller.given_by_call(node, call, found.result)
+        if draws:
             return Value(caller.early(call), found.result)
         return Value(call, found.result)
     made = caller.early(call)
@@ -162,6 +168,15 @@ def translate_function(
         caller.bind(name, Value(f"{made}[{k}]", kind))
     caller.set_by_call |= found.handed_back.keys()
     return Value(f"{made}[0]" if first else made, found.result)
+
+
+def _gives_none(body: list[ast.stmt], falls_through: bool, optional: frozenset[str]) -> bool:
+    """Whether a function gives None at some of its ends, and something else at others. optional: the variables that may
+    be None."""
+    values = [n.value for n in walk_scope(body) if isinstance(n, ast.Return)]
+    nones = [v is None or isinstance(v, ast.Constant) and v.value is None for v in values]
+    may_be = any(v is None or may_be_none(v, optional) for v in values)
+    return not all(nones) and (falls_through or may_be)
 
 
 def _always_returns(stmt: ast.stmt) -> bool:

@@ -13,6 +13,7 @@ that the user sees.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
@@ -37,10 +38,13 @@ KINDS = (VALUE, None)  # of what such a variable is after the loop
 
 
 def optional_names(stmts: Sequence[ast.stmt], at_first: Collection[str] = ()) -> Names:
-    """Those that the statements make None somewhere. at_first: those that they bind, and that may be None before."""
-    pairs = [pair for stmt in stmts for node in walk(stmt) for pair in _assignments(node)]
-    found: set[str] = set(at_first)
-    while new := {name for name, value in pairs if name not in found and _may_be_none(value, found)}:
+    """Those that the statements make None somewhere, or ask whether they are, of what a function gives. at_first: those
+    that they bind, and that may be None before."""
+    nodes = [node for stmt in stmts for node in walk(stmt)]
+    pairs = [pair for node in nodes for pair in _assignments(node)]
+    tested = {tested_for_none(node) for node in nodes if isinstance(node, ast.Compare)}
+    found = {*at_first, *(name for name, value in pairs if isinstance(value, ast.Call) and name in tested)}
+    while new := {name for name, value in pairs if name not in found and may_be_none(value, found)}:
         found |= new
     return frozenset(found)
 
@@ -81,14 +85,15 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
                 yield from _pairs(*pair)
 
 
-def _may_be_none(value: ast.expr, names: Collection[str]) -> bool:
+def may_be_none(value: ast.expr, names: Collection[str]) -> bool:
+    """Whether an expression may be None, as far as its text tells. names: the variables that may be."""
     match value:
         case ast.Constant(value=None):
             return True
         case ast.Name(id=name):
             return name in names
         case ast.IfExp(body=body, orelse=other):
-            return _may_be_none(body, names) or _may_be_none(other, names)
+            return may_be_none(body, names) or may_be_none(other, names)
     return False
 
 
@@ -154,13 +159,21 @@ class _Flow:
             return known
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
         bound = {n.id for t in targets for n in walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        nones = {name for name, value in _assignments(stmt) if _may_be_none(value, self.names - known)}
+        nones = {name for name, value in _assignments(stmt) if self.may_give_none(value, self.names - known)}
         return (known | bound & self.names) - nones
 
     def unsettled(self, body: Sequence[ast.stmt]) -> Names:
         """The names that a body may make None."""
         pairs = (pair for stmt in body for node in walk(stmt) for pair in _assignments(node))
-        return frozenset(name for name, value in pairs if _may_be_none(value, self.names))
+        return frozenset(name for name, value in pairs if self.may_give_none(value, self.names))
+
+    @staticmethod
+    def may_give_none(value: ast.expr, names: Names) -> bool:
+        """Of what a variable is given that may be None, as what functions give may be."""
+        is_users = (
+            isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and not hasattr(builtins, value.func.id)
+        )
+        return is_users or may_be_none(value, names)
 
     def expressions(self, stmt: ast.stmt, known: Names) -> None:
         for child in ast.iter_child_nodes(stmt):
@@ -231,6 +244,8 @@ class Optional(Scope):
         super().__init__(*args)
         self.optional: Names = frozenset()
         self.sure: frozenset[int] = frozenset()  # see `sure_reads`
+        self.takes_none: ast.expr | None = None  # the call of which the statement takes a None
+        self.gives_none = False  # whether the function gives None at some of its ends, and numbers at others
 
     def look_for_none(
         self, stmts: Sequence[ast.stmt], at_first: Collection[str] = (), but: Names = frozenset()
@@ -256,10 +271,21 @@ class Optional(Scope):
         flag = self.none_flag(node)
         value = self.number_under(node)
         if flag:
-            self.made_early = True
-            self.line(f"if {flag}:")
-            self.line(f"{INDENT}raise TypeError()")
+            self.raise_if(flag)
         return value
+
+    def raise_if(self, flag: str) -> None:
+        self.made_early = True
+        self.line(f"if {flag}:")
+        self.line(f"{INDENT}raise TypeError()")
+
+    def given_by_call(self, node: ast.Call, call: str, kind: Type) -> Value:
+        """What a function gives that may give None."""
+        made = self.early(call)
+        if self.takes_none is node:
+            return Value(f"{made}[0]", kind, none=f"{made}[1]")
+        self.raise_if(f"{made}[1]")
+        return Value(f"{made}[0]", kind)
 
     def number_under(self, node: ast.Name) -> Value:
         """What a name holds if that is no None."""

@@ -14,11 +14,12 @@ import numpy as np
 from ..jumps import jumps
 from ..syntax import walk
 from .arrays import broadcast, tuple_of
+from .blanks import blank_of
 from .certain import Certain
 from .expressions import is_set, is_whole, local
 from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
-from .optional import blank_lines, check_kind
+from .optional import blank_lines, check_kind, may_be_none
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
 from .types import (
@@ -244,15 +245,21 @@ class Translator(Certain):
             self.bind(target.id, self.number_under(value))  # type: ignore[arg-type]  # a name
             self.line(f"{is_none(target.id)} = {kept}")
             return True
+        if isinstance(value, ast.Call):
+            before, self.takes_none = self.takes_none, value
+            found = self.value(value)
+            self.takes_none = before
+            self.bind(target.id, found)
+            if found.none:
+                self.line(f"{is_none(target.id)} = {found.none}")
+            return True
         if not isinstance(value, ast.IfExp):
             return False
         if not any(
             self.none_flag(side) or isinstance(side, ast.Constant | ast.IfExp) for side in (value.body, value.orelse)
         ):
             return False
-        then: list[ast.stmt] = [ast.copy_location(ast.Assign([target], value.body), value)]
-        other: list[ast.stmt] = [ast.copy_location(ast.Assign([target], value.orelse), value)]
-        self._on_if(ast.copy_location(ast.If(value.test, then, other), value))
+        self._on_if(_branches_of(value, lambda side: ast.Assign([target], side)))
         return True
 
     def _on_annassign(self, stmt: ast.AnnAssign) -> None:
@@ -574,16 +581,27 @@ class Translator(Certain):
         if self.results is None or self.parameter is not None:
             raise UntranslatableError("`return` in a loop")
         if stmt.value is None or isinstance(stmt.value, ast.Constant) and stmt.value.value is None:
+            if self.gives_none:
+                self.line("pass" if self.result is None else f"return ({blank_of(self.result, True)}, True)")
+                return
             self.results.append(Static(None))
             self.line(f"return {self._with_handed_back()}".rstrip())
             return
-        value = self.lasting(self.value(stmt.value))
+        if self.gives_none and isinstance(stmt.value, ast.IfExp) and may_be_none(stmt.value, self.optional):
+            self._on_if(_branches_of(stmt.value, ast.Return))
+            return
+        flag = self.none_flag(stmt.value) if self.gives_none else ""
+        value = self.lasting(self.number_under(stmt.value) if flag else self.value(stmt.value))  # type: ignore[arg-type]  # a name
         if isinstance(value.type, Static):
             raise UntranslatableError("a function that returns an object")
         kind = value.type
         self.results.append(kind)
         if self.result is not None:
             kind = join(self.result, kind)
+        if self.gives_none:
+            check_kind("the result", kind)
+            self.line(f"return ({self.convert(value, kind).text}, {flag or False})")
+            return
         self.line(f"return {self._with_handed_back(self.convert(value, kind).text)}")
 
     def _with_handed_back(self, *texts: str) -> str:
@@ -595,6 +613,12 @@ class Translator(Certain):
     def _on_nonlocal(self, stmt: ast.Nonlocal) -> None:
         if not self.handed_back:
             raise UntranslatableError("`nonlocal` in a loop")
+
+
+def _branches_of(value: ast.IfExp, made: Callable[[ast.expr], ast.stmt]) -> ast.If:
+    """The statements that are `made` of either side, as branches."""
+    then, other = (ast.copy_location(made(side), side) for side in (value.body, value.orelse))
+    return ast.copy_location(ast.If(value.test, [then], [other]), value)
 
 
 def _is_simple(node: ast.expr) -> bool:

@@ -172,7 +172,8 @@ class Value:
 
     known: the number that a weak integer is at this specialisation, for shapes; never written into the text; fresh: of
     a new list, its elements and how often they are repeated; source: of a list, the variable that holds it, and how
-    many lists around it; whole: of a float that may be a Python int, the text that tells whether it is one.
+    many lists around it; whole: of a float that may be a Python int, the text that tells whether it is one; none: of
+    what may be None, the text that tells whether it is.
     """
 
     text: str
@@ -184,6 +185,7 @@ class Value:
     fresh: tuple[tuple[Value, ...], str] | None = None
     source: tuple[str, int] | None = None
     whole: str = ""
+    none: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Facts:
 class Function:
     """A translated function. parameters: by their names in the text; extras: what it reads outside, by parameter;
     handed_back: variables of the loop that it sets, which it takes, too, and gives in a tuple with its result, if it
-    has one."""
+    has one; gives_none: its result may be None, and it gives a pair, with whether it is."""
 
     name: str
     text: str
@@ -60,6 +60,7 @@ class Function:
     result: Type
     extras: dict[str, Any]
     handed_back: dict[str, Type] = field(default_factory=dict)
+    gives_none: bool = False
 
 
 @dataclass(eq=False)
