@@ -288,6 +288,10 @@ class CountedList(Deferred):
 
         return call
 
+    def __bool__(self) -> Any:
+        """Whether there are items; converted code takes a traced bool, and Python raises for one."""
+        return self.shape[0] > 0
+
     def extend(self, values: Any) -> None:
         if type(values) not in (list, tuple):
             raise self.error()
@@ -379,7 +383,7 @@ class CountedList(Deferred):
     def _needs_items(self, *_: Any) -> Any:
         raise self.error()
 
-    __len__ = __bool__ = __iter__ = __contains__ = __add__ = __iadd__ = __mul__ = __eq__ = __setitem__ = _needs_items  # type: ignore[assignment]
+    __len__ = __iter__ = __contains__ = __add__ = __iadd__ = __mul__ = __eq__ = __setitem__ = _needs_items  # type: ignore[assignment]
     __array__ = __array_ufunc__ = __array_function__ = _needs_items
     __hash__ = None  # type: ignore[assignment]
 

@@ -98,6 +98,61 @@ def is_among(x, items):
 
 
 @linked(error_model="numpy")
+def first_at_least(items, x, low, high):
+    """`bisect.bisect_left`."""
+    while low < high:
+        middle = (low + high) // 2
+        if items[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@linked(error_model="numpy")
+def first_above(items, x, low, high):
+    """`bisect.bisect_right`."""
+    while low < high:
+        middle = (low + high) // 2
+        if x < items[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@linked(error_model="numpy")
+def sum_of_list(items):
+    """`sum` of floats, in Python's order."""
+    total = 0.0
+    for each in items:
+        total += each
+    return total
+
+
+@linked(error_model="numpy")
+def least_of_list(items):
+    if len(items) == 0:
+        raise ValueError
+    least = items[0]
+    for each in items:
+        if each < least:
+            least = each
+    return least
+
+
+@linked(error_model="numpy")
+def most_of_list(items):
+    if len(items) == 0:
+        raise ValueError
+    most = items[0]
+    for each in items:
+        if each > most:
+            most = each
+    return most
+
+
+@linked(error_model="numpy")
 def heappush(heap, item):
     heapq.heappush(heap, item)
 

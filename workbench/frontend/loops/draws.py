@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import tuple_of
-from .lists import Lists
+from .list_calls import ListCalls
 from .names import local
 from .operators import cast, index
 from .types import (
@@ -71,7 +71,7 @@ _OTHER_NAMES = {"random_sample": "random", "ranf": "random", "sample": "random"}
 _Drawn = tuple[str, Number]
 
 
-class Draws(Lists):
+class Draws(ListCalls):
     """Calls of a source of random numbers."""
 
     library: Callable[..., Value]  # of `calls`

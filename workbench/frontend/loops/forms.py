@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any
@@ -81,8 +82,35 @@ class Form:
         return frozenset(found)
 
     @functools.cached_property
+    def made_anew(self) -> frozenset[str]:
+        """Those of them that are only ever given a new list, and that no other name is given."""
+        n_bound = Counter(n.id for n in walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        n_new: Counter[str] = Counter()
+        handed_on: set[str] = set()
+        for n in walk(self.node):
+            match n:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[])):
+                    n_new[name] += 1
+                case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.NamedExpr(value=value):
+                    handed_on.update(_itself(value))
+        return frozenset(name for name in n_new if n_new[name] == n_bound[name] and name not in handed_on)
+
+    @functools.cached_property
     def text(self) -> str:
         return ast.unparse(self.node)
+
+
+def _itself(value: ast.expr | None) -> Iterator[str]:
+    """The names of what may be the value of an expression, or in it."""
+    match value:
+        case ast.Name(id=name):
+            yield name
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.BoolOp(values=parts):
+            for part in parts:
+                yield from _itself(part)
+        case ast.IfExp(body=body, orelse=other):
+            yield from _itself(body)
+            yield from _itself(other)
 
 
 def form_of(source: LoopSource, live: tuple[str, ...], is_unset: Callable[[str], bool]) -> Form:

@@ -10,6 +10,7 @@ from ..syntax import walk
 TAKES = frozenset(("pop", "popleft"))  # methods that change a list and give one of its elements
 CHANGES = TAKES | {"append", "extend", "insert", "clear", "reverse", "appendleft", "remove", "sort", "rotate"}
 HEAPS = frozenset(("heappush", "heappop"))
+_INTO = HEAPS | {"insort", "insort_left", "insort_right"}  # functions that change the list which they are given
 
 
 def growing_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
@@ -20,7 +21,7 @@ def growing_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
         match n:
             case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr in CHANGES:
                 found.add(root(base))
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]) if name in HEAPS:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]) if name in _INTO:
                 found.add(root(first))
             case ast.Delete(targets=targets):
                 found.update(root(t.value) for t in targets if isinstance(t, ast.Subscript))

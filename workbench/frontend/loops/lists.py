@@ -8,7 +8,6 @@ place of its first element, so that taking that away costs nothing; it has one n
 from __future__ import annotations
 
 import ast
-import heapq
 from collections import deque
 from dataclasses import replace
 from typing import Any
@@ -27,7 +26,6 @@ from .types import (
     C128,
     F64,
     I64,
-    SMALL,
     WIDE,
     Array,
     Growing,
@@ -390,45 +388,6 @@ class Lists(Contractions):
         self.refine(base.source, base.type)
         self._reorder(base)
         self.line(f"{self.temporary()} = {base.text}.pop({index(self.value(node.slice))})")
-
-    def list_call(self, function: Any, args: list[Value]) -> Value | None:
-        """A function that takes or makes lists; None for others."""
-        if function is deque:
-            made = Value("", Growing(None), fresh=((), "")) if not args else None
-            if len(args) == 1 and isinstance(args[0].type, Items) and isinstance(args[0].literal, tuple):
-                made = self.as_list(replace(args[0], type=replace(args[0].type, is_list=True)))
-            if made is None:
-                raise UntranslatableError("deque() of this")
-            return replace(made, type=replace(made.type, is_queue=True, is_deque=True))  # type: ignore[type-var]  # a list's type
-        if function is list and len(args) == 1 and isinstance(args[0].type, Array):
-            return self.list_of_array(args[0], python=False)
-        if not args or not isinstance(args[0].type, Growing):
-            return None
-        base = args[0]
-        kind = base.type
-        assert isinstance(kind, Growing)
-        if function is len:
-            return Value(self.count(base), weak_int(0, SMALL))
-        if function is list and len(args) == 1 and not kind.is_queue:
-            return Value(f"{base.text}[:]", kind, source=base.source)
-        if function in (heapq.heappush, heapq.heappop) and not kind.is_queue:
-            return self._heap(function, base, args[1:])
-        raise UntranslatableError(f"{getattr(function, '__name__', 'a call')}() of a list")
-
-    def _heap(self, function: Any, base: Value, args: list[Value]) -> Value:
-        if function is heapq.heappush and len(args) == 1:
-            item = self._with_item(base, args[0])
-            return Value(f"heappush({base.text}, {self.item(args[0], item)})", Items(()))
-        kind = base.type
-        assert isinstance(kind, Growing)
-        if function is not heapq.heappop or args:
-            raise UntranslatableError("this call of heapq")
-        if kind.item is None:
-            raise UnknownItemError("an element of an empty list")
-        if base.source is None or base.source[0] not in self.growing:
-            raise UntranslatableError("heappop() under another name")
-        self.refine(base.source, kind)
-        return Value(self.early(f"heappop({base.text})"), kind.item)
 
     def list_method(self, base: Value, name: str, args: list[Value]) -> Value:
         """A method in an expression."""

@@ -466,7 +466,9 @@ class Translator(Certain):
         """The test of a branch or loop. What it asks may only become known by the statements below."""
         try:
             return self.test(test)
-        except UnknownItemError:
+        except UntranslatableError as error:
+            if not self.skipped and not isinstance(error, UnknownItemError):
+                raise
             self.skipped = True
             for each in stmts:
                 self.statement(each)

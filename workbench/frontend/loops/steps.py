@@ -333,7 +333,8 @@ class _Builder:
             if isinstance(kind, Growing) and (self.after is None or name in self.after or name in self.stacked):
                 self._leave(name, kind)
                 outputs.append((name, kind, len(self._avals(name, kind))))
-        if len(self.left_lists) > 1 and self.left_lists.keys() & self.form.renamed:
+        renamed = self.left_lists.keys() & self.form.renamed
+        if len(self.left_lists) > 1 and not renamed <= self.form.made_anew:
             raise UntranslatableError("several lists, of which two may be one")
         return outputs
 

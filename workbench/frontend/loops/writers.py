@@ -12,6 +12,7 @@ import numpy as np
 from .arrays import at, broadcast
 from .calls import OPERATORS, Calls
 from .draws import source_of
+from .list_calls import INSERTIONS
 from .operators import as_number, binary, index, stored
 from .types import Array, Growing, Number, RandomSource, Static, UntranslatableError, Value
 
@@ -53,6 +54,9 @@ class Writers(Calls):
             return True
         if function is heapq.heappush and not node.keywords:
             self.line(self.library(function, [self.value(a) for a in node.args], {}).text)
+            return True
+        if function in INSERTIONS and not node.keywords and len(node.args) in (2, 3, 4):
+            self.insert_in_order(function, *(self.value(a) for a in node.args))
             return True
         if isinstance(function, np.ufunc) and function.nout == 1:
             return self._into(function, node)

@@ -1,0 +1,133 @@
+"""Functions that take lists or make them: `len`, `sum`, heaps, places in what is in order."""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections import deque
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .lists import Lists
+from .numpy_functions import REDUCTIONS
+from .operators import index, with_whole
+from .types import (
+    F64,
+    I64,
+    SMALL,
+    WIDE,
+    Array,
+    Growing,
+    Items,
+    Number,
+    UnknownItemError,
+    UntranslatableError,
+    Value,
+    weak_int,
+)
+
+PLACES: dict[Any, str] = {bisect.bisect_left: "first_at_least", bisect.bisect_right: "first_above"}
+INSERTIONS: dict[Any, str] = {bisect.insort_left: "first_at_least", bisect.insort_right: "first_above"}
+
+
+FOLDS: dict[Any, str] = {sum: "sum_of_list", min: "least_of_list", max: "most_of_list"}
+
+
+class ListCalls(Lists):
+    """Calls with lists. `library` is the calls'."""
+
+    library: Any
+
+    def list_call(self, function: Any, args: list[Value]) -> Value | None:
+        """A function that takes or makes lists; None for others."""
+        if function is deque:
+            made = Value("", Growing(None), fresh=((), "")) if not args else None
+            if len(args) == 1 and isinstance(args[0].type, Items) and isinstance(args[0].literal, tuple):
+                made = self.as_list(replace(args[0], type=replace(args[0].type, is_list=True)))
+            if made is None:
+                raise UntranslatableError("deque() of this")
+            return replace(made, type=replace(made.type, is_queue=True, is_deque=True))  # type: ignore[type-var]  # a list's type
+        if function is list and len(args) == 1 and isinstance(args[0].type, Array):
+            return self.list_of_array(args[0], python=False)
+        if function in PLACES and len(args) in (2, 3, 4):
+            return self._bisected(PLACES[function], *args)
+        if not args or not isinstance(args[0].type, Growing):
+            return None
+        base = args[0]
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if function is len:
+            return Value(self.count(base), weak_int(0, SMALL))
+        if function is list and len(args) == 1 and not kind.is_queue:
+            return Value(f"{base.text}[:]", kind, source=base.source)
+        if function in (heapq.heappush, heapq.heappop) and not kind.is_queue:
+            return self._heap(function, base, args[1:])
+        if function in FOLDS and len(args) == 1:
+            return self._folded(function, base)
+        if function in REDUCTIONS and len(args) == 1 and not kind.is_queue:
+            return self.library(function, [self.library(np.asarray, [base], {})], {})
+        raise UntranslatableError(f"{getattr(function, '__name__', 'a call')}() of a list")
+
+    def _bisected(self, name: str, items: Value, x: Value, *ends: Value) -> Value:
+        """Where a number is to be inserted into a list or array that is in order."""
+        kind = items.type.item if isinstance(items.type, Growing) else None
+        if isinstance(items.type, Array) and items.type.ndim == 1:
+            kind, items = Number(items.type.dtype), self.kept(items)
+        elif not isinstance(items.type, Growing) or items.type.is_queue or self._holds_such(items):
+            raise UntranslatableError("bisect() of this")
+        elif kind is None:
+            self.skipped = True  # the next round will know more
+            return Value("0", weak_int(0, SMALL))
+        kinds = {k.kind if isinstance(k, Number) else "" for k in (kind, x.type)}
+        if len(kinds) > 1 or not kinds <= {"b", "i", "f"}:
+            raise UntranslatableError("bisect() with another type")
+        low, high = (*map(index, ends), *("0", f"len({items.text})")[len(ends) :])
+        text = f"{name}({items.text}, {x.text}, nonnegative({low}), {high})"
+        return Value(text, weak_int(0, SMALL))
+
+    def _holds_such(self, items: Value) -> bool:
+        return items.source is not None and items.source[0] in self.module.given_items
+
+    def insert_in_order(self, function: Any, base: Value, x: Value, *ends: Value) -> None:
+        """`bisect.insort(base, x)`."""
+        if not isinstance(base.type, Growing) or base.type.is_queue or base.source is None:
+            raise UntranslatableError("insort() into this")
+        kind = self._with_item(base, x)
+        if base.type.item is None:  # the next round knows
+            base = replace(base, type=Growing(kind))
+        self._reorder(base)
+        place = self.early(self._bisected(INSERTIONS[function], base, x, *ends).text)
+        self.line(f"{base.text}.insert({place}, {self.item(x, kind)})")
+
+    def _heap(self, function: Any, base: Value, args: list[Value]) -> Value:
+        if function is heapq.heappush and len(args) == 1:
+            item = self._with_item(base, args[0])
+            return Value(f"heappush({base.text}, {self.item(args[0], item)})", Items(()))
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if function is not heapq.heappop or args:
+            raise UntranslatableError("this call of heapq")
+        if kind.item is None:
+            raise UnknownItemError("an element of an empty list")
+        if base.source is None or base.source[0] not in self.growing:
+            raise UntranslatableError("heappop() under another name")
+        self.refine(base.source, kind)
+        return Value(self.early(f"heappop({base.text})"), kind.item)
+
+    def _folded(self, function: Any, base: Value) -> Value:
+        """`sum(base)`, `min(base)` or `max(base)`."""
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if kind.item is None:
+            raise UnknownItemError("an element of an empty list")
+        if kind.is_queue or self._holds_such(base) or not isinstance(kind.item, Number) or kind.item.enum:
+            raise UntranslatableError(f"{function.__name__}() of this list")
+        item = replace(kind.item, interval=WIDE) if kind.item.weak else kind.item
+        if item.dtype not in (F64, I64) or item.unsure or item.mixed or function is sum and item.dtype != F64:
+            raise UntranslatableError(f"{function.__name__}() of this list")
+        found = Value(self.early(f"{FOLDS[function]}({base.text})"), replace(item, single=False))
+        if function is not sum:
+            return found
+        return with_whole(found, f"(len({base.text}) == 0)")  # the sum of nothing is 0
