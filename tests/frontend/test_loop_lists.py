@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import heapq
 from collections import deque
 from collections.abc import Callable
@@ -605,3 +606,99 @@ def test_a_function_that_reads_a_list_whose_items_the_loop_replaces() -> None:
         return seen, total
 
     assert_same(program, np.random.default_rng(1).integers(0, 9, 50).astype(float))
+
+
+def increasing(x, y):
+    tails = []
+    for v in x:
+        k = bisect.bisect_left(tails, v)
+        if k == len(tails):
+            tails.append(v)
+        else:
+            tails[k] = v
+    return len(tails), tails
+
+
+def medians_so_far(x, y):
+    known = []
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        bisect.insort(known, x[i])
+        out[i] = known[len(known) // 2]
+    return out
+
+
+def inversions(x, y):
+    known, n = [], 0
+    for v in x:
+        k = bisect.bisect_right(known, v, 0, len(known))
+        n += len(known) - k
+        known.insert(k, v)
+    return n
+
+
+def classes(x, y):
+    edges = np.sort(y[:7])
+    counts = np.zeros(8)
+    for v in x:
+        counts[bisect.bisect(edges, v)] += 1
+    return counts
+
+
+def ascents(x, y):
+    lengths, current = [], []
+    for v in x:
+        if current and v < current[-1]:
+            lengths.append(len(current))
+            current = []
+        current.append(v)
+    if current:
+        lengths.append(len(current))
+    return lengths
+
+
+def means_of_parts(x, y):
+    means, current = [], []
+    for v in x:
+        if v < -0.5 and len(current) > 0:
+            means.append(sum(current) / len(current) + max(current) - min(current))
+            current = []
+        else:
+            current.append(v)
+    return means, current
+
+
+def folds_of_parts(x, y):
+    total, current = 0.0, []
+    for i in range(len(x)):
+        current.append(x[i] * 2)
+        if len(current) == 3:
+            total += np.mean(current) + np.max(current)
+            current = []
+    return total, current
+
+
+@pytest.mark.parametrize(
+    "program", [increasing, medians_so_far, inversions, classes, ascents, means_of_parts, folds_of_parts]
+)
+@pytest.mark.parametrize("n", [7, 60])
+def test_places_and_folds_of_lists(program: Callable, n: int) -> None:
+    rng = np.random.default_rng(n)
+    for x in (rng.normal(size=n), np.zeros(n), np.sort(rng.normal(size=n))[::-1].copy()):
+        assert not assert_same(program, x, rng.normal(size=9)).fallbacks
+
+
+def exchanged(x):
+    """Lists that may be one another: their elements are Python's to tell."""
+    a, b = [], []
+    for v in x:
+        a.append(v)
+        if v > 0.5:
+            a, b = b, a
+        elif v < -0.5:
+            b = []
+    return a, b
+
+
+def test_lists_that_change_their_names() -> None:
+    assert_same(exchanged, np.random.default_rng(1).normal(size=30))

@@ -141,3 +141,32 @@ def test_axes_of_rank_0(function, axis):
             found(x)
     else:
         assert found(x) == expected
+
+
+def test_one_element_is_deleted_at_a_place_that_the_run_finds() -> None:
+    def function(x, a):
+        least, most = np.argmin(x), np.argmax(x)
+        return (
+            np.delete(x, least), np.delete(a, most, axis=1), np.delete(a, least), np.delete(a, -most - 1, axis=0),
+            np.delete(a, np.int32(1) * least, -1),
+        )  # fmt: skip
+
+    compiled = wb.jit(function)
+    rng = np.random.default_rng(3)
+    for a in (rng.random((5, 5)), np.asfortranarray(rng.random((5, 5))), rng.random((10, 10))[::2, ::2]):
+        x = rng.random(5)
+        for found, expected in zip(compiled(x, a), function(x, a), strict=True):
+            np.testing.assert_array_equal(found, expected)
+            assert found.flags.f_contiguous == expected.flags.f_contiguous
+    assert not compiled.fallbacks
+
+
+def test_a_place_to_delete_that_is_outside() -> None:
+    @wb.jit
+    def function(x, at):
+        return np.delete(x, at.astype(np.int64))
+
+    np.testing.assert_array_equal(function(np.arange(4.0), np.float64(-4)), [1, 2, 3])
+    for at in (4, -5):
+        with pytest.raises(IndexError, match="out of bounds"):
+            function(np.arange(4.0), np.float64(at))

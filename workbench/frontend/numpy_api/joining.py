@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import tracer as core
 from .. import views
+from ..checks import end_unless
 from ..growing import rows_together
 from ..layouts import copied_strides, joined_strides
 from . import ufuncs
@@ -275,10 +276,20 @@ def resize(a: Any, new_shape: Any) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_unless_axis(arr, axis)
     n = arr.shape[axis]
+    if type(obj) is core.Tracer and not obj.shape and obj.dtype.kind in "iu" and n:
+        return _take_static(arr, _others(obj, n), axis, arr)
     if not isinstance(obj, slice):
         obj = static_array(obj, "what to delete")
     keep = np.delete(np.arange(n), obj)
     return _take_static(arr, keep, axis, arr)
+
+
+def _others(place: Any, n: int) -> Any:
+    """All of `n` positions but one, which is traced."""
+    place = bind("convert_element_type", place, new_dtype=INT64, weak_type=False)
+    end_unless((place >= -n) & (place < n))
+    first = np.arange(n - 1)
+    return first + (first >= place % n)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -313,7 +324,7 @@ def _flat_unless_axis(arr: Any, axis: int | None) -> tuple[Any, int]:
     return arr, normalize_axis_index(axis, arr.ndim)
 
 
-def _take_static(x: Any, index: np.ndarray, axis: int, given: Any) -> Any:
+def _take_static(x: Any, index: Any, axis: int, given: Any) -> Any:
     """The elements of `x` at `index`; np.insert and np.delete lay them out as `given`, if that is in Fortran order."""
     result = bind("gather_nd", x, index, axes=(axis,), position=axis, mode="promise")
     return core.lay_out(result, copied_strides(given.strides, result.aval) if views.Flags(given).fnc else None)
