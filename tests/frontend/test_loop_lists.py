@@ -688,6 +688,23 @@ def test_places_and_folds_of_lists(program: Callable, n: int) -> None:
         assert not assert_same(program, x, rng.normal(size=9)).fallbacks
 
 
+def test_sums_of_lists_round_as_pythons() -> None:
+    def function(x):
+        sums, current = [], []
+        for v in x:
+            current.append(float(v))
+            if len(current) == 3:
+                sums.append(sum(current))
+                current = []
+        return sums
+
+    x = np.array(
+        [1e16, 1.0, -1e16, 0.1, 0.2, 0.3, np.inf, 1.0, 2.0, -0.0, -0.0, -0.0, np.nan, 1.0, 1.0, 1e308, 1e308, -1e308]
+    )
+    found, expected = wb.jit(function)(x), function(x)
+    assert list(map(repr, found)) == list(map(repr, expected))
+
+
 def exchanged(x):
     """Lists that may be one another: their elements are Python's to tell."""
     a, b = [], []
