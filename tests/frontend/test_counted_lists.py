@@ -334,6 +334,73 @@ def test_the_message_names_the_list() -> None:
     assert "`sums`" in str(reason) and "return the list" in str(reason)
 
 
+def moments(x, limit):
+    found = []
+    for v in x:
+        if v > limit:
+            found.append(v)
+    values = np.array(found)
+    return (
+        np.mean(found),
+        np.std(values),
+        values.sum(),
+        (values * 2 - 1 / values).sum(),
+        len(values),
+        values.size,
+        values,
+    )
+
+
+def picked(x, limit):
+    places = []
+    for i in range(len(x)):
+        if x[i] > limit:
+            places.append(i)
+    places = np.array(places)
+    return x[places].sum(), x[places] @ x[places], places.max() - places.min(), places
+
+
+def converted(x, limit):
+    found = []
+    for i in range(len(x)):
+        if x[i] > limit:
+            found.append(i)
+    return np.asarray(found, dtype=np.float64).mean() if len(found) > 1 else -1.0
+
+
+def appended_later(x, limit):
+    found = []
+    for v in x:
+        if v > limit:
+            found.append(v)
+    before = np.array(found)
+    found.append(limit)
+    for v in x:
+        if v < 0:
+            found.append(-v)
+    return before, before.sum(), np.array(found), np.sum(found)
+
+
+@pytest.mark.parametrize("program", [moments, picked, converted, appended_later])
+@pytest.mark.parametrize("limit", [0.0, 0.8, 1.9, 9.0])
+def test_arrays_of_lists_are_computed_with(program: Callable, limit: float) -> None:
+    compiled = wb.jit(program)
+    with np.errstate(all="ignore"):
+        for seed in range(2):
+            x = np.random.default_rng(seed).normal(size=60)
+            try:
+                expected = program(x, limit)
+            except (ValueError, IndexError) as error:  # of nothing
+                with pytest.raises(type(error)):
+                    compiled(x, limit)
+                continue
+            found = compiled(x, limit)
+            for a, b in zip(optree.tree_leaves(found), optree.tree_leaves(expected), strict=True):
+                assert np.asarray(a).dtype == np.asarray(b).dtype
+                np.testing.assert_allclose(a, b, rtol=1e-13)
+    assert not compiled.fallbacks or limit == 9.0
+
+
 def test_lists_of_calls_that_are_traced() -> None:
     @wb.jit
     def outer(x):

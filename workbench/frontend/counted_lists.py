@@ -38,7 +38,7 @@ from .places import Place, SharedMemory, appended_at, repeated_in, set_place, un
 from .positions import current_spans
 from .recording import Deferred, Trace, signalled
 from .references import ALONE, count
-from .tracer import Tracer, emit, lift, method, require_trace
+from .tracer import Tracer, emit, from_atom, lift, method, require_trace
 from .variables import Variables
 
 T = TypeVar("T")
@@ -366,7 +366,41 @@ class CountedList(Deferred):
         """`np.array` of it."""
         if self.items is None:
             raise self.error()
-        return CountedArray(self, None if dtype is None else np.dtype(dtype))
+        return CountedArray(self._as_it_is(), None if dtype is None else np.dtype(dtype))
+
+    def _as_it_is(self) -> CountedList:
+        """The list, as no later `append` changes it."""
+        trace = require_trace()
+        assert self.items is not None
+        is_here = self.count.buffer.trace is trace
+        arrays = [from_atom(trace, x.current) if is_here else x.copy() for x in self.arrays]  # type: ignore[operator]  # a method
+        made = CountedList.rebuilt(tuple(self.before), self.items, arrays, self.count.copy())
+        made.name, made.first, made.mixed, made.firsts = self.name, self.first, self.mixed, self.firsts
+        return made
+
+    def filled(self, *, any_type: bool = False) -> Any:
+        """The items, numbers, as the elements that a mask picks of the room. any_type: also where there are none, of
+        which NumPy makes an array of floats."""
+        if self.items is None or self.items.tree is not None or self.first < len(self.before):
+            raise self.error()
+        if self.items.items[0].kind == "array":
+            raise self.error()
+        from .numpy_api.creation import arange
+
+        if self.arrays[0].dtype != np.float64 and not any_type:
+            end_unless(self.count[()] > 0)
+        room: Any = arange(self.room)
+        mask = room < self.count[()]
+        require_trace().lists_of_masks[id(mask.buffer)] = mask, self
+        return self.arrays[0][mask]
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        args, kwargs = with_filled((args, kwargs))
+        return func(*args, **kwargs)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        inputs, kwargs = with_filled((inputs, kwargs))
+        return getattr(ufunc, method)(*inputs, **kwargs)
 
     def error(self) -> TracingError:
         return build(
@@ -384,7 +418,7 @@ class CountedList(Deferred):
         raise self.error()
 
     __len__ = __iter__ = __contains__ = __add__ = __iadd__ = __mul__ = __eq__ = __setitem__ = _needs_items  # type: ignore[assignment]
-    __array__ = __array_ufunc__ = __array_function__ = _needs_items
+    __array__ = _needs_items
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -406,7 +440,7 @@ _JUST_MADE = _Made().append([0]) if sys.version_info < (3, 14) else 0
 
 
 class CountedArray(Deferred):
-    """`np.array(list)`, to be returned."""
+    """`np.array(list)`: what is returned; what computes with it computes with the part of the room that is filled."""
 
     def __init__(self, items: CountedList, dtype: np.dtype | None):
         self.items = items
@@ -415,19 +449,62 @@ class CountedArray(Deferred):
     def error(self) -> TracingError:
         return self.items.error()
 
+    def filled(self) -> Any:
+        """The items as the elements that a mask picks of the room."""
+        found = self.items.filled(any_type=self.dtype is not None)
+        return found if self.dtype is None else found.astype(self.dtype)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise self.error()
+        return getattr(self.filled(), name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        inputs, kwargs = with_filled((inputs, kwargs))
+        return getattr(ufunc, method)(*inputs, **kwargs)
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        args, kwargs = with_filled((args, kwargs))
+        return func(*args, **kwargs)
 
     def _needs_items(self, *_: Any, **__: Any) -> Any:
         raise self.error()
 
-    __len__ = __bool__ = __iter__ = __getitem__ = __setitem__ = __float__ = __int__ = __index__ = _needs_items
-    __array__ = __array_ufunc__ = __array_function__ = _needs_items
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _needs_items
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __pow__ = __matmul__ = __abs__ = _needs_items  # type: ignore[assignment]
+    __bool__ = __iter__ = __setitem__ = __float__ = __int__ = __index__ = __array__ = _needs_items
     __hash__ = None  # type: ignore[assignment]
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    def compute(self: CountedArray, *args: Any) -> Any:
+        own = self.filled()
+        return getattr(type(own), name)(own, *with_filled(args))
+
+    return compute
+
+
+_REFLECTED = ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "matmul")
+_NAMES = (
+    "len",
+    "getitem",
+    "neg",
+    "abs",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    *_REFLECTED,
+    *(f"r{n}" for n in _REFLECTED),
+)
+for _name in _NAMES:
+    setattr(CountedArray, f"__{_name}__", _forwarded(f"__{_name}__"))
+
+
+def with_filled(values: Any) -> Any:
+    """The values, with arrays in the place of the lists, and arrays of lists, among them."""
+    is_counted = lambda x: type(x) in (CountedList, CountedArray)  # noqa: E731
+    return optree.tree_map(lambda x: x.filled() if is_counted(x) else x, values, is_leaf=is_counted, none_is_leaf=True)
 
 
 # ---- around a loop ----

@@ -74,6 +74,9 @@ class Trace:
         self.lifter: Any = None  # `captures.Lifter`, which decides how values from outside are seen
         # Rows that loops stacked for lists, by id: the row, its array, its place there, the version of the buffer.
         self.stacked: dict[int, tuple[Tracer, Tracer, int, int]] = {}
+        self.lists_of_masks: dict[
+            int, tuple[Any, Any]
+        ] = {}  # id of a mask's buffer -> the mask, and the list whose items it picks
         # Stacks whose rows may be one array, by the id of their buffer: the stack, the numbers of the first rows that
         # are the same array, and what `Place`s tell of.
         self.repeated_rows: dict[int, tuple[Tracer, Tracer, Any]] = {}

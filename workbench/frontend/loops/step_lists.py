@@ -222,9 +222,10 @@ class LeftList:
             raise UntranslatableError(f"`{name}`, {kind}")
         leaves = leaves_of(kind.item)
         mixed: tuple[type, ...] = ()
-        if kind.item == Number(F64, unsure=True) and length is None:
+        doubtful = [leaf for leaf in leaves if leaf.unsure or leaf.mixed or leaf.enum]
+        if doubtful and length is None and all(leaf == Number(F64, unsure=True) for leaf in doubtful):
             mixed = (float,)
-        elif any(leaf.unsure or leaf.mixed or leaf.enum for leaf in leaves):
+        elif doubtful:
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
         items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
         tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)

@@ -18,6 +18,7 @@ import numpy as np
 from .. import diagnostics, views
 from .. import tracer as core
 from ..choices import Choice, as_numpys
+from ..counted_lists import with_filled
 from ..layouts import indexed_strides
 from .broadcasting import spell
 from .operands import (
@@ -276,6 +277,7 @@ def getitem(x: Any, key: Any) -> Any:
     if _needs_selection(key):
         from . import masked
 
+        key = with_filled(key)
         if masked.find(key if isinstance(key, tuple) else (key,)) is not None:
             return masked.getitem(x, key)
         split = split_mask(x, key)
@@ -436,6 +438,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if _needs_selection(key) or issubclass(type(value), core.Deferred):
         from . import masked
 
+        key, value = with_filled(key), with_filled(value)
         if masked.find(key if isinstance(key, tuple) else (key,)) is not None:
             masked.setitem(x, key, as_cast(value))
             return

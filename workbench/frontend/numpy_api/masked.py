@@ -83,7 +83,10 @@ class Selection(core.Deferred):
         return f"Selection<{self.dtype}, {self.ndim} dimensions>"
 
     def error(self, what: str = "an array indexed with a mask") -> TracingError:
-        """WB110, at the line that selected the elements."""
+        """WB110, at the line that selected the elements; of a list's, at the line that needs them."""
+        _, counted = core.require_trace(self.mask).lists_of_masks.get(id(self.mask.buffer), (None, None))
+        if counted is not None:
+            return counted.error()
         if self.origin.op in _FINDERS:
             what = what.replace("an array indexed with a mask", f"the positions that np.{self.origin.op} finds")
         return diagnostics.data_dependent_shape(self.mask, what, span=next(iter(self.origin.spans), None))
