@@ -175,7 +175,7 @@ def run(program, x, n_threads):
 @pytest.fixture
 def by_tiles(monkeypatch):
     """All loops that can run by tiles of time do, however small their arrays are."""
-    monkeypatch.setattr("workbench.frontend.loops.steps.MANY_IN_ROWS", 0)
+    monkeypatch.setattr("workbench.frontend.loops.worth.MANY_IN_ROWS", 0)
     monkeypatch.setattr("workbench.frontend.loops.writing.MANY_ELEMENTS", 0)
     monkeypatch.setattr("workbench.runtime.tapes.native_loops.MOST_BYTES", 0)
     monkeypatch.setattr(tiles, "LEAST_BYTES", 0)
