@@ -381,6 +381,7 @@ def appended_later(x, limit):
     return before, before.sum(), np.array(found), np.sum(found)
 
 
+@pytest.mark.filterwarnings("ignore")  # the mean of nothing
 @pytest.mark.parametrize("program", [moments, picked, converted, appended_later])
 @pytest.mark.parametrize("limit", [0.0, 0.8, 1.9, 9.0])
 def test_arrays_of_lists_are_computed_with(program: Callable, limit: float) -> None:

@@ -80,13 +80,14 @@ class Item:
 class Items:
     """What one call of `append` adds: one item, or a container of them. tree: of that, None for an item by itself;
     place: of the first such call; are_read: whether the loop reads arrays of the list;
-    repeated: the parts of which several may be one array."""
+    repeated: the parts of which several may be one array; mixed: what NumPy's floats may be of Python's."""
 
     items: tuple[Item, ...]
     tree: Any
     place: tuple[str, int]
     are_read: bool = False
     repeated: frozenset[int] = frozenset()
+    mixed: tuple[type, ...] = ()
 
     @property
     def room(self) -> int:
@@ -177,7 +178,7 @@ class CountedList(Deferred):
         self.firsts: dict[int, Tracer] = {}  # of a part: the first items whose parts are the same arrays
         self.memory = SharedMemory()
         self.holders: tuple[tuple[Any, int], ...] = ((self, 0),)  # what `Place`s of the parts from a number on tell of
-        self.mixed: tuple[type, ...] = ()
+        self.mixed: tuple[type, ...] = () if items is None else items.mixed
         if items is None:
             return
         self.room = _settled_room(name, items, MOST_BYTES)
@@ -248,9 +249,7 @@ class CountedList(Deferred):
         xs = [lift(x) for x in parts]
         if any(x.buffer.mixed and (x.buffer.mixed != (float,) or x.dtype != np.float64) for x in xs):
             raise refuse("appends to", self.name, "a number whose type depends on the path")
-        if any(x.buffer.mixed for x in xs):
-            self.mixed = (float,)
-        found = Items(tuple(map(Item.of, xs)), tree, here())
+        found = Items(tuple(map(Item.of, xs)), tree, here(), mixed=(float,) if any(x.buffer.mixed for x in xs) else ())
         if self.items is None:
             if max(item.n_bytes for item in found.items) * found.room > MOST_BYTES:
                 raise refuse("appends to", self.name, "large arrays, as often as the numbers decide")
@@ -259,6 +258,8 @@ class CountedList(Deferred):
             if self.items.are_like(found):  # a list of NumPy's floats holds either
                 raise signalled(ItemFoundError(self.name, self.items.with_numpys(found)))
             raise refuse("appends to", self.name, "items of several types or shapes, in a traced loop")
+        if found.mixed and not self.items.mixed:
+            raise signalled(ItemFoundError(self.name, replace(self.items, mixed=found.mixed)))
         place = self.items.place
         at = self.count[()]
         end_unless(at < self.room, place)
