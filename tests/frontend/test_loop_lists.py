@@ -688,8 +688,9 @@ def test_places_and_folds_of_lists(program: Callable, n: int) -> None:
         assert not assert_same(program, x, rng.normal(size=9)).fallbacks
 
 
-def test_sums_of_lists_round_as_pythons() -> None:
-    def function(x):
+@pytest.mark.parametrize("is_python", [True, False])
+def test_sums_of_lists_round_as_pythons(is_python: bool) -> None:
+    def of_pythons(x):
         sums, current = [], []
         for v in x:
             current.append(float(v))
@@ -698,11 +699,23 @@ def test_sums_of_lists_round_as_pythons() -> None:
                 current = []
         return sums
 
+    def of_numpys(x):
+        sums, current = [], []
+        for v in x:
+            current.append(v)
+            if len(current) == 3:
+                sums.append(sum(current))
+                current = []
+        return sums
+
     x = np.array(
         [1e16, 1.0, -1e16, 0.1, 0.2, 0.3, np.inf, 1.0, 2.0, -0.0, -0.0, -0.0, np.nan, 1.0, 1.0, 1e308, 1e308, -1e308]
     )
-    found, expected = wb.jit(function)(x), function(x)
-    assert list(map(repr, found)) == list(map(repr, expected))
+    x = np.concatenate([x, np.random.default_rng(1).normal(size=60)])
+    function = of_pythons if is_python else of_numpys
+    compiled = wb.jit(function)
+    assert list(map(float.hex, compiled(x))) == list(map(float.hex, function(x)))
+    assert loops_of(compiled)
 
 
 def exchanged(x):

@@ -320,7 +320,9 @@ class CountedList(Deferred):
 
         count = self.count.copy()
         places: Any = np.maximum(count - 1 - arange(self.room), 0)
-        made = CountedList.rebuilt((), self.items, [np.take(array, places, 0, mode="clip") for array in self.arrays], count)
+        made = CountedList.rebuilt(
+            (), self.items, [np.take(array, places, 0, mode="clip") for array in self.arrays], count
+        )
         made.mixed = self.mixed
         return made
 

@@ -125,12 +125,15 @@ def first_above(items, x, low, high):
 
 
 @linked(error_model="numpy")
-def sum_of_list(items):
-    """`sum` of floats: one after the other, from Python 3.12 on compensated (A. Neumaier, ZAMM 54, 39-51, 1974)."""
+def sum_of_list(items, are_pythons):
+    """`sum` of floats: one after the other, and from Python 3.12 on compensated if they are Python's (A. Neumaier, ZAMM
+    54, 39-51, 1974)."""
+    if len(items) == 0:
+        raise ValueError  # an int of Python's
     total, lost = 0.0, 0.0
     for each in items:
         new = total + each
-        if COMPENSATES:
+        if COMPENSATES and are_pythons:
             lost += (total - new) + each if abs(total) >= abs(each) else (each - new) + total
         total = new
     return total + lost if math.isfinite(lost) else total

@@ -12,7 +12,7 @@ import numpy as np
 
 from .lists import Lists
 from .numpy_functions import REDUCTIONS
-from .operators import index, with_whole
+from .operators import index
 from .types import (
     F64,
     I64,
@@ -127,7 +127,5 @@ class ListCalls(Lists):
         item = replace(kind.item, interval=WIDE) if kind.item.weak else kind.item
         if item.dtype not in (F64, I64) or item.unsure or item.mixed or function is sum and item.dtype != F64:
             raise UntranslatableError(f"{function.__name__}() of this list")
-        found = Value(self.early(f"{FOLDS[function]}({base.text})"), replace(item, single=False))
-        if function is not sum:
-            return found
-        return with_whole(found, f"(len({base.text}) == 0)")  # the sum of nothing is 0
+        more = f", {item.weak}" if function is sum else ""
+        return Value(self.early(f"{FOLDS[function]}({base.text}{more})"), replace(item, single=False))

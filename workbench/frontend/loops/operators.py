@@ -157,7 +157,7 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
     if x.enum or y.enum:
         return binary(symbol, *_as_numbers(_METHODS[symbol], a, b), alone=alone)
     if x.ints or y.ints:
-        return _binarywith_whole(symbol, a, b)
+        return _binary_of_wholes(symbol, a, b)
     if x.weak and y.weak:
         return _binary_of_pythons(symbol, a, b, alone=alone)
     if x.python and y.python and symbol in _CHECKED and (narrow := _narrow_dtype(x, y)) is not None:
@@ -244,14 +244,14 @@ def _narrow_dtype(x: Number, y: Number) -> np.dtype | None:
     return dtype if dtype.itemsize < 8 else None
 
 
-def _binarywith_whole(symbol: str, a: Value, b: Value) -> Value:
+def _binary_of_wholes(symbol: str, a: Value, b: Value) -> Value:
     """Where floats may be ints of Python's: these know no -0.0, and no rounding."""
     texts = [whole_text(v) for v in (a, b)]
     plain = [_as_float_only(v, other.type) for v, other in ((a, b), (b, a))]  # type: ignore[arg-type]  # numbers
     found = binary(symbol, *plain)
     if "False" in texts or symbol == "/":
         return found
-    return with_whole(found, f"({texts[0]} and {texts[1]})" if all(texts) else "")
+    return _of_wholes(found, f"({texts[0]} and {texts[1]})" if all(texts) else "")
 
 
 def _as_float_only(value: Value, other: Number) -> Value:
@@ -264,7 +264,7 @@ def _as_float_only(value: Value, other: Number) -> Value:
     return replace(value, text=text, type=plain, whole="")
 
 
-def with_whole(found: Value, whole: str) -> Value:
+def _of_wholes(found: Value, whole: str) -> Value:
     """A float that is an int where `whole` says so. Where that is not known, it is taken for a float."""
     kind = found.type
     assert isinstance(kind, Number)
@@ -403,7 +403,7 @@ def negative(value: Value) -> Value:
         return _binary_of_ints("-", Value("0", weak_int(0, 0), 0, 0), value)
     text = f"(-{value.text})" if kind.kind == "f" else call("neg", kind.dtype, value.text)
     if kind.ints:
-        return with_whole(Value(text, Number(kind.dtype, kind.weak, unsure=kind.unsure)), value.whole)
+        return _of_wholes(Value(text, Number(kind.dtype, kind.weak, unsure=kind.unsure)), value.whole)
     return Value(text, Number(kind.dtype, kind.weak, single=kind.single, unsure=kind.unsure))
 
 
