@@ -319,3 +319,49 @@ def test_what_is_computed_with_none_is_pythons_error() -> None:
     with pytest.raises(TypeError, match="NoneType"):
         f(np.zeros(20))
     assert f(np.ones(20)) == 20
+
+
+def test_a_function_called_as_one_of_pythons_may_give_none() -> None:
+    def next(v):  # noqa: A001
+        if v > 0.5:
+            return v
+        return None
+
+    def function(x):
+        last = None
+        n = 0
+        for v in x:
+            last = next(v)
+            if last is not None:
+                n += 1
+        return n, last
+
+    compiled = wb.jit(function)
+    for seed in range(4):
+        x = np.random.default_rng(seed).random(30)
+        assert_same(outcome(compiled, x), outcome(function, x))
+
+
+def test_a_variable_that_a_function_sets_may_be_pythons() -> None:
+    def function(x):
+        s = x[0]
+
+        def begin_anew():
+            nonlocal s
+            s = 0.0
+
+        found = []
+        for v in x:
+            if v > 0.5:
+                s = s * 0.5 + v
+            else:
+                begin_anew()
+            found.append(s)
+        return found, s
+
+    compiled = wb.jit(function)
+    for seed in range(4):
+        x = np.random.default_rng(seed).random(30)
+        found, expected = compiled(x), function(x)
+        assert_same(plain_floats(found), plain_floats(expected))
+        assert [isinstance(v, np.floating) for v in found[0]] == [isinstance(v, np.floating) for v in expected[0]]

@@ -9,16 +9,18 @@ out.append(s)                 # surely NumPy's
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..jumps import jumps
 from ..liveness import bound
+from ..syntax import walk
 from .iteration import Iteration
 from .types import Array, Number, UntranslatableError, Value
 
+_PLAIN = frozenset(("range", "len", "enumerate", "zip", "reversed"))  # what does nothing but to look at its arguments
 Dtypes = dict[str, np.dtype]  # by the names of variables
 
 
@@ -27,13 +29,15 @@ class Certain(Iteration):
 
     def certain_at_first(self) -> Dtypes:
         kinds = ((name, kind) for name, kind in self.given.items() if isinstance(kind, Number))
-        return {name: kind.dtype for name, kind in kinds if not kind.python and not kind.mixed}
+        found = {name: kind.dtype for name, kind in kinds if not kind.python and not kind.mixed}
+        return without(found, self.never_certain)
 
     def note_kind(self, name: str, value: Value) -> None:
         """`name = value`."""
         kind = value.type
-        if isinstance(kind, Number) and not kind.python and not kind.mixed:
-            self.numpys[name] = kind.dtype
+        is_number = isinstance(kind, Number) and not kind.python and not kind.mixed
+        if is_number and name not in self.never_certain:
+            self.numpys[name] = kind.dtype  # type: ignore[union-attr]  # a number
         else:
             self.numpys.pop(name, None)
 
@@ -59,6 +63,9 @@ class Certain(Iteration):
 
     def _has_turns(self, node: ast.expr) -> bool:
         """Whether a loop over `node` surely has a turn."""
+        calls = [n.func for n in walk(node) if isinstance(n, ast.Call)]
+        if not all(isinstance(function, ast.Name) and function.id in _PLAIN for function in calls):
+            return False
         lines = len(self.lines)
         try:
             return self._least_turns(node) > 0 and len(self.lines) == lines
@@ -84,5 +91,5 @@ def _known(value: Value) -> int | None:
     return number if type(number) is int else None
 
 
-def without(dtypes: Mapping[str, np.dtype], names: frozenset[str]) -> Dtypes:
+def without(dtypes: Mapping[str, np.dtype], names: Collection[str]) -> Dtypes:
     return {name: dtype for name, dtype in dtypes.items() if name not in names}

@@ -76,6 +76,7 @@ class Scope(Arrays):
         self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
         self.numpys: dict[str, np.dtype] = {}  # variables that hold numbers of NumPy's here (`certain`)
+        self.never_certain: set[str] = set()  # variables that functions set
         self.extras: dict[str, tuple[Any, Array | Number]] = {}  # what is outside and callers hand on
         self.statics: frozenset[str] = frozenset()  # parameters of a function that are no numbers or arrays
         self.path: tuple[Any, ...] = ()  # of a function: the names by which it is found, beginning outside the loop

@@ -164,6 +164,7 @@ def translate_function(
         return Value(call, found.result)
     made = caller.early(call)
     first = 0 if isinstance(found.result, Static) else 1
+    caller.never_certain |= found.handed_back.keys()
     for k, (name, kind) in enumerate(found.handed_back.items(), start=first):
         caller.bind(name, Value(f"{made}[{k}]", kind))
     caller.set_by_call |= found.handed_back.keys()

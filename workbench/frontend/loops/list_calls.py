@@ -30,8 +30,6 @@ from .types import (
 
 PLACES: dict[Any, str] = {bisect.bisect_left: "first_at_least", bisect.bisect_right: "first_above"}
 INSERTIONS: dict[Any, str] = {bisect.insort_left: "first_at_least", bisect.insort_right: "first_above"}
-
-
 FOLDS: dict[Any, str] = {sum: "sum_of_list", min: "least_of_list", max: "most_of_list"}
 
 

@@ -97,6 +97,12 @@ def may_be_none(value: ast.expr, names: Collection[str]) -> bool:
     return False
 
 
+def may_give_none(value: ast.expr, names: Collection[str]) -> bool:
+    """The same, where a function may give None, too."""
+    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
+    return is_call and not hasattr(builtins, value.func.id) or may_be_none(value, names)  # type: ignore[union-attr]
+
+
 # ---- where they are surely a number ----
 
 
@@ -159,21 +165,13 @@ class _Flow:
             return known
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
         bound = {n.id for t in targets for n in walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        nones = {name for name, value in _assignments(stmt) if self.may_give_none(value, self.names - known)}
+        nones = {name for name, value in _assignments(stmt) if may_give_none(value, self.names - known)}
         return (known | bound & self.names) - nones
 
     def unsettled(self, body: Sequence[ast.stmt]) -> Names:
         """The names that a body may make None."""
         pairs = (pair for stmt in body for node in walk(stmt) for pair in _assignments(node))
-        return frozenset(name for name, value in pairs if self.may_give_none(value, self.names))
-
-    @staticmethod
-    def may_give_none(value: ast.expr, names: Names) -> bool:
-        """Of what a variable is given that may be None, as what functions give may be."""
-        is_users = (
-            isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and not hasattr(builtins, value.func.id)
-        )
-        return is_users or may_be_none(value, names)
+        return frozenset(name for name, value in pairs if may_give_none(value, self.names))
 
     def expressions(self, stmt: ast.stmt, known: Names) -> None:
         for child in ast.iter_child_nodes(stmt):

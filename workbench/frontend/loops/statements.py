@@ -19,7 +19,7 @@ from .certain import Certain
 from .expressions import is_set, is_whole, local
 from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
-from .optional import blank_lines, check_kind, may_be_none
+from .optional import blank_lines, check_kind, may_be_none, may_give_none
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
 from .types import (
@@ -63,7 +63,7 @@ class Translator(Certain):
     def settle(self, body: Callable[[], None]) -> None:
         """Run `body`, which writes the lines, until the types of the variables stay."""
         for attempt in range(MAX_ROUNDS):
-            before, result = dict(self.types), self.result
+            before, result, n_uncertain = dict(self.types), self.result, len(self.never_certain)
             self.lines, self.n_temporaries, self.results = [], 0, []
             self.fresh = set()
             self.boxes = {}
@@ -72,7 +72,7 @@ class Translator(Certain):
             body()
             for other in self.results:
                 self.result = other if self.result is None else join(self.result, other)
-            if before == self.types and result == self.result:
+            if before == self.types and result == self.result and n_uncertain == len(self.never_certain):
                 if self.take_for_numbers():
                     continue
                 if self.skipped:
@@ -249,6 +249,8 @@ class Translator(Certain):
             before, self.takes_none = self.takes_none, value
             found = self.value(value)
             self.takes_none = before
+            if found.none and not may_give_none(value, self.optional):  # a function that is called as one of Python's
+                raise UntranslatableError(f"`{target.id}`, which a function makes None")
             self.bind(target.id, found)
             if found.none:
                 self.line(f"{is_none(target.id)} = {found.none}")
