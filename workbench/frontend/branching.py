@@ -24,7 +24,7 @@ from .builtin_calls import folded, number, of_type, range_, reduced
 from .checks import end_unless
 from .choices import Choice, settled, truth
 from .comprehensions import array_of, counted, folded_items, listed
-from .counted_lists import lists_alone, signals, with_held_lists
+from .counted_loops import lists_alone, signals, with_held_lists
 from .diagnostics import bool_value
 from .foresight import foreseen
 from .growing import lists_to_stack

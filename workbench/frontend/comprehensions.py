@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import TracingError
 from ..ir import REGISTRY
 from .builtin_calls import FOLDS, any_or_all, fold_of_rows, folded
-from .counted_lists import signals
+from .counted_loops import signals
 from .diagnostics import build
 from .growing import rows_together
 from .merging import not_traceable, refuse

@@ -19,7 +19,7 @@ from .blanks import NUMBERS, is_number, zero_like
 from .carried_lists import CarriedLists
 from .checks import end_unless
 from .choices import agreed, is_choice, truth
-from .counted_lists import let_go, with_counted_lists, with_held_lists
+from .counted_loops import let_go, with_counted_lists, with_held_lists
 from .diagnostics import build
 from .growing import Growth
 from .merging import (

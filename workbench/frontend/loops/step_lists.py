@@ -17,8 +17,9 @@ import numpy as np
 import optree
 
 from ...ir import REGISTRY, Aval
-from ..counted_lists import CountedList, Item, here, lists_alone
+from ..counted_lists import CountedList, Item, here
 from ..counted_lists import Items as CountedItems
+from ..counted_loops import lists_alone
 from ..growing import rows_of_stack
 from ..jumps import LoopSource, jumps
 from ..liveness import read
