@@ -59,6 +59,18 @@ def test_random_programs(seed: int) -> None:
         assert_same(found, expected)
 
 
+def test_most_random_programs_are_compiled() -> None:
+    n_steps = n_whole = 0
+    for seed in range(12):
+        program = Program(seed)
+        compiled = wb.jit(define(program.source, "f", f"<optional {seed}>"))
+        x = np.random.default_rng(seed).random(40)
+        n_steps += outcome(compiled, x) != "TypeError" and bool(loops_of(compiled))
+        n_whole += as_it_is(program.loop, program.variables(x), frozenset(RESULTS)) is not None
+    assert n_steps >= 8
+    assert n_whole >= 6
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_loops_of_cells(seed: int) -> None:
     """Compiled whole, over what the cell's variables hold."""

@@ -157,7 +157,19 @@ class ItemFoundError(TracingError):
         self.items = items
 
 
-class CountedList(Deferred):
+class _Counted(Deferred):
+    """What NumPy's functions take for the elements of the room that are filled."""
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        args, kwargs = with_filled((args, kwargs))
+        return func(*args, **kwargs)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        inputs, kwargs = with_filled((inputs, kwargs))
+        return getattr(ufunc, method)(*inputs, **kwargs)
+
+
+class CountedList(_Counted):
     """One list. before: what it holds already; items: the kind of those that come, None before that is known.
 
     arrays: for each part of an item, (room, *item.shape); count: how many of them there are, an array without axes;
@@ -202,20 +214,16 @@ class CountedList(Deferred):
         """What a traced call in a trace gives back."""
         made = cls("a list", before, None)
         made.items, made.arrays, made.count, made.room = items, tuple(arrays), count, arrays[0].shape[0]
+        made.mixed = items.mixed
         return made
 
     @classmethod
-    def left_by_loop(
-        cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer, mixed: tuple[type, ...]
-    ) -> CountedList:  # fmt: skip
-        """What an equation leaves: all that the list holds is in its arrays, if there was room for it. mixed: what the
-        numbers may be of Python's."""
+    def left_by_loop(cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer) -> CountedList:
+        """What an equation leaves: all that the list holds is in its arrays, if there was room for it."""
         room = _settled_room(name, items, MOST_LEFT_BYTES)
         end_unless(emit(REGISTRY["le"], count, np.int64(room)), items.place)
         count.scalar = False  # more may be appended later on
-        made = cls.rebuilt((), items, arrays, count)
-        made.mixed = mixed
-        return made
+        return cls.rebuilt((), items, arrays, count)
 
     @property
     def trace(self) -> Trace:
@@ -393,14 +401,6 @@ class CountedList(Deferred):
         require_trace().lists_of_masks[id(mask.buffer)] = mask, self
         return self.arrays[0][mask]
 
-    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        args, kwargs = with_filled((args, kwargs))
-        return func(*args, **kwargs)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs, kwargs = with_filled((inputs, kwargs))
-        return getattr(ufunc, method)(*inputs, **kwargs)
-
     def error(self) -> TracingError:
         return build(
             TracingError, f"{{line}} needs the items of `{self.name}`, whose number only the run of a loop tells.",
@@ -438,7 +438,7 @@ class _Made:
 _JUST_MADE = _Made().append([0]) if sys.version_info < (3, 14) else 0
 
 
-class CountedArray(Deferred):
+class CountedArray(_Counted):
     """`np.array(list)`: what is returned; what computes with it computes with the part of the room that is filled."""
 
     def __init__(self, items: CountedList, dtype: np.dtype | None):
@@ -457,14 +457,6 @@ class CountedArray(Deferred):
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.filled(), name)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs, kwargs = with_filled((inputs, kwargs))
-        return getattr(ufunc, method)(*inputs, **kwargs)
-
-    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        args, kwargs = with_filled((args, kwargs))
-        return func(*args, **kwargs)
 
     def _needs_items(self, *_: Any, **__: Any) -> Any:
         raise self.error()
@@ -502,8 +494,11 @@ for _name in _NAMES:
 
 def with_filled(values: Any) -> Any:
     """The values, with arrays in the place of the lists, and arrays of lists, among them."""
-    is_counted = lambda x: type(x) in (CountedList, CountedArray)  # noqa: E731
-    return optree.tree_map(lambda x: x.filled() if is_counted(x) else x, values, is_leaf=is_counted, none_is_leaf=True)
+
+    def is_leaf(x: Any) -> bool:
+        return isinstance(x, _Counted)
+
+    return optree.tree_map(lambda x: x.filled() if is_leaf(x) else x, values, is_leaf=is_leaf, none_is_leaf=True)
 
 
 def here() -> tuple[str, int]:

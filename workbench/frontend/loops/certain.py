@@ -30,7 +30,7 @@ class Certain(Iteration):
     def certain_at_first(self) -> Dtypes:
         kinds = ((name, kind) for name, kind in self.given.items() if isinstance(kind, Number))
         found = {name: kind.dtype for name, kind in kinds if not kind.python and not kind.mixed}
-        return without(found, self.never_certain)
+        return _without(found, self.never_certain)
 
     def note_kind(self, name: str, value: Value) -> None:
         """`name = value`."""
@@ -55,7 +55,7 @@ class Certain(Iteration):
         """Run what translates a loop."""
         runs = isinstance(stmt, ast.For) and not jumps(stmt.body, True) and self._has_turns(stmt.iter)
         names = bound([stmt])
-        before = without(self.numpys, names)
+        before = _without(self.numpys, names)
         self.numpys = dict(before)
         translate()
         if not runs:
@@ -91,5 +91,5 @@ def _known(value: Value) -> int | None:
     return number if type(number) is int else None
 
 
-def without(dtypes: Mapping[str, np.dtype], names: Collection[str]) -> Dtypes:
+def _without(dtypes: Mapping[str, np.dtype], names: Collection[str]) -> Dtypes:
     return {name: dtype for name, dtype in dtypes.items() if name not in names}

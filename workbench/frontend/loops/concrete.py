@@ -526,7 +526,7 @@ class _Concrete:
             text = f"no_items({blank(kind.item)})" if isinstance(kind, Growing) else blank_of(kind, False)
             head.append(f"{local(name)} = {text}")
             head += [f"{is_set(name)} = False"] * (name in self.scope.flagged)
-        head += [line for _, line in self.scope.none_lines(self.parameters)]
+        head += self.scope.none_lines(self.parameters)
         head += self.scope.flags_at_first({name: p.kind for name, p in self.parameters.items()})
         tail = self._told_apart(results)
         returned: list[str] = []

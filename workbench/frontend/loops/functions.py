@@ -135,9 +135,7 @@ def translate_function(
 
         scope.settle(run)
         parameters = ", ".join(map(local, (*given, *scope.extras)))
-        lines = [
-            "    " + line for line in (*dict(scope.none_lines()).values(), *scope.flags_at_first(given))
-        ] + scope.lines
+        lines = ["    " + line for line in (*scope.none_lines(), *scope.flags_at_first(given))] + scope.lines
         text = f"def {name}({parameters}):\n" + "\n".join(lines or ["    pass"])
         assert scope.result is not None
         extras = {n: found for n, (found, _) in scope.extras.items()}

@@ -322,10 +322,11 @@ class Optional(Scope):
             return ""
         return f"(not {flag} and {truth(self.number_under(node))})"  # type: ignore[arg-type]  # a name
 
-    def none_lines(self, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """What sets the flags at first, by the variables. given: those that are numbers then."""
-        for name in sorted(self.optional):
-            yield name, f"{is_none(name)} = {name not in given}"
+    def none_lines(self, given: Collection[str] = (), taken: Collection[str] = ()) -> list[str]:
+        """What sets the flags at first. given: the variables that are numbers then; taken: the flags that are
+        parameters."""
+        flags = ((name, is_none(name)) for name in sorted(self.optional))
+        return [f"{flag} = {name not in given}" for name, flag in flags if flag not in taken]
 
 
 def blank_lines(name: str, kind: Type | None) -> list[str]:

@@ -206,15 +206,13 @@ def _number_of(item: Item) -> Number:
 @dataclass(frozen=True, slots=True)
 class LeftList:
     """A list that the loop leaves. items: what it holds, and how much room there is; length: if it is known; stacked:
-    whether these are items that come after those that it had; mixed: of a list of NumPy's numbers, what each may be of
-    Python's."""
+    whether these are items that come after those that it had."""
 
     name: str
     kind: Growing
     items: CountedItems
     length: int | None = None
     stacked: bool = False
-    mixed: tuple[type, ...] = ()
 
     @classmethod
     def of(cls, name: str, kind: Growing, length: int | None = None, *, stacked: bool = False) -> LeftList:
@@ -230,7 +228,7 @@ class LeftList:
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
         items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
         tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)
-        return cls(name, kind, CountedItems(items, tree, here()), length, stacked, mixed)
+        return cls(name, kind, CountedItems(items, tree, here(), mixed=mixed), length, stacked)
 
     @property
     def room(self) -> tuple[str, int]:
@@ -265,7 +263,7 @@ class LeftList:
             return self.items.together([rows_of_stack(*each, self.length, scalar=True) for each in avals])
         *arrays, count = results
         if self.length is None or self.length > MOST_GIVEN:
-            return CountedList.left_by_loop(self.name, self.items, arrays, count, self.mixed)
+            return CountedList.left_by_loop(self.name, self.items, arrays, count)
         columns = [
             [_as_number(array[k], item) for k in range(self.length)]
             for array, item in zip(arrays, self.items.items, strict=True)

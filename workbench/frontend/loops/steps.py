@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -365,7 +365,7 @@ class _Builder:
         head += [
             f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_') or n in wholly)}" for n in self.unset
         ]
-        head += ["    " + line for line in self._none_lines(given)]
+        head += ["    " + line for line in self.scope.none_lines(given, self.parameters)]
         head += [f"    {is_set(n)} = {self._is_given(n)}" for n in sorted(self.scope.flagged)]
         head += ["    " + line for line in self.scope.flags_at_first(given)]
         tail = []
@@ -399,11 +399,6 @@ class _Builder:
         text = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
         functions = [function.text for function in self.module.functions.values()]
         return "\n\n\n".join([*functions, "\n".join(text)]) + "\n"
-
-    def _none_lines(self, given: Collection[str]) -> list[str]:
-        """What sets the flags of variables that may be None, where they are no parameters."""
-        taken = self.parameters.keys()
-        return [line for name, line in self.scope.none_lines(given) if is_none(name) not in taken]
 
     def _list_type(self, name: str) -> Growing:
         kind = self.scope.types[name]
