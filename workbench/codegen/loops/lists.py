@@ -10,6 +10,7 @@ import math
 import sys
 
 from .linked import linked, linked_in
+from .numbers import checked_add
 
 COMPENSATES = sys.version_info >= (3, 12)
 KEPT = 4096  # elements that a queue has given away, and that may still be in memory
@@ -137,6 +138,54 @@ def sum_of_list(items, are_pythons):
             lost += (total - new) + each if abs(total) >= abs(each) else (each - new) + total
         total = new
     return total + lost if math.isfinite(lost) else total
+
+
+@linked(error_model="numpy")
+def sum_of_wholes(items):
+    """`sum` of Python's ints."""
+    total = 0
+    for each in items:
+        total = checked_add(total, each)
+    return total
+
+
+@linked(error_model="numpy")
+def sorted_items(items):
+    """`sorted` of what holds no NaN: runs of 1, 2, 4 ... are merged, so that equal items stay in order."""
+    for each in items:
+        if each != each:
+            raise ValueError
+    n = len(items)
+    source, target = items[:], items[:]
+    width = 1
+    while width < n:
+        for first in range(0, n, 2 * width):
+            i, j, middle = first, min(first + width, n), min(first + width, n)
+            end = min(first + 2 * width, n)
+            for k in range(first, end):
+                if i < middle and (j >= end or not source[j] < source[i]):
+                    target[k] = source[i]
+                    i += 1
+                else:
+                    target[k] = source[j]
+                    j += 1
+        source, target = target, source
+        width *= 2
+    return source
+
+
+@linked(error_model="numpy", forceinline=True)
+def item_or(items, place, other):
+    return items[place] if place >= 0 else other
+
+
+@linked(error_model="numpy", forceinline=True)
+def set_item(items, place, item):
+    """Of a list whose end is a place, too."""
+    if place == len(items):
+        items.append(item)
+    else:
+        items[place] = item
 
 
 @linked(error_model="numpy")

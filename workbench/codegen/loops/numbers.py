@@ -228,5 +228,17 @@ def _fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
 fused: Any = intrinsic(_fused)
 
 
+def _bits_of(typing_context: Any, x: Any) -> Any:
+    """`bits_of(x)`: those of a float64, as an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+bits_of: Any = intrinsic(_bits_of)
+
+
 FUNCTIONS = linked_in(globals())
 FUNCTIONS |= {"fused": fused}

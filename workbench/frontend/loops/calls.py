@@ -48,6 +48,7 @@ from .types import (
     Number,
     RandomSource,
     Static,
+    Table,
     Type,
     UntranslatableError,
     Value,
@@ -429,7 +430,7 @@ class Calls(Draws):
         kind = base.type
         if isinstance(kind, RandomSource):
             return self.draw(base, name, args, keywords)
-        if isinstance(kind, Growing) and not keywords:
+        if isinstance(kind, Growing | Table) and not keywords:
             return self.list_method(base, name, args)
         if isinstance(kind, Array):
             if name in REDUCTIONS.values() and name != "norm":

@@ -37,6 +37,7 @@ from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
 from .steps import type_of
+from .tables import CLASSES, DEFAULTS, blank_table, check_key, index_lines, keys_of, values_of
 from .types import (
     BOOL,
     COMPARED,
@@ -45,6 +46,7 @@ from .types import (
     Items,
     Number,
     RandomSource,
+    Table,
     Type,
     UntranslatableError,
     Value,
@@ -125,6 +127,11 @@ class ConcreteLoop:
                     raise NotTheSameError
                 if p.name in self.written and not value.flags.writeable:
                     raise NotTheSameError
+            elif isinstance(p.kind, Table):
+                if type(value) is not p.kind.of or getattr(value, "default_factory", None) is not p.kind.default:
+                    raise NotTheSameError
+                rows = () if p.kind.is_set else value.values()
+                lists += [id(value), *(id(each) for each in rows if type(each) is list)]
             elif isinstance(p.held, Growing):
                 if (
                     type(value) is not (deque if p.held.is_deque else list)
@@ -279,7 +286,7 @@ class _Concrete:
                 value = _named(namespace, name)
             except KeyError:
                 continue
-            is_list = type(value) in (list, deque)
+            is_list = type(value) in (list, deque) or _is_table(name, value)
             if value is None and name in self.names:
                 self.none_before.add(name)
                 self.statics[name,] = None
@@ -292,7 +299,9 @@ class _Concrete:
             if isinstance(kind, Growing):
                 is_deque = type(self.given_values[name]) is deque
                 given[name] = Growing(kind.item, name in queues or is_deque, is_deque)
-        lists = {name for name, kind in given.items() if isinstance(kind, Growing)}
+        for name in [name for name, kind in given.items() if isinstance(kind, Table)]:
+            given |= self._hidden_types(name)
+        lists = {name for name, kind in given.items() if isinstance(kind, Growing | Table)}
         self.scope = Translator(self.module, self._outer, self.names | lists, given, self._parameter)
         self.scope.growing = (growing & (self.names | lists)) | (lists & self.names)
         self.scope.queues = queues
@@ -313,7 +322,24 @@ class _Concrete:
             self.parameters[name] = Parameter(name, path or (name,), kind, given=types)
             self.given_values[name] = value
             return kind
+        if type(value) in CLASSES:
+            self.lists[id(value)] = name
+            known = _type_of_table(name, value)
+            self.parameters[name] = Parameter(name, (name,), known)
+            self.given_values[name] = value
+            return Table(known.of, known.default)
         return self._parameter(name, value, (name,)).type
+
+    def _hidden_types(self, name: str) -> dict[str, Type]:
+        """The lists that stand for a dictionary, as they are given."""
+        kind = self.parameters[name].kind
+        assert isinstance(kind, Table) and kind.keys is not None
+        return {keys_of(name): kind.keys, **({values_of(name): kind.values} if kind.values is not None else {})}
+
+    def _filled(self, name: str, kind: Table) -> Table:
+        """The type of a dictionary of the loop, with those of what it holds."""
+        keys, values = (self.scope.types.get(hidden(name)) for hidden in (keys_of, values_of))
+        return replace(kind, keys=keys, values=values)  # type: ignore[arg-type]  # lists
 
     def _outer(self, name: str) -> Any:
         value = _named(self.namespace, name)
@@ -408,13 +434,18 @@ class _Concrete:
         known = {local(n): p.kind for n, p in self.parameters.items()
                  if not isinstance(p.kind, Growing) and not self._is_converted(n)}  # fmt: skip
         written = frozenset(self.module.written)
-        taken = (replace(p, held=self.scope.types.get(p.name)) for p in self.parameters.values())
+        taken = (
+            replace(p, held=self._filled(p.name, p.kind) if isinstance(p.kind, Table) else self.scope.types.get(p.name))
+            for p in self.parameters.values()
+        )
         ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, written))
         careful = text if ranged.text != text else ""
         statics = tuple(self.statics.items())
         names = tuple(sorted(written))
         has_lists = any(isinstance(kind, Growing) for kind in self.scope.types.values())
         reason = "its lists change their length" if has_lists else reason_of(self.module.facts)
+        if any(isinstance(kind, Table) for kind in self.scope.types.values()):
+            reason = "it looks things up in dictionaries or sets"
         return ConcreteLoop(
             ranged.text, careful, ranged.quiet, tuple(taken), tuple(results), names, statics, shared, reason
         )  # fmt: skip
@@ -435,6 +466,8 @@ class _Concrete:
             if isinstance(kind, Growing):
                 if kind.is_queue:
                     raise UntranslatableError(f"`{name}`, a queue that the loop makes")
+            if isinstance(kind, Table):
+                kind = self._filled(name, kind)
             assigned = self.scope.assigned.get(name, set())
             if len(assigned) > 1:
                 raise UntranslatableError(f"`{name}`, whose last assignment decides its type")
@@ -465,6 +498,11 @@ class _Concrete:
                     raise UntranslatableError(f"`{name}`, a list of lists whose order changes")
                 _check_result(name, kind)
                 results.append(Result(name, kind, in_place=True))
+        for name, p in self.parameters.items():
+            if isinstance(p.kind, Table) and not self.scope.changed.isdisjoint(self._hidden_types(name)):
+                kind = self._filled(name, p.kind)
+                _check_result(name, kind)
+                results.append(Result(name, kind, in_place=True))
         rows: dict[Type, str] = {}
         for r in results:
             if isinstance(r.kind, Growing) and isinstance(r.kind.item, Growing):
@@ -474,7 +512,7 @@ class _Concrete:
     def _told_apart(self, results: list[Result]) -> list[str]:
         """Lines that raise where a list of lists holds one that something else is, too."""
         nested = {n: kind for n, kind in self.scope.types.items() if isinstance(kind, Growing)
-                  and isinstance(kind.item, Growing) and any(r.name == n for r in results)}  # fmt: skip
+                  and isinstance(kind.item, Growing) and any(n in (r.name, values_of(r.name)) for r in results)}  # fmt: skip
         lines = []
         for name, kind in nested.items():
             inner = kind.item
@@ -498,7 +536,16 @@ class _Concrete:
         parameters: list[str] = []
         for name, p in self.parameters.items():
             final = self.scope.types.get(name)
-            if isinstance(final, Growing):
+            if isinstance(p.kind, Table):
+                for hidden in self._hidden_types(name):
+                    held = self.scope.types[hidden]
+                    assert isinstance(held, Growing)
+                    made, taken = list_in(hidden, held)
+                    parameters += taken
+                    head += [*made, f"{hidden}__given = {hidden}"]
+                    if hidden == keys_of(name):
+                        head += index_lines(name, held.item)
+            elif isinstance(final, Growing):
                 made, taken = list_in(local(name), final)
                 parameters += taken
                 head += made
@@ -523,6 +570,10 @@ class _Concrete:
             if name in self.scope.tagged:
                 head.append(f"{local(name)}__python = False")
             kind = self.scope.types[name]
+            if isinstance(kind, Table):
+                head += blank_table(name, self._filled(name, kind))
+                head += [f"{is_set(name)} = False"] * (name in self.scope.flagged)
+                continue
             text = f"no_items({blank(kind.item)})" if isinstance(kind, Growing) else blank_of(kind, False)
             head.append(f"{local(name)} = {text}")
             head += [f"{is_set(name)} = False"] * (name in self.scope.flagged)
@@ -550,7 +601,12 @@ class _Concrete:
                 assert isinstance(r.kind, Growing)
                 returned.append(f"{r.name}__in")
                 tail.append(f"{r.name}__in = place_in({text}, {local(r.inside)}, {blank(r.kind.item)})")
-            if isinstance(r.kind, Growing):
+            if isinstance(r.kind, Table):
+                end = "__given" if r.in_place else ""
+                for hidden, held in ((keys_of(r.name), r.kind.keys), (values_of(r.name), r.kind.values)):
+                    if held is not None:
+                        returned += list_out(f"{hidden}{end}", held, "0", tail)
+            elif isinstance(r.kind, Growing):
                 start = f"{r.name}__first" if r.kind.is_queue else "0"
                 returned += list_out(text, r.kind, start, tail)
             else:
@@ -577,11 +633,37 @@ def _check_result(name: str, kind: Type) -> None:
                 if not told or not isinstance(item, Number | Items):
                     raise UntranslatableError(f"`{name}`, a tuple of {item}")
             return
+        case Table(keys=keys, values=values):
+            for part in (keys, values):
+                if part is not None:
+                    _check_result(name, part)
+            return
         case Growing(item=item):
             if isinstance(item, Growing) and not isinstance(item.item, Number | None):
                 raise UntranslatableError(f"`{name}`, {kind}")
             return
     raise UntranslatableError(f"`{name}`, {kind}")
+
+
+def _is_table(name: str, value: Any) -> bool:
+    if type(value) not in CLASSES:
+        return False
+    try:
+        _type_of_table(name, value)
+    except UntranslatableError:
+        return False
+    return True
+
+
+def _type_of_table(name: str, value: Any) -> Table:
+    keys = _type_of_list(name, value)
+    if keys.item is not None:
+        check_key(keys.item)
+    of = type(value)
+    default = getattr(value, "default_factory", None)
+    if default is not None and default not in DEFAULTS:
+        raise UntranslatableError(f"`{name}`, a defaultdict of {default}")
+    return Table(of, default, keys, None if of is set else _type_of_list(name, value.values()))
 
 
 def _type_of_list(name: str, value: Any) -> Growing:

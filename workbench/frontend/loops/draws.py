@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .arrays import tuple_of
-from .list_calls import ListCalls
 from .names import local
 from .operators import cast, index
+from .tables import Tables
 from .types import (
     F64,
     I64,
@@ -71,7 +71,7 @@ _OTHER_NAMES = {"random_sample": "random", "ranf": "random", "sample": "random"}
 _Drawn = tuple[str, Number]
 
 
-class Draws(ListCalls):
+class Draws(Tables):
     """Calls of a source of random numbers."""
 
     library: Callable[..., Value]  # of `calls`

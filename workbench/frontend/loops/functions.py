@@ -21,6 +21,7 @@ from .generators import without_generators
 from .list_names import growing_names, queue_names
 from .optional import may_be_none
 from .statements import Translator
+from .tables import holds_table
 from .types import Growing, Number, RandomSource, Static, UntranslatableError, Value, literal
 from .writing import Function, Module
 
@@ -55,6 +56,8 @@ def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
                 raise UntranslatableError(f"{function.__name__}() of this list")
             caller.changed.add(value.source[0])
             value = replace(value, known=None)
+        if holds_table(value.type):
+            raise UntranslatableError(f"{function.__name__}() of a dictionary")
         values[name] = value
     set_here = _set_variables(caller, function, syntax, node)
     writes = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in walk(syntax))

@@ -22,6 +22,7 @@ from .types import (
     Items,
     Number,
     Static,
+    Table,
     UntranslatableError,
     Value,
     join,
@@ -76,7 +77,10 @@ class Iteration(Writers):
             lengths, item = self._in_step(node, name)
             size = lengths[0] if len({*lengths}) == 1 else f"min({', '.join(lengths)})"
             return f"for {name} in range({size}):", item
+        self.must_keep_keys(node)
         value = self.gone_through(node)
+        if isinstance(value.type, Table):
+            return self.through_table(value)
         if isinstance(value.type, Growing):
             return self.over_list(value)
         if isinstance(value.type, Items) and value.type.items:
@@ -151,7 +155,10 @@ class Iteration(Writers):
         return lengths, tuple_of([item for _, item in columns])
 
     def _sequence(self, node: ast.expr) -> Value:
+        self.must_keep_keys(node)
         base = self.gone_through(node)
+        if isinstance(base.type, Table):
+            raise UntranslatableError("a dictionary in step with others")
         return self.alike(base) if isinstance(base.type, Items) else self.kept(base)
 
     def _length_of(self, base: Value) -> str:

@@ -62,6 +62,8 @@ class ListCalls(Lists):
             return Value(f"{base.text}[:]", kind, source=base.source)
         if function in (heapq.heappush, heapq.heappop) and not kind.is_queue:
             return self._heap(function, base, args[1:])
+        if function is sorted and len(args) == 1 and not kind.is_queue:
+            return self._sorted(base)
         if function in FOLDS and len(args) == 1:
             return self._folded(function, base)
         if function in REDUCTIONS and len(args) == 1 and not kind.is_queue:
@@ -114,6 +116,19 @@ class ListCalls(Lists):
         self.refine(base.source, kind)
         return Value(self.early(f"heappop({base.text})"), kind.item)
 
+    def _sorted(self, base: Value) -> Value:
+        """`sorted(base)`, a list of its own."""
+        kind = base.type
+        assert isinstance(kind, Growing)
+        if kind.item is None:
+            raise UnknownItemError("an element of an empty list")
+        parts = kind.item.items if isinstance(kind.item, Items) else (kind.item,)
+        if self._holds_such(base) or any(not isinstance(t, Number) or t.kind not in "bif" or t.enum for t in parts):
+            raise UntranslatableError(f"sorted() of {kind}")
+        name = self.early(f"sorted_items({base.text})")
+        self.types[name] = kind
+        return Value(name, kind, source=(name, 0))
+
     def _folded(self, function: Any, base: Value) -> Value:
         """`sum(base)`, `min(base)` or `max(base)`."""
         kind = base.type
@@ -123,7 +138,16 @@ class ListCalls(Lists):
         if kind.is_queue or self._holds_such(base) or not isinstance(kind.item, Number) or kind.item.enum:
             raise UntranslatableError(f"{function.__name__}() of this list")
         item = replace(kind.item, interval=WIDE) if kind.item.weak else kind.item
-        if item.dtype not in (F64, I64) or item.unsure or item.mixed or function is sum and item.dtype != F64:
+        if (
+            item.dtype not in (F64, I64)
+            or item.unsure
+            or item.mixed
+            or function is sum
+            and item.dtype != F64
+            and not item.weak
+        ):
             raise UntranslatableError(f"{function.__name__}() of this list")
-        more = f", {item.weak}" if function is sum else ""
-        return Value(self.early(f"{FOLDS[function]}({base.text}{more})"), replace(item, single=False))
+        name, more = FOLDS[function], f", {item.weak}" if function is sum else ""
+        if function is sum and item.dtype == I64:
+            name, more = "sum_of_wholes", ""
+        return Value(self.early(f"{name}({base.text}{more})"), replace(item, single=False))

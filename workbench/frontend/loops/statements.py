@@ -22,6 +22,7 @@ from .operators import SYMBOLS, index, stored, whole_text
 from .optional import blank_lines, check_kind, may_be_none, may_give_none
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
+from .tables import holds_table
 from .types import (
     F64,
     I64,
@@ -32,6 +33,7 @@ from .types import (
     Items,
     Number,
     Static,
+    Table,
     Type,
     UnknownItemError,
     UntranslatableError,
@@ -134,9 +136,14 @@ class Translator(Certain):
             if name in self.flagged:
                 self.line(f"{is_set(name)} = True")
             return
+        if isinstance(value.type, Table):
+            self.bind_table(name, value)
+            if name in self.flagged:
+                self.line(f"{is_set(name)} = True")
+            return
         value = self.lasting(value)
-        if name not in self.bound:
-            raise UntranslatableError(f"the global `{name}`")
+        if name not in self.bound or holds_table(value.type):
+            raise UntranslatableError(f"the global `{name}`, or a dictionary in a tuple")
         box = self.kept_box(name, value)
         if isinstance(value.type, Number):
             self.assigned.setdefault(name, set()).add(value.type.dtype)
@@ -230,7 +237,7 @@ class Translator(Certain):
         if is_list and any(isinstance(n, ast.Name) for n in (stmt.value, *stmt.targets[1:])):
             raise UntranslatableError("one list under two names")
         if len(stmt.targets) > 1 and not isinstance(value.type, Static):
-            if is_list or isinstance(value.type, Growing):
+            if is_list or isinstance(value.type, Growing | Table):
                 raise UntranslatableError("one list for several targets")
             value = self.kept(value)
         for target in stmt.targets:
@@ -289,6 +296,9 @@ class Translator(Certain):
                     if isinstance(target.slice, ast.Slice):
                         raise UntranslatableError("a slice of a list that is written to")
                     self.store_item(base, self.value(target.slice), value)
+                    return
+                if isinstance(base.type, Table):
+                    self.store_entry(base, self.value(target.slice), value)
                     return
                 if not isinstance(base.type, Array):
                     raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
@@ -373,6 +383,9 @@ class Translator(Certain):
             self.update(flat, self.flat_index(flat, target.slice), None, stmt.op, self.value(stmt.value), None)
             return
         base = self.value(target.value)
+        if isinstance(base.type, Table):
+            self.update_entry(base, self.value(target.slice), stmt.op, stmt.value)
+            return
         if base.lazy is not None:
             raise UntranslatableError("what is computed, written to")
         if isinstance(base.type, Growing) and not isinstance(target.slice, ast.Slice):
@@ -596,7 +609,7 @@ class Translator(Certain):
             return
         flag = self.none_flag(stmt.value) if self.gives_none else ""
         value = self.lasting(self.number_under(stmt.value) if flag else self.value(stmt.value))  # type: ignore[arg-type]  # a name
-        if isinstance(value.type, Static):
+        if isinstance(value.type, Static) or holds_table(value.type):
             raise UntranslatableError("a function that returns an object")
         kind = value.type
         self.results.append(kind)

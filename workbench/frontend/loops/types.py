@@ -136,6 +136,25 @@ class Growing:
         return f"a list of {self.item or 'nothing'}"
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A dictionary or set. of: its class; default: what makes missing values, of a `defaultdict`; keys, values: lists
+    of them, where these are no variables of the text; pairs: it stands for its `items()`."""
+
+    of: type
+    default: Any = None
+    keys: Growing | None = None
+    values: Growing | None = None
+    pairs: bool = False
+
+    @property
+    def is_set(self) -> bool:
+        return self.of is set
+
+    def __str__(self) -> str:
+        return f"a {self.of.__name__}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Static:
     """What exists while translating alone: a function, a module, a dtype, None."""
@@ -163,7 +182,7 @@ class Letter:
         return "a letter"
 
 
-Type = Number | Array | Items | Growing | Static | Letter | RandomSource
+Type = Number | Array | Items | Growing | Table | Static | Letter | RandomSource
 
 
 @dataclass(frozen=True, slots=True)

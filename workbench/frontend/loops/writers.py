@@ -14,7 +14,7 @@ from .calls import OPERATORS, Calls
 from .draws import source_of
 from .list_calls import INSERTIONS
 from .operators import as_number, binary, index, stored
-from .types import Array, Growing, Number, RandomSource, Static, UntranslatableError, Value
+from .types import Array, Growing, Number, RandomSource, Static, Table, UntranslatableError, Value
 
 
 class Writers(Calls):
@@ -30,7 +30,7 @@ class Writers(Calls):
             if isinstance(base.type, RandomSource):
                 self.value(node)
                 return True
-            if isinstance(base.type, Growing):
+            if isinstance(base.type, Growing | Table):
                 return self.list_statement(base, name, node)
             if isinstance(base.type, Array):
                 if name == "sort" and not node.args and not node.keywords:

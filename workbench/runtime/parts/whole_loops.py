@@ -10,7 +10,7 @@ import ast
 import itertools
 import sys
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,18 @@ from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, tr
 from ...frontend.loops.given_items import holds_exactly
 from ...frontend.loops.list_arrays import leaves_of
 from ...frontend.loops.list_names import takes_elements
-from ...frontend.loops.types import BOOL, I64, Array, Growing, Items, Number, RandomSource, Type, UntranslatableError
+from ...frontend.loops.types import (
+    BOOL,
+    I64,
+    Array,
+    Growing,
+    Items,
+    Number,
+    RandomSource,
+    Table,
+    Type,
+    UntranslatableError,
+)
 from ...ir import Aval, Equation, Jaxpr, Origin, Span, Var
 from ...primitives.loops import LoopArgument, LoopProgram, loop_p
 from ..cells import CellResult
@@ -124,7 +135,9 @@ class _Version:
             raise UntranslatableError("random numbers of a NumPy whose functions cannot be told")
         arguments, names = [], []
         for p in loop.parameters:
-            for name, aval, weak in _operands(p.name, p.held if isinstance(p.kind, Growing) and p.held else p.kind):
+            for name, aval, weak in _operands(
+                p.name, p.held if isinstance(p.kind, Growing | Table) and p.held else p.kind
+            ):
                 arguments.append(LoopArgument(len(names), aval.ndim > 0, aval.dtype, aval.ndim, weak, (), p.in_order))
                 names.append((name, aval))
             if p.given:
@@ -167,7 +180,7 @@ class _Version:
         loop = self.loop
         arguments: list[Any] = []
         sources = [values[p.name] for p in loop.parameters if isinstance(p.kind, RandomSource)]
-        gives_up = not loop.quiet or any(isinstance(r.kind, Growing) for r in loop.results)
+        gives_up = not loop.quiet or any(isinstance(r.kind, Growing | Table) for r in loop.results)
         with drawing(sources) as drawn:
             for p in loop.parameters:
                 value = values[p.name]
@@ -175,6 +188,8 @@ class _Version:
                     arguments += _given_items(value, p.given)
                 elif isinstance(p.kind, Growing):
                     arguments += _arrays_of(value, p.kind, p.held)
+                elif isinstance(p.kind, Table):
+                    arguments += _arrays_of_table(value, p.kind, p.held)
                 else:
                     arguments.append(drawn.words[id(value)] if isinstance(p.kind, RandomSource) else value)
             begin = time.perf_counter()
@@ -189,6 +204,8 @@ class _Version:
         for r, _, _, value in made:
             if r.in_place and type(value) is np.ndarray:
                 namespace[r.name] = value
+            elif isinstance(r.kind, Table) and r.in_place:
+                _update(values[r.name], value)
             elif r.in_place:
                 _replace(values[r.name], value)
         for r, other, _, value in made:
@@ -219,7 +236,7 @@ class _Version:
         shared = {name for r in loop.results for name in r.others}
         alone = frozenset(
             r.name for r in loop.results
-            if r.in_place and f"{r.name}__given" not in shared and sys.getrefcount(values[r.name]) <= _ALONE
+            if r.in_place and isinstance(r.kind, Growing) and f"{r.name}__given" not in shared and sys.getrefcount(values[r.name]) <= _ALONE
         )  # fmt: skip
         given = frozenset(p.name for p in loop.parameters if p.given)
         unread = frozenset() if later is None else alone - later
@@ -334,6 +351,10 @@ def _operands(name: str, kind: Type) -> Iterator[tuple[str, Aval, bool]]:
         case Growing(item=Growing(item=inner)):
             yield f"{name}.offsets", Aval((0,), I64), False
             yield name, Aval((0,), leaves_of(inner or Number(I64, True))[0].dtype), False
+        case Table(keys=keys, values=values):
+            for part, held in (("keys", keys), ("values", values)):
+                if held is not None:
+                    yield from _operands(f"{name}.{part}", held)
         case Growing(item=item):
             for leaf in leaves_of(item or Number(I64, True)):
                 yield name, Aval((0,), leaf.dtype), False
@@ -383,6 +404,15 @@ def _arrays_of(values: Any, kind: Growing, held: Type | None) -> list[np.ndarray
     return _columns(list(values), item)
 
 
+def _arrays_of_table(found: Any, kind: Table, held: Type | None) -> list[np.ndarray]:
+    """The keys of a dictionary or set as arrays, and the values."""
+    assert isinstance(held, Table) and kind.keys is not None
+    arrays = _arrays_of(list(found), kind.keys, held.keys)
+    if kind.values is not None:
+        arrays += _arrays_of(list(found.values()), kind.values, held.values)
+    return arrays
+
+
 def _given_items(values: list[Any], types: frozenset[type]) -> list[np.ndarray]:
     """The items of a list as floats, and which of them are ints. NotTheSameError if they are of other types."""
     if not {*map(type, values)} <= types or not holds_exactly(values):
@@ -412,6 +442,9 @@ def _value_of(kind: Type, results: Iterator[Any]) -> Any:
             places, flat = next(results), next(results)
             items = _elements(inner or Number(I64, True), iter((flat,)))
             return [items[a:b] for a, b in zip(places[:-1], places[1:], strict=True)]
+        case Table(keys=keys, values=held):
+            made_keys = _value_of(keys or Growing(None), results)
+            return made_table(kind, made_keys, None if held is None else _value_of(held, results))
         case Growing(item=item):
             return _elements(item or Number(I64, True), results)
         case Items(items=items):
@@ -445,6 +478,29 @@ def _elements(item: Type, results: Iterator[Any]) -> list[Any]:
     if len(array) and (item.unsure or item.mixed):
         raise NotTheSameError
     return array.tolist() if item.weak or item.dtype == BOOL and item.weak else list(array)
+
+
+def made_table(kind: Table, keys: list[Any], values: list[Any] | None) -> Any:
+    """A dictionary or set, to which its entries came in this order."""
+    if values is None:
+        return set(keys)
+    made = defaultdict(kind.default) if kind.of is defaultdict else kind.of()
+    dict.update(made, zip(keys, values, strict=True))
+    return made
+
+
+def _update(old: Any, new: Any) -> None:
+    """Make a dictionary or set hold what another one does, keys that it has had before stay where they were."""
+    if any(key not in new for key in old):
+        old.clear()
+    if isinstance(old, set):
+        old.update(new)
+        return
+    for key, value in new.items():
+        if type(value) is list and key in old:  # lists inside stay who they are
+            old[key][:] = value
+        else:
+            dict.__setitem__(old, key, value)
 
 
 def _replace(old: Any, new: list[Any]) -> None:

@@ -1,0 +1,446 @@
+"""Dictionaries and sets of a loop: keys of numbers, or tuples of these, and values that a list may hold, too.
+
+    counts[k] = counts.get(k, 0) + 1   ->   place = place_of_key(k, hash_of_whole(k), counts__keys, counts__index)
+                                            value = counts__values[place] + 1 if place >= 0 else ...
+
+In the text a dictionary `d` is two lists, `d__keys` and `d__values`, in Python's order, and `d__index`, by which keys
+are found. It has one name only. In what order Python goes through a set is not known here: no loop does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..syntax import walk
+from .arrays import tuple_of
+from .blanks import blank
+from .list_calls import ListCalls
+from .names import local
+from .operators import cast
+from .types import (
+    BOOL,
+    F64,
+    I64,
+    SMALL,
+    WIDE,
+    Growing,
+    Items,
+    Number,
+    Static,
+    Table,
+    Type,
+    UnknownItemError,
+    UntranslatableError,
+    Value,
+    join,
+    literal,
+    weak_int,
+)
+from .writing import INDENT
+
+CLASSES = (dict, set, defaultdict, Counter)
+_ZEROS: dict[Any, Any] = {int: 0, float: 0.0, bool: False, complex: 0j}
+DEFAULTS = (*_ZEROS, list)  # what a `defaultdict` may make missing values by
+_READS = frozenset(("get", "keys", "values", "items"))
+
+
+def keys_of(name: str) -> str:
+    """The list of the keys of the dictionary `name`, in the text and among its variables."""
+    return f"{local(name)}__keys"
+
+
+def values_of(name: str) -> str:
+    return f"{local(name)}__values"
+
+
+def index_of(name: str) -> str:
+    return f"{local(name)}__index"
+
+
+def hashed(text: str, kind: Type) -> str:
+    """The hash of a key."""
+    if isinstance(kind, Items):
+        found, *rest = (hashed(f"{text}[{k}]", each) for k, each in enumerate(kind.items))
+        for each in rest:
+            found = f"hash_of_both({found}, {each})"
+        return found
+    assert isinstance(kind, Number)
+    return f"hash_of_float(np.float64({text}))" if kind.kind == "f" else f"hash_of_whole(np.int64({text}))"
+
+
+def check_key(kind: Type | None) -> None:
+    """UntranslatableError for what is found by more than what it is equal to."""
+    parts = kind.items if isinstance(kind, Items) else (kind,)
+    if isinstance(kind, Items) and (kind.is_list or not parts):
+        raise UntranslatableError(f"the key {kind}")
+    for each in parts:
+        if isinstance(each, Items):
+            check_key(each)
+        elif not isinstance(each, Number) or each.kind not in "bif" or each.dtype == np.uint64 or each.enum:
+            raise UntranslatableError(f"the key {each}")
+
+
+def blank_table(name: str, kind: Table) -> list[str]:
+    """What makes a variable with an empty dictionary."""
+    parts = ((keys_of(name), kind.keys), (values_of(name), kind.values))
+    lines = [f"{hidden} = no_items({blank(held.item)})" for hidden, held in parts if held is not None]
+    return [*lines, f"{index_of(name)} = no_index()"]
+
+
+def index_lines(name: str, key: Type | None) -> list[str]:
+    """What makes the index of the keys that there are."""
+    keys, index = keys_of(name), index_of(name)
+    if key is None:
+        return [f"{index} = no_index()"]
+    return [
+        f"{index} = no_index()",
+        f"for {keys}_k in range(len({keys})):",
+        f"{INDENT}enter({keys}_k, {hashed(f'{keys}[{keys}_k]', key)}, {index})",
+    ]
+
+
+def _alike(item: Type, default: Type) -> Type:
+    """The type of a value of a dictionary, or of what stands for it where there is none."""
+    kind = join(item, default)
+    if isinstance(kind, Number) and isinstance(item, Number) and item.dtype != kind.dtype:
+        raise UntranslatableError(f"a value of a dictionary that is {item} or {default}")
+    return kind
+
+
+def holds_table(kind: Type) -> bool:
+    return isinstance(kind, Table) or isinstance(kind, Items) and any(map(holds_table, kind.items))
+
+
+class Tables(ListCalls):
+    """Expressions and statements with dictionaries and sets."""
+
+    # ---- making ----
+
+    def _dict(self, node: ast.Dict) -> Value:
+        entries: list[Value] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                raise UntranslatableError("a dictionary in another one")
+            entries += [self.kept(self.value(key)), self.kept(self.value(value))]
+        return Value("", Table(dict), fresh=(tuple(entries), ""))
+
+    def _set(self, node: ast.Set) -> Value:
+        return Value("", Table(set), fresh=(tuple(self.kept(self.value(each)) for each in node.elts), ""))
+
+    def list_call(self, function: Any, args: list[Value]) -> Value | None:
+        if function in CLASSES and (not args or function is defaultdict):
+            default = None
+            if args:
+                kind = args[0].type
+                if len(args) > 1 or not isinstance(kind, Static) or kind.value not in DEFAULTS:
+                    raise UntranslatableError("a defaultdict of this")
+                default = kind.value
+            return Value("", Table(function, default), fresh=((), ""))
+        if not args or not isinstance(args[0].type, Table):
+            return super().list_call(function, args)
+        base = args[0]
+        if function is len:
+            return Value(f"len({keys_of(base.text)})", weak_int(0, SMALL))
+        kind = base.type
+        assert isinstance(kind, Table)
+        if function in (list, sorted, sum, min, max) and not kind.pairs:
+            keys = self.types[keys_of(base.text)]
+            is_ordered = function is list or function is sum and keys != Growing(weak_int(*WIDE))
+            if kind.is_set and is_ordered:
+                raise UntranslatableError("the order of a set")
+            return super().list_call(function, [self._keys(base), *args[1:]])
+        raise UntranslatableError(f"{getattr(function, '__name__', 'a call')}() of {base.type}")
+
+    def bind_table(self, name: str, value: Value) -> None:
+        """`name = value`."""
+        kind = value.type
+        if not isinstance(kind, Table) or value.fresh is None or kind.pairs:
+            raise UntranslatableError("a dictionary of two names")
+        if name not in self.bound:
+            raise UntranslatableError(f"the global `{name}`")
+        known = self.types.get(name)
+        self.types[name] = kind if known is None else join(known, kind)
+        entries, _ = value.fresh
+        for hidden in self._hidden(name, kind):
+            self.types.setdefault(hidden, Growing(None))
+            self.changed.add(hidden)
+            held = self.types[hidden]
+            assert isinstance(held, Growing)
+            self.line(f"{hidden} = no_items({blank(held.item)})")
+        self.line(f"{index_of(name)} = no_index()")
+        made = Value(name, self.types[name])
+        if kind.is_set:
+            for key in entries:
+                self.add_key(made, key)
+        else:
+            for key, each in zip(entries[::2], entries[1::2], strict=True):
+                self.store_entry(made, key, each)
+
+    @staticmethod
+    def _hidden(name: str, kind: Table) -> tuple[str, ...]:
+        return (keys_of(name),) if kind.is_set else (keys_of(name), values_of(name))
+
+    def kept(self, value: Value) -> Value:
+        return value if isinstance(value.type, Table) else super().kept(value)
+
+    # ---- looking up ----
+
+    def _name(self, node: ast.Name) -> Value:
+        found = super()._name(node)
+        return replace(found, text=node.id) if isinstance(found.type, Table) else found
+
+    def _keys(self, base: Value) -> Value:
+        return self._held(keys_of(base.text))
+
+    def _values(self, base: Value) -> Value:
+        return self._held(values_of(base.text))
+
+    def _held(self, hidden: str) -> Value:
+        return Value(hidden, self.types[hidden], source=(hidden, 0))
+
+    def _looked_up(self, base: Value, key: Value) -> str:
+        """The arguments of what looks for a key."""
+        keys = self._keys(base)
+        kind = keys.type.item  # type: ignore[union-attr]  # a list
+        if kind is None:
+            raise UnknownItemError("an entry of an empty dictionary")
+        check_key(kind)
+        text = self._as_key(key, kind)
+        if not text.isidentifier() and not self.conditions:
+            text = self.early(text)
+        return f"{text}, {hashed(text, kind)}, {keys.text}, {index_of(base.text)}"
+
+    def _as_key(self, value: Value, kind: Type) -> str:
+        """A value as what is looked for among keys."""
+        mine = value.type
+        if isinstance(kind, Items) and isinstance(mine, Items) and len(kind.items) == len(mine.items):
+            if mine == kind or isinstance(value.literal, tuple):
+                parts = value.literal if isinstance(value.literal, tuple) else [
+                    Value(f"{value.text}[{k}]", each) for k, each in enumerate(mine.items)
+                ]  # fmt: skip
+                return f"({''.join(f'{self._as_key(v, t)}, ' for v, t in zip(parts, kind.items, strict=True))})"
+        if isinstance(kind, Number) and isinstance(mine, Number) and not mine.enum and mine.dtype != np.uint64:
+            if mine.kind == kind.kind == "f":
+                return cast(value, F64)
+            if mine.kind in "bi" and kind.kind in "bi":
+                return cast(value, I64)
+        raise UntranslatableError(f"{mine} as a key among {kind}")
+
+    def is_in_table(self, key: Value, base: Value) -> str:
+        return f"(place_of_key({self._looked_up(base, key)}) >= 0)"
+
+    def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
+        if not isinstance(op, ast.In | ast.NotIn) or not isinstance(right.type, Table) or right.type.pairs:
+            return super()._one_comparison(op, left, right)
+        text = self.is_in_table(left, right)
+        return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
+
+    def test(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name) and isinstance(self.types.get(node.id), Table):
+            return f"(len({keys_of(node.id)}) > 0)"
+        return super().test(node)
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        if isinstance(node.value, ast.Name) and isinstance(self.types.get(node.value.id), Table):
+            return self.entry(self.value(node.value), self.value(node.slice))
+        return super()._subscript(node)
+
+    def entry(self, base: Value, key: Value) -> Value:
+        """`base[key]`."""
+        kind = base.type
+        assert isinstance(kind, Table)
+        if kind.is_set:
+            raise UntranslatableError("an item of a set")
+        if kind.of is Counter:
+            return self.got(base, key, literal(0))
+        if kind.of is not defaultdict or kind.default is None:
+            values = self._values(base)
+            item = values.type.item  # type: ignore[union-attr]  # a list
+            if item is None:
+                raise UnknownItemError("an entry of an empty dictionary")
+            place = f"known_place({self._looked_up(base, key)})"
+            return Value(f"{values.text}[{place}]", item, source=(values.text, 1))
+        default = self._default(kind)
+        place = self._place_for(base, key)
+        self._fill(base, place, default)
+        values = self._values(base)
+        return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
+
+    @staticmethod
+    def _default(kind: Table) -> Value:
+        if kind.default is list:
+            return Value("", Growing(None), fresh=((), ""))
+        return literal(_ZEROS[kind.default])
+
+    def got(self, base: Value, key: Value, default: Value) -> Value:
+        """`base.get(key, default)`."""
+        values = self._values(base)
+        item = values.type.item  # type: ignore[union-attr]  # a list
+        if item is None:
+            self.skipped = True  # the next round will know more
+            return default
+        if not isinstance(item, Number | Items):
+            raise UntranslatableError(f".get() of {item}")
+        kind = _alike(item, default.type)
+        place = f"place_of_key({self._looked_up(base, key)})"
+        place = place if self.conditions else self.early(place)
+        other = self.convert(default, kind).text  # type: ignore[attr-defined]  # of expressions
+        whole = f"({place} < 0)" if isinstance(kind, Number) and kind.ints else ""
+        return Value(f"item_or({values.text}, {place}, {other})", kind, whole=whole)
+
+    # ---- changing ----
+
+    def _place_for(self, base: Value, key: Value) -> str:
+        """The place of a key, which is appended to the keys if it is new."""
+        if self.conditions:
+            raise UntranslatableError("an entry that is made on a condition")
+        keys = self._keys(base)
+        check_key(key.type)
+        kind = self._with_item(keys, key)
+        check_key(kind)
+        text = self.item(key, kind)
+        if not text.isidentifier():
+            text = self.early(text)
+        return self.early(f"place_for_key({text}, {hashed(text, kind)}, {keys.text}, {index_of(base.text)})")
+
+    def _fill(self, base: Value, place: str, value: Value) -> None:
+        """Give a new key its value."""
+        values = self._values(base)
+        kind = self._with_item(values, value)
+        self.line(f"if {place} == len({values.text}):")
+        self.indent += 1
+        self.line(f"{values.text}.append({self.item(value, kind)})")
+        self.indent -= 1
+
+    def add_key(self, base: Value, key: Value) -> None:
+        self._place_for(base, key)
+
+    def store_entry(self, base: Value, key: Value, value: Value) -> None:
+        """`base[key] = value`."""
+        if base.type.is_set:  # type: ignore[union-attr]  # a table
+            raise UntranslatableError("an item of a set")
+        values = self._values(base)
+        kind = self._with_item(values, value)
+        text = self.item(value, kind)
+        if not text.isidentifier():
+            text = self.early(text)  # Python computes it before it looks for the place
+        place = self._place_for(base, key)
+        self.line(f"set_item({values.text}, {place}, {text})")
+
+    def update_entry(self, base: Value, key: Value, op: ast.operator, value: ast.expr) -> None:
+        """`base[key] op= value`."""
+        kind = base.type
+        assert isinstance(kind, Table)
+        values = self._values(base)
+        item = values.type.item  # type: ignore[union-attr]  # a list
+        key = key if key.text.isidentifier() else self.kept(key)
+        if kind.of in (defaultdict, Counter) and (kind.default is not None or kind.of is Counter):
+            default = literal(0) if kind.of is Counter else self._default(kind)
+            if not isinstance(default.type, Number):
+                raise UntranslatableError("an update of a list in a dictionary")
+            place = self._place_for(base, key)
+            if item is None:
+                self.skipped = True  # the next round will know more
+                old = default
+            else:
+                is_new = self.early(f"{place} == len({values.text})")
+                self.line(f"if {is_new}:")
+                self.line(f"{INDENT}{values.text}.append({blank(item)})")
+                old_kind = _alike(item, default.type)
+                whole = is_new if isinstance(old_kind, Number) and old_kind.ints else ""
+                old = Value(f"{values.text}[{place}]", old_kind, whole=whole)
+        else:
+            if item is None:
+                raise UnknownItemError("an entry of an empty dictionary")
+            place = self.early(f"known_place({self._looked_up(base, key)})")
+            old = Value(f"{values.text}[{place}]", item, source=(values.text, 1))
+        new = self.operate(op, old, self.value(value))  # type: ignore[attr-defined]  # of expressions
+        if isinstance(old.type, Growing) or not isinstance(new.type, Number | Items):
+            raise UntranslatableError("an update of a list in a dictionary")
+        stored = self._with_item(values, new)
+        self.line(f"{values.text}[{place}] = {self.item(new, stored)}")
+
+    # ---- methods ----
+
+    def list_method(self, base: Value, name: str, args: list[Value]) -> Value:
+        kind = base.type
+        if not isinstance(kind, Table):
+            return super().list_method(base, name, args)
+        match name, args:
+            case "get", [key, default] if not kind.is_set:
+                return self.got(base, key, default)
+            case "keys", [] if not kind.is_set:
+                return replace(self._keys(base), fresh=None)
+            case "values", [] if not kind.is_set:
+                return self._values(base)
+            case "items", [] if not kind.is_set:
+                return replace(base, type=replace(kind, pairs=True))
+            case "setdefault", [key, default] if not kind.is_set:
+                place = self._place_for(base, key)
+                self._fill(base, place, default)
+                values = self._values(base)
+                return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
+        raise UntranslatableError(f".{name}() of {kind}")
+
+    def list_statement(self, base: Value, name: str, node: ast.Call) -> bool:
+        kind = base.type
+        if not isinstance(kind, Table):
+            return super().list_statement(base, name, node)
+        if node.keywords:
+            raise UntranslatableError(f".{name}() of {kind}")
+        args = [self.value(a) for a in node.args]
+        match name, args:
+            case "add", [key] if kind.is_set:
+                self.add_key(base, key)
+            case "setdefault", [_, _]:
+                self.list_method(base, name, args)
+            case "clear", []:
+                for hidden in self._hidden(base.text, kind):
+                    self.line(f"{hidden}.clear()")
+                    self.changed.add(hidden)
+                self.line(f"clear_index({index_of(base.text)})")
+            case _:
+                raise UntranslatableError(f".{name}() of {kind}")
+        return True
+
+    # ---- going through ----
+
+    def through_table(self, value: Value) -> tuple[str, Value]:
+        """The head of a loop over a dictionary, or its `items()`, and the value of each iteration."""
+        kind = value.type
+        assert isinstance(kind, Table)
+        if kind.is_set:
+            raise UntranslatableError("the order of a set")
+        keys = self._keys(value)
+        if not kind.pairs:
+            return self.over_list(keys)
+        name = self.temporary()
+        parts = [self.element_of(each, name) for each in (keys, self._values(value))]
+        return f"for {name} in range(len({keys.text})):", tuple_of(parts)
+
+    def must_keep_keys(self, node: ast.expr) -> None:
+        """UntranslatableError if the loop over `node` changes which keys the dictionary has that `node` goes through:
+        Python raises there."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node = node.func.value
+        if isinstance(node, ast.Name) and isinstance(self.types.get(node.id), Table):
+            self._must_keep_keys(node.id)
+
+    def _must_keep_keys(self, name: str) -> None:
+        for n in (n for stmt in self.loop_body for n in walk(stmt)):
+            match n:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr=attr)) if found == name:
+                    is_read = attr in _READS
+                case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()) if found == name:
+                    is_read = False
+                case ast.Name(id=found, ctx=ast.Store()) if found == name:
+                    is_read = False
+                case _:
+                    continue
+            if not is_read:
+                raise UntranslatableError("a dictionary that changes while its entries are gone through")
