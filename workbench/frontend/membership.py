@@ -12,6 +12,7 @@ import numpy as np
 from ..ir import REGISTRY
 from .blanks import NUMBERS
 from .choices import Choice
+from .counted_tables import CountedTable
 from .operators import weaken
 from .tracer import Tracer, emit, known_value, lift, method
 
@@ -23,6 +24,8 @@ def contained(item: Any, items: Any) -> Any:
     """A bool, or a traced one."""
     if type(item) is Choice:
         return item.is_in(items)
+    if type(items) is CountedTable:
+        return items.contains(item)
     found = None
     if type(items) is Tracer and items.shape:
         found = _any_of(items == item)

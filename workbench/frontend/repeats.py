@@ -9,6 +9,7 @@ from typing import Any
 
 from .constants import is_constant
 from .counted_lists import CountedList
+from .counted_tables import CountedTable
 from .diagnostics import unsupported
 from .functions import set_attribute
 from .made_objects import MadeObject, attribute_of
@@ -76,7 +77,7 @@ def each_once(
         return seen.setdefault(id(value), path) is path
 
     def visit(value: Any, path: Path) -> Any:
-        counted = type(value) is CountedList
+        counted = type(value) in (CountedList, CountedTable)
         if not counted and not isinstance(value, list | dict | tuple | deque):
             node = made(value)
             if node is None:

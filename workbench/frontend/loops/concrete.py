@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..counted_tables import CLASSES
 from ..liveness import bound as bound_names
 from ..liveness import bound_once, live_at_head
 from ..liveness import read as read_names
@@ -37,7 +38,7 @@ from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
 from .steps import type_of
-from .tables import CLASSES, DEFAULTS, blank_table, check_key, index_lines, keys_of, values_of
+from .tables import DEFAULTS, blank_table, check_keys, index_lines, keys_of, values_of
 from .types import (
     BOOL,
     COMPARED,
@@ -657,8 +658,7 @@ def _is_table(name: str, value: Any) -> bool:
 
 def _type_of_table(name: str, value: Any) -> Table:
     keys = _type_of_list(name, value)
-    if keys.item is not None:
-        check_key(keys.item)
+    check_keys(keys)
     of = type(value)
     default = getattr(value, "default_factory", None)
     if default is not None and default not in DEFAULTS:

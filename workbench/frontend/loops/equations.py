@@ -11,13 +11,16 @@ from ...ir import REGISTRY
 from ...primitives.loops import LoopProgram
 from ..aliases import Aliases, Alternative, one_of
 from ..choices import Choice, member_of
+from ..counted_lists import CountedList
+from ..counted_tables import CountedTable
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import element_along, write
 from .leaving import left_views
 from .optional import KINDS
 from .sharing import Group
 from .step_lists import LeftList
-from .types import I64, Array, Items, Number, Type
+from .tables import hidden_names
+from .types import I64, Array, Items, Number, Table, Type
 
 
 @dataclass(eq=False)
@@ -35,6 +38,7 @@ class Translated:
     sharing: Sequence[Group]  # variables that may be one array
     views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
     lists: dict[str, LeftList]  # that it leaves
+    tables: dict[str, Table]  # of whose keys and values these lists are
     optional: frozenset[str]  # the variables that may be None afterwards: their last result tells
     node: ast.For | ast.While
 
@@ -60,10 +64,18 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     where = {place.variable: (place, next(numbers), next(numbers)) for place in places}
     n_before = len(found.written)
     variables_made: list[Tracer] = list(outs[n_before:])
+    of_tables = {hidden: name for name, kind in found.tables.items() for hidden in hidden_names(name, kind)}
+    held: dict[str, list[CountedList]] = {name: [] for name in found.tables}
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
         if name in found.optional:
             *value, none = value
+        if name in of_tables:
+            lists = held[of_tables[name]]
+            left = found.lists[name]
+            lists.append(left.beside(lists[0], value) if lists else left.after(value))  # type: ignore[arg-type]
+            position += n
+            continue
         if name in found.lists:
             left = found.lists[name]
             value = left.after(value)
@@ -92,6 +104,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
             value = Choice(KINDS, emit(REGISTRY["convert_element_type"], none, new_dtype=I64, weak_type=True), value)
         variables.set(name, value)
         position += n
+    for name, kind in found.tables.items():
+        variables.set(name, CountedTable(name, kind.of, kind.default, held[name]))
     for group in found.sharing:
         same = [x for name, x in arrays.items() if name in group.names]
         for x in same if len(same) > 1 else ():

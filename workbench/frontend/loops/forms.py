@@ -161,9 +161,9 @@ def over_items(source: LoopSource) -> LoopSource:
 @functools.lru_cache(256)
 def code_of(form: Form, names: tuple[str, ...], first: tuple[str, ...], outputs: tuple[str, ...]) -> CodeType:
     """Of a module that defines the loop as the function `loop` of `names`, which runs the lines `first` before, and
-    returns `outputs`."""
+    returns the expressions `outputs`."""
     head = [stmt for line in first for stmt in ast.parse(line).body]
-    result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
+    result = ast.Return(ast.Tuple([ast.parse(text, mode="eval").body for text in outputs], ast.Load()))
     empty = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
     function = ast.FunctionDef("loop", empty, [*head, copied(form.node), result], [], None, None)
     ast.copy_location(function, form.node)

@@ -73,6 +73,35 @@ def of_one_length(loop: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(stored - others), frozenset(read - stored - others)
 
 
+_OF_TABLES = frozenset(("add", "setdefault", "update", "clear", "pop", "discard", "remove"))
+_READS_OF_TABLES = frozenset(("get", "keys", "values", "items"))
+
+
+def table_names(loop: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that, if they hold dictionaries or sets, hold ones that the loop changes, and that it looks things up in
+    under keys that are not written out."""
+    changed: set[str] = set()
+    read: set[str] = set()
+    for n in walk(loop):
+        match n:
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
+                changed.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _OF_TABLES:
+                changed.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _READS_OF_TABLES:
+                read.add(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=at) if not isinstance(at, ast.Constant):
+                read.add(name)
+            case ast.Compare(ops=ops, comparators=others):
+                pairs = zip(ops, others, strict=True)
+                read.update(b.id for op, b in pairs if isinstance(op, ast.In | ast.NotIn) and isinstance(b, ast.Name))
+            case ast.Call(func=ast.Name(), args=args):
+                read.update(a.id for a in args if isinstance(a, ast.Name))
+            case ast.For(iter=ast.Name(id=name)):
+                read.add(name)
+    return frozenset(changed), frozenset(read - changed)
+
+
 def queue_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names of lists whose first elements are taken away."""
     found: set[str] = set()

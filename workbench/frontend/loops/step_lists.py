@@ -17,9 +17,11 @@ import numpy as np
 import optree
 
 from ...ir import REGISTRY, Aval
+from ..blanks import NUMBERS
 from ..counted_lists import CountedList, Item, here
 from ..counted_lists import Items as CountedItems
 from ..counted_loops import lists_alone
+from ..counted_tables import CLASSES, CountedTable, table_of
 from ..growing import rows_of_stack
 from ..jumps import LoopSource, jumps
 from ..liveness import read
@@ -29,8 +31,9 @@ from ..variables import Variables
 from .blanks import blank
 from .expressions import MOST_ITEMS, local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
-from .list_names import appended_names, growing_names, of_one_length
-from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Type, UntranslatableError, join_items, weak_int
+from .list_names import appended_names, growing_names, of_one_length, table_names
+from .tables import DEFAULTS, check_keys, hidden_names, index_lines
+from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Table, Type, UntranslatableError, join_items, weak_int
 
 MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argument
 
@@ -39,12 +42,14 @@ MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argum
 class Lists:
     """What a loop may do with lists outside. names: of those that it may change or read; fixed: of those that keep
     their lengths; stacked: of those to which each iteration appends the same number of items, and does nothing else
-    with, how many there will be; may_leave: whether what they hold afterwards may be looked at."""
+    with, how many there will be; may_leave: whether what they hold afterwards may be looked at; tables: of
+    dictionaries and sets."""
 
     names: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
     stacked: Mapping[str, int] = field(default_factory=dict)
     may_leave: bool = False
+    tables: frozenset[str] = frozenset()
 
 
 NO_LISTS = Lists()
@@ -66,7 +71,10 @@ def lists_of_step(
     stored, looked_up = (found - growing for found in _of_one_length(source))
     fixed = lists_alone(stored, variables.own)
     long = {n for n in looked_up if type(found := variables.own(n)) is list and len(found) > MOST_ITEMS}
-    return Lists(names | fixed | long | counts.keys(), fixed, counts, may_leave=not trace.region)
+    changed, looked_into = _tables(source)
+    tables = lists_alone(changed, variables.get, (*CLASSES, CountedTable))
+    tables |= {name for name in looked_into if _is_table(variables.own(name))}
+    return Lists(names | fixed | long | counts.keys(), fixed, counts, not trace.region, tables)
 
 
 @functools.lru_cache(4096)
@@ -84,6 +92,23 @@ def _of_one_length(source: LoopSource) -> tuple[frozenset[str], frozenset[str]]:
 def appended_to(source: LoopSource) -> frozenset[str]:
     """The names of lists that a loop appends to, and which nothing in it hands on."""
     return appended_names(source.node)
+
+
+@functools.lru_cache(4096)
+def _tables(source: LoopSource) -> tuple[frozenset[str], frozenset[str]]:
+    return table_names(source.node)
+
+
+def _is_table(value: Any) -> bool:
+    """Whether it is a dictionary of numbers, by numbers or tuples of these, or a set of such."""
+    if type(value) is CountedTable:
+        return True
+    if type(value) not in CLASSES or not value or not all(isinstance(key, _OF_KEYS) for key in value):
+        return False
+    return type(value) is set or all(type(x) is Tracer or isinstance(x, NUMBERS) for x in value.values())
+
+
+_OF_KEYS = (int, float, np.integer, np.floating, tuple)
 
 
 @functools.lru_cache(4096)
@@ -126,6 +151,51 @@ class GivenList:
             return f"{self.name} = _wb_from_arrays({names}is_tuple={isinstance(self.kind.item, Items)}, weak={weak})"
         maker = "_wb_deque" if self.kind.is_deque else "_wb_list"
         return f"{self.name} = {maker}(({''.join(f'{each}, ' for each in self.elements)}))"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTable:
+    """A dictionary or set before the loop. held: the lists of its keys, and of its values."""
+
+    name: str
+    kind: Table
+    held: tuple[GivenList, ...]
+
+    @property
+    def kinds(self) -> dict[str, Type]:
+        """Of the variables that stand for it."""
+        return {self.name: self.kind, **{each.name: each.kind for each in self.held}}
+
+    def lines(self, key: Type | None) -> list[str]:
+        """What makes the index, when the lists are there. key: what the loop takes for the type of keys."""
+        return index_lines(self.name, key)
+
+    def python_line(self) -> str:
+        lists = "".join(f"{each.name}, " for each in self.held)
+        return f"{self.name} = {self.maker}({lists}{'None' if self.kind.is_set else ''})"
+
+    @property
+    def maker(self) -> str:
+        return f"_wb_table_of_{self.name}"
+
+    def made(self, keys: list[Any], values: list[Any] | None) -> Any:
+        return table_of(self.kind.of, self.kind.default, keys, values)
+
+
+def given_table(name: str, value: Any, kind_of: Callable[[str, Any], Type]) -> GivenTable:
+    """How a dictionary or set goes into a loop. kind_of: as of `given_list`."""
+    if type(value) is CountedTable:
+        kind, held = Table(value.of, value.default), value.held
+    else:
+        kind = Table(type(value), getattr(value, "default_factory", None))
+        held = (list(value), *(() if kind.is_set else (list(value.values()),)))
+    if kind.default is not None and kind.default not in DEFAULTS:
+        raise UntranslatableError(f"`{name}`, a defaultdict of {kind.default}")
+    found = tuple(
+        given_list(hidden, each, kind_of) for hidden, each in zip(hidden_names(name, kind), held, strict=True)
+    )
+    check_keys(found[0].kind)  # type: ignore[union-attr]  # a list
+    return GivenTable(name, kind, found)  # type: ignore[arg-type]  # lists
 
 
 def _from_arrays(*arguments: Any, is_tuple: bool, weak: Sequence[bool]) -> list[Any]:
@@ -253,6 +323,10 @@ class LeftList:
             for array, x in zip(arrays, row, strict=True):
                 array[k] = x
         return arrays if self.stacked else [*arrays, len(value)]
+
+    def beside(self, other: CountedList, results: Sequence[Tracer]) -> CountedList:
+        """The list after the loop, which is as long as another one."""
+        return CountedList.rebuilt((), self.items, results[:-1], other.count)
 
     def after(self, results: Sequence[Tracer]) -> CountedList | list[Any]:
         """The list after the loop, or what comes to it, of the equation's results."""

@@ -37,7 +37,8 @@ from .ranges import without_checks
 from .sharing import Group
 from .short_arrays import in_variables
 from .statements import Translator
-from .step_lists import MAKERS, NO_LISTS, GivenList, LeftList, Lists, given_list
+from .step_lists import MAKERS, NO_LISTS, GivenList, GivenTable, LeftList, Lists, given_list, given_table
+from .tables import blank_table, hidden_names, keys_of, values_of
 from .types import (
     BOOL,
     C128,
@@ -49,6 +50,7 @@ from .types import (
     Growing,
     Items,
     Number,
+    Table,
     Type,
     UntranslatableError,
     Value,
@@ -128,13 +130,23 @@ class _Builder:
         self.module = Module(functools.partial(_changes, variables, names))  # which must not keep this alive
         self.given_lists: dict[str, GivenList] = {}
         self.left_lists: dict[str, LeftList] = {}
+        self.given_tables: dict[str, GivenTable] = {}
+        self.left_tables: dict[str, Table] = {}
         self.may_leave = lists.may_leave
         self.lengths = {**{name: len(variables.glimpse(name)) for name in lists.fixed}, **lists.stacked}
         self.stacked = lists.stacked.keys()
         self.none_before: set[str] = set()  # variables that may be None before the loop
         given: dict[str, Type] = {}
-        for name in sorted(names & first | lists.names - names):
+        for name in sorted(names & first | (lists.names | lists.tables) - names):
             value = variables.glimpse(name)
+            if name in lists.tables:
+                table = self.given_tables[name] = given_table(name, value, type_of)
+                self.given_lists |= {each.name: each for each in table.held}
+                self.module.given_lists.add(id(value))
+                for argument in (a for each in table.held for a in each.arguments):
+                    self._take(*argument)
+                given |= table.kinds
+                continue
             if name in lists.stacked:
                 found: GivenList | None = GivenList(name, Growing(None), ())
             else:
@@ -154,7 +166,7 @@ class _Builder:
             elif not _is_undefined(value):
                 given[name] = self._parameter(name, value).type
         self.unset = [n for n in carried if n not in given]
-        bound = names | self.given_lists.keys()
+        bound = names | self.given_lists.keys() | self.given_tables.keys()
         self.scope = Translator(self.module, self._outer, bound, given, self._parameter)
         self.scope.growing, self.scope.queues = form.growing & bound, form.queues & bound
         self.scope.bound_once, self.scope.rebound = form.bound_once, names
@@ -236,7 +248,7 @@ class _Builder:
         prefer = is_better_whole(facts) or self.shrinks
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested, sharing, views,
-            self.left_lists, self.scope.optional, self.node,
+            self.left_lists, self.left_tables, self.scope.optional, self.node,
         )  # fmt: skip
 
     def _places(
@@ -316,7 +328,7 @@ class _Builder:
                         self.shrinks = True
                         continue
                     raise UntranslatableError(f"`{name}`, whose length the loop decides")
-            if isinstance(kind, Growing):
+            if isinstance(kind, Growing | Table):
                 continue
             has_members = isinstance(kind, Items) and any(isinstance(x, Number) and x.enum for x in kind.items)
             if has_members or isinstance(kind, Number) and kind.enum and not has_few_members(kind.enum):
@@ -333,6 +345,18 @@ class _Builder:
             if isinstance(kind, Growing) and (self.after is None or name in self.after or name in self.stacked):
                 self._leave(name, kind)
                 outputs.append((name, kind, len(self._avals(name, kind))))
+        for name in sorted({*self.carried, *self.given_tables}):
+            kind = self.scope.types[name]
+            if isinstance(kind, Table) and (self.after is None or name in self.after):
+                hidden = hidden_names(name, kind)
+                if name not in self.names and self.scope.changed.isdisjoint(hidden):
+                    continue
+                self.left_tables[name] = kind
+                for each in hidden:
+                    held = self.scope.types[each]
+                    assert isinstance(held, Growing)
+                    self._leave(each, held)
+                    outputs.append((each, held, len(self._avals(each, held))))
         renamed = self.left_lists.keys() & self.form.renamed
         if len(self.left_lists) > 1 and not renamed <= self.form.made_anew:
             raise UntranslatableError("several lists, of which two may be one")
@@ -361,9 +385,15 @@ class _Builder:
     def _text(self, outputs: list[tuple[str, Type, int]]) -> str:
         given = {name: kind for name, (_, kind) in self.parameters.items()}
         head = ["    " + line for name, each in self.given_lists.items() for line in each.lines(self._list_type(name))]
+        for name, table in self.given_tables.items():
+            head += ["    " + line for line in table.lines(self._list_type(keys_of(name)).item)]
         wholly = self.scope.optional
+        unset_tables = [(n, kind) for n in self.unset if isinstance(kind := self.scope.types[n], Table)]
+        head += ["    " + line for n, kind in unset_tables for line in blank_table(n, self._filled(n, kind))]
         head += [
-            f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_') or n in wholly)}" for n in self.unset
+            f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_') or n in wholly)}"
+            for n in self.unset
+            if not isinstance(self.scope.types[n], Table)
         ]
         head += ["    " + line for line in self.scope.none_lines(given, self.parameters)]
         head += [f"    {is_set(n)} = {self._is_given(n)}" for n in sorted(self.scope.flagged)]
@@ -399,6 +429,11 @@ class _Builder:
         text = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
         functions = [function.text for function in self.module.functions.values()]
         return "\n\n\n".join([*functions, "\n".join(text)]) + "\n"
+
+    def _filled(self, name: str, kind: Table) -> Table:
+        """The type of a dictionary of the loop, with those of what it holds."""
+        keys, values = (self.scope.types.get(hidden(name)) for hidden in (keys_of, values_of))
+        return replace(kind, keys=keys, values=values)  # type: ignore[arg-type]  # lists
 
     def _list_type(self, name: str) -> Growing:
         kind = self.scope.types[name]
@@ -486,9 +521,16 @@ class _Builder:
         blanks = [f"{n} = {blank_of(self.scope.types[n], True)}" for n in self.unset if n.startswith("_wb_")]
         blanks += [self._none_in_python(n) for n in sorted(self.none_before)]
         blanks += [each.python_line() for each in self.given_lists.values()]
+        blanks += [table.python_line() for table in self.given_tables.values()]
         blanks += self._setters_in_python()
+        in_python = {keys_of(name): f"_wb_list({name})" for name in self.left_tables}
+        in_python |= {values_of(name): f"_wb_list({name}.values())" for name in self.left_tables}
         namespace: dict[str, Any] = {"np": np, "_wb_setter": setter, **MAKERS}
-        exec(code_of(self.form, tuple(names), tuple(blanks), tuple(n for n, _, _ in outputs)), namespace)
+        namespace |= {table.maker: table.made for table in self.given_tables.values()}
+        exec(
+            code_of(self.form, tuple(names), tuple(blanks), tuple(in_python.get(n, n) for n, _, _ in outputs)),
+            namespace,
+        )
         statics = {name: value for name, value in self.statics.items() if name not in self.parameters}
         statics |= {f"_wb_from_{name}": function for name, function in self.module.setters.items()}
         arrays = {id(value): name for name, (value, _) in self.parameters.items() if type(value) is Tracer}

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..counted_tables import CLASSES
 from ..syntax import walk
 from .arrays import tuple_of
 from .blanks import blank
@@ -43,7 +44,6 @@ from .types import (
 )
 from .writing import INDENT
 
-CLASSES = (dict, set, defaultdict, Counter)
 _ZEROS: dict[Any, Any] = {int: 0, float: 0.0, bool: False, complex: 0j}
 DEFAULTS = (*_ZEROS, list)  # what a `defaultdict` may make missing values by
 _READS = frozenset(("get", "keys", "values", "items"))
@@ -60,6 +60,11 @@ def values_of(name: str) -> str:
 
 def index_of(name: str) -> str:
     return f"{local(name)}__index"
+
+
+def hidden_names(name: str, kind: Table) -> tuple[str, ...]:
+    """The lists that stand for it."""
+    return (keys_of(name),) if kind.is_set else (keys_of(name), values_of(name))
 
 
 def hashed(text: str, kind: Type) -> str:
@@ -83,6 +88,11 @@ def check_key(kind: Type | None) -> None:
             check_key(each)
         elif not isinstance(each, Number) or each.kind not in "bif" or each.dtype == np.uint64 or each.enum:
             raise UntranslatableError(f"the key {each}")
+
+
+def check_keys(kind: Growing) -> None:
+    if kind.item is not None:
+        check_key(kind.item)
 
 
 def blank_table(name: str, kind: Table) -> list[str]:
@@ -118,6 +128,11 @@ def holds_table(kind: Type) -> bool:
 
 class Tables(ListCalls):
     """Expressions and statements with dictionaries and sets."""
+
+    def outside(self, name: str, found: Any) -> Value:
+        if type(found) in CLASSES and id(found) in self.module.given_lists:
+            raise UntranslatableError(f"`{name}`, a dictionary of the loop's that a function reads")
+        return super().outside(name, found)
 
     # ---- making ----
 
@@ -166,7 +181,7 @@ class Tables(ListCalls):
         known = self.types.get(name)
         self.types[name] = kind if known is None else join(known, kind)
         entries, _ = value.fresh
-        for hidden in self._hidden(name, kind):
+        for hidden in hidden_names(name, kind):
             self.types.setdefault(hidden, Growing(None))
             self.changed.add(hidden)
             held = self.types[hidden]
@@ -180,10 +195,6 @@ class Tables(ListCalls):
         else:
             for key, each in zip(entries[::2], entries[1::2], strict=True):
                 self.store_entry(made, key, each)
-
-    @staticmethod
-    def _hidden(name: str, kind: Table) -> tuple[str, ...]:
-        return (keys_of(name),) if kind.is_set else (keys_of(name), values_of(name))
 
     def kept(self, value: Value) -> Value:
         return value if isinstance(value.type, Table) else super().kept(value)
@@ -400,7 +411,7 @@ class Tables(ListCalls):
             case "setdefault", [_, _]:
                 self.list_method(base, name, args)
             case "clear", []:
-                for hidden in self._hidden(base.text, kind):
+                for hidden in hidden_names(base.text, kind):
                     self.line(f"{hidden}.clear()")
                     self.changed.add(hidden)
                 self.line(f"clear_index({index_of(base.text)})")

@@ -10,7 +10,7 @@ import ast
 import itertools
 import sys
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...codegen.loops.random_words import N_WORDS
+from ...frontend.counted_tables import table_of
 from ...frontend.liveness import bound
 from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
 from ...frontend.loops.given_items import holds_exactly
@@ -444,7 +445,7 @@ def _value_of(kind: Type, results: Iterator[Any]) -> Any:
             return [items[a:b] for a, b in zip(places[:-1], places[1:], strict=True)]
         case Table(keys=keys, values=held):
             made_keys = _value_of(keys or Growing(None), results)
-            return made_table(kind, made_keys, None if held is None else _value_of(held, results))
+            return table_of(kind.of, kind.default, made_keys, None if held is None else _value_of(held, results))
         case Growing(item=item):
             return _elements(item or Number(I64, True), results)
         case Items(items=items):
@@ -478,15 +479,6 @@ def _elements(item: Type, results: Iterator[Any]) -> list[Any]:
     if len(array) and (item.unsure or item.mixed):
         raise NotTheSameError
     return array.tolist() if item.weak or item.dtype == BOOL and item.weak else list(array)
-
-
-def made_table(kind: Table, keys: list[Any], values: list[Any] | None) -> Any:
-    """A dictionary or set, to which its entries came in this order."""
-    if values is None:
-        return set(keys)
-    made = defaultdict(kind.default) if kind.of is defaultdict else kind.of()
-    dict.update(made, zip(keys, values, strict=True))
-    return made
 
 
 def _update(old: Any, new: Any) -> None:
