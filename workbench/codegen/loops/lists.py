@@ -179,15 +179,6 @@ def item_or(items, place, other):
     return items[place] if place >= 0 else other
 
 
-@linked(error_model="numpy", forceinline=True)
-def set_item(items, place, item):
-    """Of a list whose end is a place, too."""
-    if place == len(items):
-        items.append(item)
-    else:
-        items[place] = item
-
-
 @linked(error_model="numpy")
 def least_of_list(items):
     if len(items) == 0:

@@ -1,7 +1,9 @@
 """Dictionaries and sets of a loop: keys of numbers, or tuples of these, and values that a list may hold, too.
 
-    counts[k] = counts.get(k, 0) + 1   ->   place = place_of_key(k, hash_of_whole(k), counts__keys, counts__index)
-                                            value = counts__values[place] + 1 if place >= 0 else ...
+    counts[k] = counts.get(k, 0) + 1   ->   place = place_of_number(k, counts__index)
+                                            value = item_or(counts__values, place, 0) + 1
+                                            if place < 0: ...
+                                            else: counts__values[place] = value
 
 In the text a dictionary `d` is two lists, `d__keys` and `d__values`, in Python's order, and `d__index`, by which keys
 are found. It has one name only. In what order Python goes through a set is not known here: no loop does.
@@ -68,14 +70,21 @@ def hidden_names(name: str, kind: Table) -> tuple[str, ...]:
 
 
 def hashed(text: str, kind: Type) -> str:
-    """The hash of a key."""
+    """The hash of a key: no two numbers have the same."""
     if isinstance(kind, Items):
         found, *rest = (hashed(f"{text}[{k}]", each) for k, each in enumerate(kind.items))
         for each in rest:
             found = f"hash_of_both({found}, {each})"
         return found
     assert isinstance(kind, Number)
-    return f"hash_of_float(np.float64({text}))" if kind.kind == "f" else f"hash_of_whole(np.int64({text}))"
+    return f"hash_of_float(np.float64({text}))" if kind.kind == "f" else f"np.int64({text})"
+
+
+def place_text(key: str, kind: Type, name: str) -> str:
+    """What looks for a key. kind: of the keys."""
+    if isinstance(kind, Items):
+        return f"place_of_tuple({key}, {hashed(key, kind)}, {keys_of(name)}, {index_of(name)})"
+    return f"place_of_number({hashed(key, kind)}, {index_of(name)})"
 
 
 def check_key(kind: Type | None) -> None:
@@ -110,7 +119,8 @@ def index_lines(name: str, key: Type | None) -> list[str]:
     return [
         f"{index} = no_index()",
         f"for {keys}_k in range(len({keys})):",
-        f"{INDENT}enter({keys}_k, {hashed(f'{keys}[{keys}_k]', key)}, {index})",
+        f"{INDENT}{keys}_one = {keys}[{keys}_k]",
+        f"{INDENT}enter({place_text(f'{keys}_one', key, name)}, {hashed(f'{keys}_one', key)}, {keys}_k, {index})",
     ]
 
 
@@ -214,17 +224,16 @@ class Tables(ListCalls):
     def _held(self, hidden: str) -> Value:
         return Value(hidden, self.types[hidden], source=(hidden, 0))
 
-    def _looked_up(self, base: Value, key: Value) -> str:
-        """The arguments of what looks for a key."""
-        keys = self._keys(base)
-        kind = keys.type.item  # type: ignore[union-attr]  # a list
+    def place(self, base: Value, key: Value) -> str:
+        """What looks for a key, and is below 0 if it is missing."""
+        kind = self._keys(base).type.item  # type: ignore[union-attr]  # a list
         if kind is None:
             raise UnknownItemError("an entry of an empty dictionary")
         check_key(kind)
         text = self._as_key(key, kind)
-        if not text.isidentifier() and not self.conditions:
+        if isinstance(kind, Items) and not text.isidentifier() and not self.conditions:
             text = self.early(text)
-        return f"{text}, {hashed(text, kind)}, {keys.text}, {index_of(base.text)}"
+        return place_text(text, kind, base.text)
 
     def _as_key(self, value: Value, kind: Type) -> str:
         """A value as what is looked for among keys."""
@@ -243,7 +252,7 @@ class Tables(ListCalls):
         raise UntranslatableError(f"{mine} as a key among {kind}")
 
     def is_in_table(self, key: Value, base: Value) -> str:
-        return f"(place_of_key({self._looked_up(base, key)}) >= 0)"
+        return f"({self.place(base, key)} >= 0)"
 
     def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
         if not isinstance(op, ast.In | ast.NotIn) or not isinstance(right.type, Table) or right.type.pairs:
@@ -274,11 +283,9 @@ class Tables(ListCalls):
             item = values.type.item  # type: ignore[union-attr]  # a list
             if item is None:
                 raise UnknownItemError("an entry of an empty dictionary")
-            place = f"known_place({self._looked_up(base, key)})"
+            place = f"known({self.place(base, key)})"
             return Value(f"{values.text}[{place}]", item, source=(values.text, 1))
-        default = self._default(kind)
-        place = self._place_for(base, key)
-        self._fill(base, place, default)
+        place = self._place_for(base, key, self._default(kind))
         values = self._values(base)
         return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
 
@@ -298,7 +305,7 @@ class Tables(ListCalls):
         if not isinstance(item, Number | Items):
             raise UntranslatableError(f".get() of {item}")
         kind = _alike(item, default.type)
-        place = f"place_of_key({self._looked_up(base, key)})"
+        place = self.place(base, key)
         place = place if self.conditions else self.early(place)
         other = self.convert(default, kind).text  # type: ignore[attr-defined]  # of expressions
         whole = f"({place} < 0)" if isinstance(kind, Number) and kind.ints else ""
@@ -306,8 +313,8 @@ class Tables(ListCalls):
 
     # ---- changing ----
 
-    def _place_for(self, base: Value, key: Value) -> str:
-        """The place of a key, which is appended to the keys if it is new."""
+    def _place_for(self, base: Value, key: Value, value: Value | None = None) -> str:
+        """The place of a key, which is made if it is new. value: of a new one, in a dictionary."""
         if self.conditions:
             raise UntranslatableError("an entry that is made on a condition")
         keys = self._keys(base)
@@ -315,18 +322,17 @@ class Tables(ListCalls):
         kind = self._with_item(keys, key)
         check_key(kind)
         text = self.item(key, kind)
-        if not text.isidentifier():
-            text = self.early(text)
-        return self.early(f"place_for_key({text}, {hashed(text, kind)}, {keys.text}, {index_of(base.text)})")
-
-    def _fill(self, base: Value, place: str, value: Value) -> None:
-        """Give a new key its value."""
-        values = self._values(base)
-        kind = self._with_item(values, value)
-        self.line(f"if {place} == len({values.text}):")
+        text = text if text.isidentifier() else self.early(text)
+        place = self.early(place_text(text, kind, base.text))
+        self.line(f"if {place} < 0:")
         self.indent += 1
-        self.line(f"{values.text}.append({self.item(value, kind)})")
+        self.line(f"{place} = enter({place}, {hashed(text, kind)}, len({keys.text}), {index_of(base.text)})")
+        self.line(f"{keys.text}.append({text})")
+        if value is not None:
+            values = self._values(base)
+            self.line(f"{values.text}.append({self.item(value, self._with_item(values, value))})")
         self.indent -= 1
+        return place
 
     def add_key(self, base: Value, key: Value) -> None:
         self._place_for(base, key)
@@ -338,10 +344,10 @@ class Tables(ListCalls):
         values = self._values(base)
         kind = self._with_item(values, value)
         text = self.item(value, kind)
-        if not text.isidentifier():
-            text = self.early(text)  # Python computes it before it looks for the place
-        place = self._place_for(base, key)
-        self.line(f"set_item({values.text}, {place}, {text})")
+        text = text if text.isidentifier() else self.early(text)  # Python computes it before it looks for the place
+        place = self._place_for(base, key, Value(text, kind, source=value.source))
+        self.line("else:")
+        self.line(f"{INDENT}{values.text}[{place}] = {text}")
 
     def update_entry(self, base: Value, key: Value, op: ast.operator, value: ast.expr) -> None:
         """`base[key] op= value`."""
@@ -354,21 +360,20 @@ class Tables(ListCalls):
             default = literal(0) if kind.of is Counter else self._default(kind)
             if not isinstance(default.type, Number):
                 raise UntranslatableError("an update of a list in a dictionary")
-            place = self._place_for(base, key)
+            whole = ""
             if item is None:
                 self.skipped = True  # the next round will know more
-                old = default
+                place, old = self._place_for(base, key), default
             else:
-                is_new = self.early(f"{place} == len({values.text})")
-                self.line(f"if {is_new}:")
-                self.line(f"{INDENT}{values.text}.append({blank(item)})")
                 old_kind = _alike(item, default.type)
-                whole = is_new if isinstance(old_kind, Number) and old_kind.ints else ""
+                if isinstance(old_kind, Number) and old_kind.ints:
+                    whole = f"({self.early(self.place(base, key))} < 0)"
+                place = self._place_for(base, key, Value(blank(item), item))
                 old = Value(f"{values.text}[{place}]", old_kind, whole=whole)
         else:
             if item is None:
                 raise UnknownItemError("an entry of an empty dictionary")
-            place = self.early(f"known_place({self._looked_up(base, key)})")
+            place = self.early(f"known({self.place(base, key)})")
             old = Value(f"{values.text}[{place}]", item, source=(values.text, 1))
         new = self.operate(op, old, self.value(value))  # type: ignore[attr-defined]  # of expressions
         if isinstance(old.type, Growing) or not isinstance(new.type, Number | Items):
@@ -392,8 +397,7 @@ class Tables(ListCalls):
             case "items", [] if not kind.is_set:
                 return replace(base, type=replace(kind, pairs=True))
             case "setdefault", [key, default] if not kind.is_set:
-                place = self._place_for(base, key)
-                self._fill(base, place, default)
+                place = self._place_for(base, key, default)
                 values = self._values(base)
                 return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
         raise UntranslatableError(f".{name}() of {kind}")
