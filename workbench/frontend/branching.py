@@ -568,7 +568,10 @@ def for_(
     with signals():
         _step_or_traced(
             "for", source, variables, names,
-            lambda lists: _as_step(source, variables, live, surely, iterable, lists) if n > 1 else None, prefers,
+            lambda lists: (
+                _as_step(source, variables, live, surely, iterable, lists) if n > 1 or lists.tables else None
+            ),
+            prefers,
             lambda grown, plain: _traced_for(
                 iterable, body, names, live, anew, reads, variables, stop, target, appended, grown, plain
             ),

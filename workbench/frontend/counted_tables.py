@@ -37,13 +37,18 @@ def table_of(of: type, default: Callable[[], Any] | None, keys: Sequence[Any], v
 
 
 class CountedTable(Deferred):
-    """One of them. of: its class; default: of a `defaultdict`; held: the keys, and the values unless it is a set."""
+    """One of them. of: its class; default: of a `defaultdict`; held: the keys, and the values unless it is a set;
+    is_ordered: whether Python would go through it as through one to which these keys came one after the other."""
 
-    def __init__(self, name: str, of: type, default: Callable[[], Any] | None, held: Sequence[CountedList]):
+    def __init__(
+        self, name: str, of: type, default: Callable[[], Any] | None, held: Sequence[CountedList], *,
+        is_ordered: bool = True,
+    ):  # fmt: skip
         self.name = name
         self.of = of
         self.default = default
         self.held = tuple(held)
+        self.is_ordered = is_ordered
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -126,6 +131,8 @@ def _zeros(items: Items) -> Any:
 
 
 def _flatten(table: CountedTable) -> tuple[Sequence[Any], Any]:
+    if not table.is_ordered:
+        raise table.error()
     return table.held, (table.name, table.of, table.default)
 
 

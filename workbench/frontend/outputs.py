@@ -6,8 +6,9 @@ view, so that later writes are seen through both, as in NumPy.
 
 from __future__ import annotations
 
+import copy
 import types
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,7 @@ from ..ir import REGISTRY, Atom, Var
 from .aliases import chain, given_roots, one_of, own_memory
 from .captures import Change, Lifter
 from .choices import VALUE, Choice, ChoiceForm, left_under_a_name
-from .constants import CONSTANT_TYPES
+from .constants import CONSTANT_TYPES, is_constant
 from .counted_forms import CountedForm
 from .counted_lists import CountedArray, CountedList
 from .diagnostics import build, unsupported
@@ -591,6 +592,8 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     if id(value) in lifter.originals:
         read = lifter.read_of(value)
         return lifter.originals[id(value)][1] if read is None else _Outside(read)
+    if type(value) in (set, Counter) and all(map(is_constant, value.values() if isinstance(value, dict) else value)):
+        return _Outside(partial(copy.copy, copy.copy(value)))  # a new one at every call
     if isinstance(value, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
         return value
     if isinstance(value, types.FunctionType | types.MethodType | type):

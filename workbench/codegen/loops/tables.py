@@ -1,8 +1,9 @@
 """Functions of dictionaries and sets that translated loops call.
 
 Keys and values are lists in the order in which they came, as Python keeps them (R. Hettinger, 2012: an index of places
-beside dense entries). The index is a list of pairs of numbers, twice a power of two long: a place + 1, or 0 where there
-is none, and the hash of the key there. Pairs are tried in the order of CPython's `Objects/dictobject.c`. Different
+beside dense entries). The index is a list of pairs of numbers, twice a power of two long: a place + 1, 0 where there is
+none, or -1 where there was one, and the hash of the key there. What is taken out stays among the keys and values until
+`compact` is called. Pairs are tried in the order of CPython's `Objects/dictobject.c`. Different
 numbers have different hashes: a number is found by its hash alone.
 """
 
@@ -106,7 +107,7 @@ def place_of_number(hashed, index):
         place = _number_at(start, 2 * at)
         if place == 0:
             return -1 - at
-        if _number_at(start, 2 * at + 1) == hashed:
+        if _number_at(start, 2 * at + 1) == hashed and place > 0:
             return place - 1
         rest >>= np.uint64(_SHIFT)
         at = (5 * at + 1 + np.int64(rest)) & last
@@ -121,7 +122,38 @@ def place_of_tuple(key, hashed, keys, index):
         place = index[2 * at]
         if place == 0:
             return -1 - at
-        if index[2 * at + 1] == hashed and keys[place - 1] == key:
+        if place > 0 and index[2 * at + 1] == hashed and keys[place - 1] == key:
+            return place - 1
+        rest >>= np.uint64(_SHIFT)
+        at = (5 * at + 1 + np.int64(rest)) & last
+
+
+@linked(error_model="numpy")
+def forget_number(hashed, index):
+    """Take a number out of the index: the place that it had, or -1."""
+    last = len(index) // 2 - 1
+    at, rest = hashed & last, np.uint64(hashed)
+    while True:
+        place = index[2 * at]
+        if place == 0:
+            return -1
+        if place > 0 and index[2 * at + 1] == hashed:
+            index[2 * at] = -1
+            return place - 1
+        rest >>= np.uint64(_SHIFT)
+        at = (5 * at + 1 + np.int64(rest)) & last
+
+
+@linked(error_model="numpy")
+def forget_tuple(key, hashed, keys, index):
+    last = len(index) // 2 - 1
+    at, rest = hashed & last, np.uint64(hashed)
+    while True:
+        place = index[2 * at]
+        if place == 0:
+            return -1
+        if place > 0 and index[2 * at + 1] == hashed and keys[place - 1] == key:
+            index[2 * at] = -1
             return place - 1
         rest >>= np.uint64(_SHIFT)
         at = (5 * at + 1 + np.int64(rest)) & last
@@ -153,7 +185,7 @@ def _enlarge(index):
     _fill(index, 2 * n_new)
     start = _address(index)
     for k in range(n):
-        if old[2 * k]:
+        if old[2 * k] > 0:
             _enter_again(old[2 * k], old[2 * k + 1], start, n_new - 1)
 
 
@@ -165,6 +197,47 @@ def enter(slot, hashed, place, index):
     if 3 * (place + 2) > len(index):
         _enlarge(index)
     return place
+
+
+@linked(error_model="numpy")
+def _in_use(n, index):
+    """Which of `n` places keys are at, with their hashes; empties the index."""
+    used, hashes = [False] * n, [np.int64(0)] * n
+    for k in range(0, len(index), 2):
+        if index[k] > 0:
+            used[index[k] - 1] = True
+            hashes[index[k] - 1] = index[k + 1]
+    _fill(index, len(index))
+    return used, hashes
+
+
+@linked(error_model="numpy")
+def compact_keys(keys, index):
+    """Of a set."""
+    used, hashes = _in_use(len(keys), index)
+    start, last = _address(index), len(index) // 2 - 1
+    n = 0
+    for k in range(len(used)):
+        if used[k]:
+            keys[n] = keys[k]
+            n += 1
+            _enter_again(n, hashes[k], start, last)
+    del keys[n:]
+
+
+@linked(error_model="numpy")
+def compact(keys, values, index):
+    """Leave out of the keys and values what was taken out of the index."""
+    used, hashes = _in_use(len(keys), index)
+    start, last = _address(index), len(index) // 2 - 1
+    n = 0
+    for k in range(len(used)):
+        if used[k]:
+            keys[n], values[n] = keys[k], values[k]
+            n += 1
+            _enter_again(n, hashes[k], start, last)
+    del keys[n:]
+    del values[n:]
 
 
 @linked(error_model="numpy")

@@ -32,7 +32,7 @@ from .generators import without_generators
 from .given_items import names_of_such
 from .letters import LETTERS, codes_of
 from .list_arrays import leaf_texts, list_in, list_out
-from .list_names import growing_names, queue_names
+from .list_names import growing_names, queue_names, thinned_names
 from .names import is_none
 from .ranges import without_checks
 from .short_arrays import in_variables
@@ -305,7 +305,7 @@ class _Concrete:
         lists = {name for name, kind in given.items() if isinstance(kind, Growing | Table)}
         self.scope = Translator(self.module, self._outer, self.names | lists, given, self._parameter)
         self.scope.growing = (growing & (self.names | lists)) | (lists & self.names)
-        self.scope.queues = queues
+        self.scope.queues, self.scope.thinned = queues, thinned_names([node])
         self.scope.bound_once, self.scope.rebound = bound_once([node]), bound_names([node])
         self.scope.flagged = frozenset(self.unset) - self.none_before
         self.scope.look_for_none([node], self.none_before)
@@ -469,6 +469,7 @@ class _Concrete:
                     raise UntranslatableError(f"`{name}`, a queue that the loop makes")
             if isinstance(kind, Table):
                 kind = self._filled(name, kind)
+                self._check_order(name, kind)
             assigned = self.scope.assigned.get(name, set())
             if len(assigned) > 1:
                 raise UntranslatableError(f"`{name}`, whose last assignment decides its type")
@@ -502,6 +503,7 @@ class _Concrete:
         for name, p in self.parameters.items():
             if isinstance(p.kind, Table) and not self.scope.changed.isdisjoint(self._hidden_types(name)):
                 kind = self._filled(name, p.kind)
+                self._check_order(name, kind)
                 _check_result(name, kind)
                 results.append(Result(name, kind, in_place=True))
         rows: dict[Type, str] = {}
@@ -509,6 +511,10 @@ class _Concrete:
             if isinstance(r.kind, Growing) and isinstance(r.kind.item, Growing):
                 rows[r.kind.item] = r.name
         return [r if r.in_place else replace(r, inside=rows.get(r.kind, "")) for r in results]
+
+    def _check_order(self, name: str, kind: Table) -> None:
+        if kind.is_set and name in self.scope.thinned:
+            raise UntranslatableError(f"`{name}`, a set that keys are taken out of, whose order is not known")
 
     def _told_apart(self, results: list[Result]) -> list[str]:
         """Lines that raise where a list of lists holds one that something else is, too."""
@@ -580,7 +586,8 @@ class _Concrete:
             head += [f"{is_set(name)} = False"] * (name in self.scope.flagged)
         head += self.scope.none_lines(self.parameters)
         head += self.scope.flags_at_first({name: p.kind for name, p in self.parameters.items()})
-        tail = self._told_apart(results)
+        tail = [line for r in results if isinstance(r.kind, Table) for line in self.scope.compacted_in_the_end(r.name)]
+        tail += self._told_apart(results)
         returned: list[str] = []
         for r in results:
             text = local(r.name) if not r.in_place else f"{r.name}__given"

@@ -12,15 +12,13 @@ from ...primitives.loops import LoopProgram
 from ..aliases import Aliases, Alternative, one_of
 from ..choices import Choice, member_of
 from ..counted_lists import CountedList
-from ..counted_tables import CountedTable
 from ..tracer import Tracer, emit, lift, require_trace
 from ..views import element_along, write
 from .leaving import left_views
 from .optional import KINDS
 from .sharing import Group
-from .step_lists import LeftList
-from .tables import hidden_names
-from .types import I64, Array, Items, Number, Table, Type
+from .step_lists import LeftList, LeftTable
+from .types import I64, Array, Items, Number, Type
 
 
 @dataclass(eq=False)
@@ -38,7 +36,7 @@ class Translated:
     sharing: Sequence[Group]  # variables that may be one array
     views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
     lists: dict[str, LeftList]  # that it leaves
-    tables: dict[str, Table]  # of whose keys and values these lists are
+    tables: dict[str, LeftTable]  # of whose keys and values these lists are
     optional: frozenset[str]  # the variables that may be None afterwards: their last result tells
     node: ast.For | ast.While
 
@@ -64,7 +62,7 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
     where = {place.variable: (place, next(numbers), next(numbers)) for place in places}
     n_before = len(found.written)
     variables_made: list[Tracer] = list(outs[n_before:])
-    of_tables = {hidden: name for name, kind in found.tables.items() for hidden in hidden_names(name, kind)}
+    of_tables = {hidden: name for name, left in found.tables.items() for hidden in left.lists}
     held: dict[str, list[CountedList]] = {name: [] for name in found.tables}
     for name, kind, n in found.outputs:
         value: Any = outs[position : position + n]
@@ -104,8 +102,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
             value = Choice(KINDS, emit(REGISTRY["convert_element_type"], none, new_dtype=I64, weak_type=True), value)
         variables.set(name, value)
         position += n
-    for name, kind in found.tables.items():
-        variables.set(name, CountedTable(name, kind.of, kind.default, held[name]))
+    for name, left_table in found.tables.items():
+        variables.set(name, left_table.after(name, held[name]))
     for group in found.sharing:
         same = [x for name, x in arrays.items() if name in group.names]
         for x in same if len(same) > 1 else ():

@@ -22,7 +22,7 @@ from ..syntax import copied, walk
 from .conversions import split_conversions
 from .elses import without_elses
 from .generators import without_generators
-from .list_names import growing_names, queue_names
+from .list_names import growing_names, queue_names, thinned_names
 from .sharing import Group, sharing_names
 
 ITEMS = "_items"  # the variable that holds what a loop goes over, where its own expression cannot be translated
@@ -53,6 +53,10 @@ class Form:
     @functools.cached_property
     def queues(self) -> frozenset[str]:
         return queue_names([self.node])
+
+    @functools.cached_property
+    def thinned(self) -> frozenset[str]:
+        return thinned_names([self.node])
 
     @functools.cached_property
     def bound_once(self) -> frozenset[str]:

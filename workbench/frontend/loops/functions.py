@@ -18,7 +18,7 @@ from ..tracer import Tracer
 from .draws import is_source
 from .expressions import local
 from .generators import without_generators
-from .list_names import growing_names, queue_names
+from .list_names import growing_names, queue_names, thinned_names
 from .optional import may_be_none
 from .statements import Translator
 from .tables import holds_table
@@ -122,7 +122,7 @@ def translate_function(
         body = without_generators(body, lambda name: _is_builtin(function, name) and name not in bound_names(body))
         names = bound_names(body) | frozenset(given)
         scope = Translator(module, outer, names, given, None)
-        scope.growing, scope.queues = growing_names(body), queue_names(body)
+        scope.growing, scope.queues, scope.thinned = growing_names(body), queue_names(body), thinned_names(body)
         scope.bound_once, scope.rebound = bound_once(body), bound_names(body)
         scope.fixed, scope.path, scope.handed_back = frozenset(given), path, set_here
         scope.statics = frozenset(n for n, _ in statics)

@@ -150,4 +150,5 @@ class ListCalls(Lists):
         name, more = FOLDS[function], f", {item.weak}" if function is sum else ""
         if function is sum and item.dtype == I64:
             name, more = "sum_of_wholes", ""
-        return Value(self.early(f"{name}({base.text}{more})"), replace(item, single=False))
+        text = f"{name}({base.text}{more})"
+        return Value(text if self.conditions else self.early(text), replace(item, single=False))

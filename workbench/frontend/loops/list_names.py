@@ -73,7 +73,8 @@ def of_one_length(loop: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(stored - others), frozenset(read - stored - others)
 
 
-_OF_TABLES = frozenset(("add", "setdefault", "update", "clear", "pop", "discard", "remove"))
+_TAKES_OUT = frozenset(("pop", "discard", "remove"))
+_OF_TABLES = _TAKES_OUT | {"add", "setdefault", "update", "clear"}
 _READS_OF_TABLES = frozenset(("get", "keys", "values", "items"))
 
 
@@ -100,6 +101,18 @@ def table_names(loop: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
             case ast.For(iter=ast.Name(id=name)):
                 read.add(name)
     return frozenset(changed), frozenset(read - changed)
+
+
+def thinned_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names of what keys, if it is a dictionary or set, are taken out of one by one."""
+    found: set[str] = set()
+    for n in (n for node in nodes for n in walk(node)):
+        match n:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _TAKES_OUT:
+                found.add(name)
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Del()):
+                found.add(name)
+    return frozenset(found)
 
 
 def queue_names(nodes: Iterable[ast.AST]) -> frozenset[str]:

@@ -99,8 +99,18 @@ def may_be_none(value: ast.expr, names: Collection[str]) -> bool:
 
 def may_give_none(value: ast.expr, names: Collection[str]) -> bool:
     """The same, where a function may give None, too."""
+    if is_get(value):
+        return True
     is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
     return is_call and not hasattr(builtins, value.func.id) or may_be_none(value, names)  # type: ignore[union-attr]
+
+
+def is_get(value: ast.expr) -> bool:
+    """Whether an expression is `d.get(key)`, which is None where there is no such key."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr="get"), args=[_], keywords=[]):
+            return True
+    return False
 
 
 # ---- where they are surely a number ----

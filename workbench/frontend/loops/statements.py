@@ -6,6 +6,7 @@ The types of variables are found by translating again and again until they settl
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,7 +20,7 @@ from .certain import Certain
 from .expressions import is_set, is_whole, local
 from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
-from .optional import blank_lines, check_kind, may_be_none, may_give_none
+from .optional import blank_lines, check_kind, is_get, may_be_none, may_give_none
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
 from .tables import holds_table
@@ -112,7 +113,10 @@ class Translator(Certain):
         outside = self.made_early, self.calls_writer, self.set_by_call, self.writer_calls, self.draws_early
         self.made_early, self.calls_writer, self.equal, self.places = False, False, set(), {}
         self.set_by_call, self.writer_calls, self.draws_early = set(), [], False
+        before, self.changed_by = self.changed_by, Counter()
         method(stmt)
+        self.check_changes(stmt)
+        self.changed_by = before
         if self.made_early and self.calls_writer and not self._calls_writer_alone(stmt):
             raise UntranslatableError("a function that writes into arrays, among other operations")
         if self.set_by_call & looked_at(stmt):
@@ -131,13 +135,13 @@ class Translator(Certain):
             raise UntranslatableError(f"`{name}`, which is no number or array")
         if name in self.optional:
             check_kind(name, value.type)
-        if name in self.growing or isinstance(value.type, Growing):
-            self.bind_list(name, value)
+        if isinstance(value.type, Table):
+            self.bind_table(name, value)
             if name in self.flagged:
                 self.line(f"{is_set(name)} = True")
             return
-        if isinstance(value.type, Table):
-            self.bind_table(name, value)
+        if name in self.growing or isinstance(value.type, Growing):
+            self.bind_list(name, value)
             if name in self.flagged:
                 self.line(f"{is_set(name)} = True")
             return
@@ -251,6 +255,10 @@ class Translator(Certain):
             kept = self.early(flag)  # which it is before `a` is anything else
             self.bind(target.id, self.number_under(value))  # type: ignore[arg-type]  # a name
             self.line(f"{is_none(target.id)} = {kept}")
+            return True
+        if is_get(value) and (got := self.got_or_none(value)) is not None:  # type: ignore[arg-type]  # a call
+            self.bind(target.id, got)
+            self.line(f"{is_none(target.id)} = {got.none}")
             return True
         if isinstance(value, ast.Call):
             before, self.takes_none = self.takes_none, value

@@ -155,11 +155,13 @@ class GivenList:
 
 @dataclass(frozen=True, slots=True)
 class GivenTable:
-    """A dictionary or set before the loop. held: the lists of its keys, and of its values."""
+    """A dictionary or set before the loop. held: the lists of its keys, and of its values; is_ordered: as of
+    `CountedTable`."""
 
     name: str
     kind: Table
     held: tuple[GivenList, ...]
+    is_ordered: bool = True
 
     @property
     def kinds(self) -> dict[str, Type]:
@@ -195,7 +197,8 @@ def given_table(name: str, value: Any, kind_of: Callable[[str, Any], Type]) -> G
         given_list(hidden, each, kind_of) for hidden, each in zip(hidden_names(name, kind), held, strict=True)
     )
     check_keys(found[0].kind)  # type: ignore[union-attr]  # a list
-    return GivenTable(name, kind, found)  # type: ignore[arg-type]  # lists
+    is_ordered = type(value) is not CountedTable or value.is_ordered
+    return GivenTable(name, kind, found, is_ordered)  # type: ignore[arg-type]  # lists
 
 
 def _from_arrays(*arguments: Any, is_tuple: bool, weak: Sequence[bool]) -> list[Any]:
@@ -343,6 +346,19 @@ class LeftList:
             for array, item in zip(arrays, self.items.items, strict=True)
         ]
         return self.items.together(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftTable:
+    """A dictionary or set that the loop leaves. lists: the names of those that stand for it; is_ordered: as of
+    `CountedTable`."""
+
+    kind: Table
+    lists: tuple[str, ...]
+    is_ordered: bool
+
+    def after(self, name: str, held: Sequence[CountedList]) -> CountedTable:
+        return CountedTable(name, self.kind.of, self.kind.default, held, is_ordered=self.is_ordered)
 
 
 def _as_number(x: Tracer, item: Item) -> Tracer:

@@ -37,7 +37,7 @@ from .ranges import without_checks
 from .sharing import Group
 from .short_arrays import in_variables
 from .statements import Translator
-from .step_lists import MAKERS, NO_LISTS, GivenList, GivenTable, LeftList, Lists, given_list, given_table
+from .step_lists import MAKERS, NO_LISTS, GivenList, GivenTable, LeftList, LeftTable, Lists, given_list, given_table
 from .tables import blank_table, hidden_names, keys_of, values_of
 from .types import (
     BOOL,
@@ -131,7 +131,7 @@ class _Builder:
         self.given_lists: dict[str, GivenList] = {}
         self.left_lists: dict[str, LeftList] = {}
         self.given_tables: dict[str, GivenTable] = {}
-        self.left_tables: dict[str, Table] = {}
+        self.left_tables: dict[str, LeftTable] = {}
         self.may_leave = lists.may_leave
         self.lengths = {**{name: len(variables.glimpse(name)) for name in lists.fixed}, **lists.stacked}
         self.stacked = lists.stacked.keys()
@@ -169,6 +169,7 @@ class _Builder:
         bound = names | self.given_lists.keys() | self.given_tables.keys()
         self.scope = Translator(self.module, self._outer, bound, given, self._parameter)
         self.scope.growing, self.scope.queues = form.growing & bound, form.queues & bound
+        self.scope.thinned = form.thinned
         self.scope.bound_once, self.scope.rebound = form.bound_once, names
         self.scope.look_for_none([form.node], self.none_before)
         may_stay_unset = frozenset(n for n in self.unset if not n.startswith("_wb_"))
@@ -351,10 +352,13 @@ class _Builder:
                 hidden = hidden_names(name, kind)
                 if name not in self.names and self.scope.changed.isdisjoint(hidden):
                     continue
-                self.left_tables[name] = kind
+                given = self.given_tables.get(name)
+                is_ordered = not kind.is_set or name not in self.form.thinned and (not given or given.is_ordered)
+                self.left_tables[name] = LeftTable(kind, hidden, is_ordered)
                 for each in hidden:
                     held = self.scope.types[each]
                     assert isinstance(held, Growing)
+                    held = held if held.item is not None else Growing(weak_int(0, 0))  # which is empty
                     self._leave(each, held)
                     outputs.append((each, held, len(self._avals(each, held))))
         renamed = self.left_lists.keys() & self.form.renamed
@@ -401,6 +405,8 @@ class _Builder:
         tail = []
         for n in sorted(self.scope.flagged):
             tail += [f"    if not {is_set(n)}:", "        raise NameError()"]
+        for name in self.left_tables:
+            tail += ["    " + line for line in self.scope.compacted_in_the_end(name)]
         results: list[str] = []
         for name, kind, n in outputs:
             if name in self.left_lists:

@@ -25,12 +25,14 @@ from .blanks import blank
 from .list_calls import ListCalls
 from .names import local
 from .operators import cast
+from .statement_parts import expressions_of
 from .types import (
     BOOL,
     F64,
     I64,
     SMALL,
     WIDE,
+    Array,
     Growing,
     Items,
     Number,
@@ -64,6 +66,10 @@ def index_of(name: str) -> str:
     return f"{local(name)}__index"
 
 
+def gone_from(name: str) -> str:
+    return f"{local(name)}__gone"
+
+
 def hidden_names(name: str, kind: Table) -> tuple[str, ...]:
     """The lists that stand for it."""
     return (keys_of(name),) if kind.is_set else (keys_of(name), values_of(name))
@@ -87,6 +93,10 @@ def place_text(key: str, kind: Type, name: str) -> str:
     return f"place_of_number({hashed(key, kind)}, {index_of(name)})"
 
 
+ALL = "all"  # of a new dictionary or set: its entries are those of one list or array
+MOST_GONE = 32  # places that may be out of use however few there are
+
+
 def check_key(kind: Type | None) -> None:
     """UntranslatableError for what is found by more than what it is equal to."""
     parts = kind.items if isinstance(kind, Items) else (kind,)
@@ -104,20 +114,27 @@ def check_keys(kind: Growing) -> None:
         check_key(kind.item)
 
 
+def compact_lines(name: str, kind: Table) -> list[str]:
+    """What has the lists hold no more than the dictionary does."""
+    names = ", ".join((*hidden_names(name, kind), index_of(name)))
+    return [f"{'compact_keys' if kind.is_set else 'compact'}({names})", f"{gone_from(name)} = 0"]
+
+
 def blank_table(name: str, kind: Table) -> list[str]:
     """What makes a variable with an empty dictionary."""
     parts = ((keys_of(name), kind.keys), (values_of(name), kind.values))
     lines = [f"{hidden} = no_items({blank(held.item)})" for hidden, held in parts if held is not None]
-    return [*lines, f"{index_of(name)} = no_index()"]
+    return [*lines, f"{index_of(name)} = no_index()", f"{gone_from(name)} = 0"]
 
 
 def index_lines(name: str, key: Type | None) -> list[str]:
     """What makes the index of the keys that there are."""
     keys, index = keys_of(name), index_of(name)
+    first = [f"{index} = no_index()", f"{gone_from(name)} = 0"]
     if key is None:
-        return [f"{index} = no_index()"]
+        return first
     return [
-        f"{index} = no_index()",
+        *first,
         f"for {keys}_k in range(len({keys})):",
         f"{INDENT}{keys}_one = {keys}[{keys}_k]",
         f"{INDENT}enter({place_text(f'{keys}_one', key, name)}, {hashed(f'{keys}_one', key)}, {keys}_k, {index})",
@@ -137,7 +154,14 @@ def holds_table(kind: Type) -> bool:
 
 
 class Tables(ListCalls):
-    """Expressions and statements with dictionaries and sets."""
+    """Expressions and statements with dictionaries and sets. thinned: the names of those that keys are taken out of:
+    `d__gone` counts the places in the lists that stay until they are looked at; changed_by: the dictionaries that an
+    expression of this statement changes, as often as it does."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.thinned: frozenset[str] = frozenset()
+        self.changed_by: Counter[str] = Counter()
 
     def outside(self, name: str, found: Any) -> Value:
         if type(found) in CLASSES and id(found) in self.module.given_lists:
@@ -166,20 +190,55 @@ class Tables(ListCalls):
                     raise UntranslatableError("a defaultdict of this")
                 default = kind.value
             return Value("", Table(function, default), fresh=((), ""))
+        if function in (set, Counter) and len(args) == 1 and isinstance(args[0].type, Array | Growing):
+            return Value("", Table(function), fresh=((self.kept(args[0]),), ALL))
         if not args or not isinstance(args[0].type, Table):
             return super().list_call(function, args)
-        base = args[0]
+        base = self._with_name(args[0])
         if function is len:
-            return Value(f"len({keys_of(base.text)})", weak_int(0, SMALL))
+            return Value(self.size(base.text), weak_int(0, SMALL))
         kind = base.type
         assert isinstance(kind, Table)
         if function in (list, sorted, sum, min, max) and not kind.pairs:
             keys = self.types[keys_of(base.text)]
+            self.compacted(base.text)
             is_ordered = function is list or function is sum and keys != Growing(weak_int(*WIDE))
             if kind.is_set and is_ordered:
                 raise UntranslatableError("the order of a set")
             return super().list_call(function, [self._keys(base), *args[1:]])
         raise UntranslatableError(f"{getattr(function, '__name__', 'a call')}() of {base.type}")
+
+    def _with_name(self, value: Value) -> Value:
+        """A dictionary or set that is made in an expression, as a variable."""
+        if value.fresh is None:
+            return value
+        if self.conditions:
+            raise UntranslatableError("a dictionary or set that is made on a condition")
+        name = self.temporary()
+        self.bound |= {name}
+        self.bind_table(name, value)
+        return Value(name, self.types[name])
+
+    def _add_all(self, base: Value, items: Value) -> None:
+        """Add the elements of an array or list to a set, or count them."""
+
+        def add(key: Value) -> None:
+            if base.type.is_set:  # type: ignore[union-attr]  # a table
+                self.add_key(base, key)
+            else:
+                self.update_entry(base, key, ast.Add(), ast.Constant(1))
+
+        if isinstance(items.type, Array):
+            lazy = self.elements(items)
+            if items.type.ndim != 1:
+                raise UntranslatableError(f"a set of {items.type}")
+            self.nest(lazy.sizes, lambda i: add(lazy.at(i)))
+            return
+        head, item = self.over_list(items)
+        self.line(head)
+        self.indent += 1
+        add(item)
+        self.indent -= 1
 
     def bind_table(self, name: str, value: Value) -> None:
         """`name = value`."""
@@ -190,7 +249,7 @@ class Tables(ListCalls):
             raise UntranslatableError(f"the global `{name}`")
         known = self.types.get(name)
         self.types[name] = kind if known is None else join(known, kind)
-        entries, _ = value.fresh
+        entries, how = value.fresh
         for hidden in hidden_names(name, kind):
             self.types.setdefault(hidden, Growing(None))
             self.changed.add(hidden)
@@ -198,8 +257,12 @@ class Tables(ListCalls):
             assert isinstance(held, Growing)
             self.line(f"{hidden} = no_items({blank(held.item)})")
         self.line(f"{index_of(name)} = no_index()")
+        if name in self.thinned:
+            self.line(f"{gone_from(name)} = 0")
         made = Value(name, self.types[name])
-        if kind.is_set:
+        if how == ALL:
+            self._add_all(made, entries[0])
+        elif kind.is_set:
             for key in entries:
                 self.add_key(made, key)
         else:
@@ -214,6 +277,29 @@ class Tables(ListCalls):
     def _name(self, node: ast.Name) -> Value:
         found = super()._name(node)
         return replace(found, text=node.id) if isinstance(found.type, Table) else found
+
+    def size(self, name: str) -> str:
+        """How many keys there are."""
+        size = f"len({keys_of(name)})"
+        return f"({size} - {gone_from(name)})" if name in self.thinned else size
+
+    def compacted(self, name: str) -> None:
+        """Have the lists hold what the dictionary does, and nothing else."""
+        if name not in self.thinned:
+            return
+        if self.conditions:
+            raise UntranslatableError("a dictionary that keys were taken out of, on a condition")
+        self.line(f"if {gone_from(name)} > 0:")
+        for line in compact_lines(name, self.types[name]):  # type: ignore[arg-type]  # a table
+            self.line(INDENT + line)
+
+    def compacted_in_the_end(self, name: str) -> list[str]:
+        """The same lines, for what the loop leaves."""
+        kind = self.types[name]
+        assert isinstance(kind, Table)
+        if name not in self.thinned:
+            return []
+        return [f"if {gone_from(name)} > 0:", *(INDENT + line for line in compact_lines(name, kind))]
 
     def _keys(self, base: Value) -> Value:
         return self._held(keys_of(base.text))
@@ -262,7 +348,7 @@ class Tables(ListCalls):
 
     def test(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name) and isinstance(self.types.get(node.id), Table):
-            return f"(len({keys_of(node.id)}) > 0)"
+            return f"({self.size(node.id)} > 0)"
         return super().test(node)
 
     def _subscript(self, node: ast.Subscript) -> Value:
@@ -285,6 +371,7 @@ class Tables(ListCalls):
                 raise UnknownItemError("an entry of an empty dictionary")
             place = f"known({self.place(base, key)})"
             return Value(f"{values.text}[{place}]", item, source=(values.text, 1))
+        self.changed_by[base.text] += 1
         place = self._place_for(base, key, self._default(kind))
         values = self._values(base)
         return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
@@ -311,6 +398,22 @@ class Tables(ListCalls):
         whole = f"({place} < 0)" if isinstance(kind, Number) and kind.ints else ""
         return Value(f"item_or({values.text}, {place}, {other})", kind, whole=whole)
 
+    def got_or_none(self, node: ast.Call) -> Value | None:
+        """`base.get(key)`, with what tells whether it is None; None for what is no dictionary."""
+        assert isinstance(node.func, ast.Attribute)
+        base = self.value(node.func.value)
+        if not isinstance(base.type, Table) or base.type.is_set:
+            return None
+        values = self._values(base)
+        item = values.type.item  # type: ignore[union-attr]  # a list
+        key = self.value(node.args[0])
+        if item is None:
+            raise UnknownItemError("an entry of an empty dictionary")
+        if not isinstance(item, Number):
+            raise UntranslatableError(f".get() of {item}")
+        place = self.early(self.place(base, key))
+        return Value(f"item_or({values.text}, {place}, {blank(item)})", item, none=f"({place} < 0)")
+
     # ---- changing ----
 
     def _place_for(self, base: Value, key: Value, value: Value | None = None) -> str:
@@ -323,6 +426,11 @@ class Tables(ListCalls):
         check_key(kind)
         text = self.item(key, kind)
         text = text if text.isidentifier() else self.early(text)
+        if base.text in self.thinned:  # so that it does not grow for ever
+            gone = gone_from(base.text)
+            self.line(f"if {gone} > {MOST_GONE} and 2 * {gone} > len({keys.text}):")
+            for line in compact_lines(base.text, base.type):  # type: ignore[arg-type]  # a table
+                self.line(INDENT + line)
         place = self.early(place_text(text, kind, base.text))
         self.line(f"if {place} < 0:")
         self.indent += 1
@@ -381,6 +489,54 @@ class Tables(ListCalls):
         stored = self._with_item(values, new)
         self.line(f"{values.text}[{place}] = {self.item(new, stored)}")
 
+    def _take_out(self, base: Value, key: Value, *, must_be_there: bool) -> str:
+        """Take a key out; the place in the lists where it was, or -1."""
+        if self.conditions:
+            raise UntranslatableError("an entry that is taken out on a condition")
+        keys = self._keys(base)
+        kind = keys.type.item  # type: ignore[union-attr]  # a list
+        if kind is None:
+            raise UnknownItemError("an entry of an empty dictionary")
+        text = self._as_key(key, kind)
+        text = text if text.isidentifier() else self.early(text)
+        more = f", {hashed(text, kind)}, {keys.text}" if isinstance(kind, Items) else ""
+        name, first = ("forget_tuple", text) if more else ("forget_number", hashed(text, kind))
+        place = self.early(f"{name}({first}{more}, {index_of(base.text)})")
+        for hidden in hidden_names(base.text, base.type):  # type: ignore[arg-type]  # a table
+            self.changed.add(hidden)
+        if must_be_there:
+            self.line(f"{self.temporary()} = known({place})")
+            self.line(f"{gone_from(base.text)} += 1")
+        else:
+            self.line(f"if {place} >= 0:")
+            self.line(f"{INDENT}{gone_from(base.text)} += 1")
+        return place
+
+    def _taken_out(self, base: Value, key: Value, default: Value | None = None) -> Value:
+        """`base.pop(key)`, or with a default."""
+        self.changed_by[base.text] += 1
+        place = self._take_out(base, key, must_be_there=default is None)
+        values = self._values(base)
+        item = values.type.item  # type: ignore[union-attr]  # a list
+        if item is None:
+            raise UnknownItemError("an entry of an empty dictionary")
+        if default is None:
+            return Value(self.early(f"{values.text}[{place}]"), item, source=(values.text, 1))
+        if not isinstance(item, Number | Items):
+            raise UntranslatableError(f".pop() of {item}")
+        kind = _alike(item, default.type)
+        other = self.convert(default, kind).text  # type: ignore[attr-defined]  # of expressions
+        whole = f"({place} < 0)" if isinstance(kind, Number) and kind.ints else ""
+        return Value(self.early(f"item_or({values.text}, {place}, {other})"), kind, whole=whole)
+
+    def delete_item(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            base = self.value(node.value)
+            if isinstance(base.type, Table) and not base.type.is_set:
+                self._take_out(base, self.value(node.slice), must_be_there=True)
+                return
+        super().delete_item(node)
+
     # ---- methods ----
 
     def list_method(self, base: Value, name: str, args: list[Value]) -> Value:
@@ -390,13 +546,25 @@ class Tables(ListCalls):
         match name, args:
             case "get", [key, default] if not kind.is_set:
                 return self.got(base, key, default)
+            case "get", [key] if not kind.is_set:  # None where there is none: Python goes on with that
+                values = self._values(base)
+                if values.type.item is None:  # type: ignore[union-attr]  # a list
+                    raise UnknownItemError("an entry of an empty dictionary")
+                place = f"known({self.place(base, key)})"
+                return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
             case "keys", [] if not kind.is_set:
-                return replace(self._keys(base), fresh=None)
+                self.compacted(base.text)
+                return self._keys(base)
             case "values", [] if not kind.is_set:
+                self.compacted(base.text)
                 return self._values(base)
             case "items", [] if not kind.is_set:
+                self.compacted(base.text)
                 return replace(base, type=replace(kind, pairs=True))
+            case "pop", [key, *default] if not kind.is_set and len(default) < 2:
+                return self._taken_out(base, key, *default)
             case "setdefault", [key, default] if not kind.is_set:
+                self.changed_by[base.text] += 1
                 place = self._place_for(base, key, default)
                 values = self._values(base)
                 return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
@@ -414,14 +582,31 @@ class Tables(ListCalls):
                 self.add_key(base, key)
             case "setdefault", [_, _]:
                 self.list_method(base, name, args)
+            case "pop", _:
+                self.list_method(base, name, args)
+            case "discard" | "remove", [key] if kind.is_set:
+                self._take_out(base, key, must_be_there=name == "remove")
             case "clear", []:
                 for hidden in hidden_names(base.text, kind):
                     self.line(f"{hidden}.clear()")
                     self.changed.add(hidden)
                 self.line(f"clear_index({index_of(base.text)})")
+                if base.text in self.thinned:
+                    self.line(f"{gone_from(base.text)} = 0")
             case _:
                 raise UntranslatableError(f".{name}() of {kind}")
         return True
+
+    def check_changes(self, stmt: ast.stmt) -> None:
+        """UntranslatableError where an expression of a statement may look at a dictionary that another one changes."""
+        if not self.changed_by:
+            return
+        targets = stmt.targets if isinstance(stmt, ast.Assign | ast.Delete) else [getattr(stmt, "target", None)]
+        bases = {id(t.value) for t in targets if isinstance(t, ast.Subscript)}
+        names = [n for each in expressions_of(stmt) for n in walk(each) if isinstance(n, ast.Name)]
+        for name, n_changes in self.changed_by.items():
+            if sum(n.id == name and id(n) not in bases for n in names) > n_changes:
+                raise UntranslatableError(f"`{name}`, which an operation of its statement changes")
 
     # ---- going through ----
 
@@ -431,6 +616,7 @@ class Tables(ListCalls):
         assert isinstance(kind, Table)
         if kind.is_set:
             raise UntranslatableError("the order of a set")
+        self.compacted(value.text)
         keys = self._keys(value)
         if not kind.pairs:
             return self.over_list(keys)
@@ -447,8 +633,13 @@ class Tables(ListCalls):
             self._must_keep_keys(node.id)
 
     def _must_keep_keys(self, name: str) -> None:
-        for n in (n for stmt in self.loop_body for n in walk(stmt)):
+        inside = [n for stmt in self.loop_body for n in walk(stmt)]
+        updated = {id(n.target) for n in inside if isinstance(n, ast.AugAssign)}
+        adds = self.types[name].of in (defaultdict, Counter)  # type: ignore[union-attr]  # a table
+        for n in inside:
             match n:
+                case ast.Subscript() if id(n) in updated and not adds:
+                    continue
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr=attr)) if found == name:
                     is_read = attr in _READS
                 case ast.Subscript(value=ast.Name(id=found), ctx=ast.Store() | ast.Del()) if found == name:

@@ -206,7 +206,7 @@ class _Version:
             if r.in_place and type(value) is np.ndarray:
                 namespace[r.name] = value
             elif isinstance(r.kind, Table) and r.in_place:
-                _update(values[r.name], value)
+                _update(values[r.name], *value)
             elif r.in_place:
                 _replace(values[r.name], value)
         for r, other, _, value in made:
@@ -303,6 +303,8 @@ def _result(r: Result, results: Iterator[Any], *, as_array: bool, first: Sequenc
     is_pythons = r.tagged and next(results)
     other = int(next(results)) if r.others else 0
     place = int(next(results)) if r.inside else -1
+    if isinstance(r.kind, Table) and r.in_place:
+        return 0, -1, _entries(r.kind, results)
     value = _array_of(r.kind, results) if as_array else _value_of(r.kind, results)
     if is_pythons:
         assert isinstance(r.kind, Number)
@@ -443,9 +445,8 @@ def _value_of(kind: Type, results: Iterator[Any]) -> Any:
             places, flat = next(results), next(results)
             items = _elements(inner or Number(I64, True), iter((flat,)))
             return [items[a:b] for a, b in zip(places[:-1], places[1:], strict=True)]
-        case Table(keys=keys, values=held):
-            made_keys = _value_of(keys or Growing(None), results)
-            return table_of(kind.of, kind.default, made_keys, None if held is None else _value_of(held, results))
+        case Table():
+            return table_of(kind.of, kind.default, *_entries(kind, results))
         case Growing(item=item):
             return _elements(item or Number(I64, True), results)
         case Items(items=items):
@@ -455,6 +456,12 @@ def _value_of(kind: Type, results: Iterator[Any]) -> Any:
             value = next(results)
             return _TYPES[kind.kind](value) if kind.weak else kind.dtype.type(value)
     return next(results)
+
+
+def _entries(kind: Table, results: Iterator[Any]) -> tuple[list[Any], list[Any] | None]:
+    """The keys of a dictionary or set, and the values of a dictionary."""
+    keys = _value_of(kind.keys or Growing(None), results)
+    return keys, None if kind.values is None else _value_of(kind.values, results)
 
 
 def _array_of(kind: Type, results: Iterator[Any]) -> Any:
@@ -481,14 +488,16 @@ def _elements(item: Type, results: Iterator[Any]) -> list[Any]:
     return array.tolist() if item.weak or item.dtype == BOOL and item.weak else list(array)
 
 
-def _update(old: Any, new: Any) -> None:
-    """Make a dictionary or set hold what another one does, keys that it has had before stay where they were."""
-    if any(key not in new for key in old):
+def _update(old: Any, keys: list[Any], values: list[Any] | None) -> None:
+    """Make a dictionary or set hold these. Keys that it has had before stay where they were."""
+    left = set(keys)
+    if any(key not in left for key in old):
         old.clear()
-    if isinstance(old, set):
-        old.update(new)
+    if values is None:
+        for key in keys:  # `update` would go through a set in another order
+            old.add(key)
         return
-    for key, value in new.items():
+    for key, value in zip(keys, values, strict=True):
         if type(value) is list and key in old:  # lists inside stay who they are
             old[key][:] = value
         else:
