@@ -302,15 +302,15 @@ class Tables(ListCalls):
         return [f"if {gone_from(name)} > 0:", *(INDENT + line for line in compact_lines(name, kind))]
 
     def _keys(self, base: Value) -> Value:
-        return self._held(keys_of(base.text))
+        return self._list_of(keys_of(base.text))
 
     def _values(self, base: Value) -> Value:
-        return self._held(values_of(base.text))
+        return self._list_of(values_of(base.text))
 
-    def _held(self, hidden: str) -> Value:
+    def _list_of(self, hidden: str) -> Value:
         return Value(hidden, self.types[hidden], source=(hidden, 0))
 
-    def place(self, base: Value, key: Value) -> str:
+    def place_of_key(self, base: Value, key: Value) -> str:
         """What looks for a key, and is below 0 if it is missing."""
         kind = self._keys(base).type.item  # type: ignore[union-attr]  # a list
         if kind is None:
@@ -338,7 +338,7 @@ class Tables(ListCalls):
         raise UntranslatableError(f"{mine} as a key among {kind}")
 
     def is_in_table(self, key: Value, base: Value) -> str:
-        return f"({self.place(base, key)} >= 0)"
+        return f"({self.place_of_key(base, key)} >= 0)"
 
     def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
         if not isinstance(op, ast.In | ast.NotIn) or not isinstance(right.type, Table) or right.type.pairs:
@@ -369,7 +369,7 @@ class Tables(ListCalls):
             item = values.type.item  # type: ignore[union-attr]  # a list
             if item is None:
                 raise UnknownItemError("an entry of an empty dictionary")
-            place = f"known({self.place(base, key)})"
+            place = f"known({self.place_of_key(base, key)})"
             return Value(f"{values.text}[{place}]", item, source=(values.text, 1))
         self.changed_by[base.text] += 1
         place = self._place_for(base, key, self._default(kind))
@@ -392,7 +392,7 @@ class Tables(ListCalls):
         if not isinstance(item, Number | Items):
             raise UntranslatableError(f".get() of {item}")
         kind = _alike(item, default.type)
-        place = self.place(base, key)
+        place = self.place_of_key(base, key)
         place = place if self.conditions else self.early(place)
         other = self.convert(default, kind).text  # type: ignore[attr-defined]  # of expressions
         whole = f"({place} < 0)" if isinstance(kind, Number) and kind.ints else ""
@@ -411,7 +411,7 @@ class Tables(ListCalls):
             raise UnknownItemError("an entry of an empty dictionary")
         if not isinstance(item, Number):
             raise UntranslatableError(f".get() of {item}")
-        place = self.early(self.place(base, key))
+        place = self.early(self.place_of_key(base, key))
         return Value(f"item_or({values.text}, {place}, {blank(item)})", item, none=f"({place} < 0)")
 
     # ---- changing ----
@@ -475,13 +475,13 @@ class Tables(ListCalls):
             else:
                 old_kind = _alike(item, default.type)
                 if isinstance(old_kind, Number) and old_kind.ints:
-                    whole = f"({self.early(self.place(base, key))} < 0)"
+                    whole = f"({self.early(self.place_of_key(base, key))} < 0)"
                 place = self._place_for(base, key, Value(blank(item), item))
                 old = Value(f"{values.text}[{place}]", old_kind, whole=whole)
         else:
             if item is None:
                 raise UnknownItemError("an entry of an empty dictionary")
-            place = self.early(f"known({self.place(base, key)})")
+            place = self.early(f"known({self.place_of_key(base, key)})")
             old = Value(f"{values.text}[{place}]", item, source=(values.text, 1))
         new = self.operate(op, old, self.value(value))  # type: ignore[attr-defined]  # of expressions
         if isinstance(old.type, Growing) or not isinstance(new.type, Number | Items):
@@ -550,7 +550,7 @@ class Tables(ListCalls):
                 values = self._values(base)
                 if values.type.item is None:  # type: ignore[union-attr]  # a list
                     raise UnknownItemError("an entry of an empty dictionary")
-                place = f"known({self.place(base, key)})"
+                place = f"known({self.place_of_key(base, key)})"
                 return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
             case "keys", [] if not kind.is_set:
                 self.compacted(base.text)
