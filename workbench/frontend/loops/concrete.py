@@ -324,6 +324,8 @@ class _Concrete:
             self.given_values[name] = value
             return kind
         if type(value) in CLASSES:
+            if name in self.names:
+                raise UntranslatableError(f"`{name}`, a dictionary or set in whose place another one may come")
             self.lists[id(value)] = name
             known = _type_of_table(name, value)
             self.parameters[name] = Parameter(name, (name,), known)

@@ -73,7 +73,7 @@ def lists_of_step(
     long = {n for n in looked_up if type(found := variables.own(n)) is list and len(found) > MOST_ITEMS}
     changed, looked_into = _tables(source)
     tables = lists_alone(changed, variables.get, (*CLASSES, CountedTable))
-    tables |= {name for name in looked_into if _is_table(variables.own(name))}
+    tables |= {name for name in looked_into if _is_table(variables.glimpse(name))}
     return Lists(names | fixed | long | counts.keys(), fixed, counts, not trace.region, tables)
 
 
