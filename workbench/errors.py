@@ -63,8 +63,18 @@ class TracerArrayConversionError(ConcretizationTypeError):
     code = "WB103"
 
 
+class TracerHashError(ConcretizationTypeError):
+    """A traced value as a key of a dictionary, or in a set."""
+
+
 class NonConcreteBooleanIndexError(TracingError, IndexError):
     """A boolean mask whose result has a shape that depends on data."""
+
+    code = "WB110"
+
+
+class UnknownLengthError(TracingError):
+    """The items of a list, or the entries of a dictionary or set, of which only the run tells how many there are."""
 
     code = "WB110"
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..errors import TracingError
+from ..errors import TracerHashError, TracingError, UnknownLengthError
 from ..ir import aval_of, supported_dtype
 from . import carried_objects
 from .constants import CONSTANT_TYPES, is_constant, same_constant
@@ -99,11 +99,13 @@ class VaryingHeldError(BaseException):
 
 class Terms:
     """On which code is traced. held: names under which it changes what is held; carries: whether objects of a class of
-    the user's are what branches and loops give. lifter: of the present attempt."""
+    the user's are what branches and loops give; writes_out: comprehensions as loops, which may go over lists of which
+    only the run tells how long they are. lifter: of the present attempt."""
 
     def __init__(self, held: Collection[str]):
         self.held = frozenset(held)
         self.carries: Callable[[type], bool] | None = None
+        self.writes_out = False
         self.lifter: Lifter | None = None
 
     def carry_more(self) -> bool:
@@ -126,6 +128,7 @@ def on_its_terms(attempt: Callable[[Terms], T], held: Collection[str] = ()) -> T
     """What `attempt` gives, which traces code: more than once, where the trace finds that it needs other terms."""
     terms = Terms(held)
     first: TracingError | None = None
+    unknown: TracingError | None = None
     while True:
         try:
             return attempt(terms)
@@ -135,6 +138,12 @@ def on_its_terms(attempt: Callable[[Terms], T], held: Collection[str] = ()) -> T
             terms.held |= error.names
         except TracingError as error:
             is_of_objects = error.code in _OF_OBJECTS
+            if type(error) in (UnknownLengthError, TracerHashError) and not terms.writes_out:
+                terms.writes_out = True
+                unknown = error
+                continue
+            if unknown is not None:
+                raise unknown from None
             if (first is not None or is_of_objects) and terms.carry_more():
                 first = first or error
             elif first is not None and not is_of_objects:
@@ -175,6 +184,7 @@ class Lifter:
         self.carries = terms.carries if terms is not None else None
         self.classes: list[type] = []  # lifted
         self.carried: list[type] = []  # those whose objects branches and loops may give
+        self.writes_out = terms is not None and terms.writes_out
         if terms is not None:
             terms.lifter = self
         self.trace_floats = trace_floats

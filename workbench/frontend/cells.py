@@ -13,6 +13,7 @@ import ast
 import sys
 from collections.abc import Collection, MutableMapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from ..errors import TracingError
@@ -21,9 +22,11 @@ from .captures import Capture, Guard, Lifter, Terms, on_its_terms
 from .choices import left_under_a_name
 from .functions import class_body_names
 from .held import UNDEFINED
+from .loops.generators import holds_listings
 from .outputs import OutLeaf
 from .overlay import Overlay
 from .recording import Trace, current_trace, recording
+from .syntax import copied
 from .trace import Traced, finish, user_errors
 from .tracer import Tracer
 
@@ -117,12 +120,18 @@ def trace_cell(
     if isinstance(tree, str):
         tree = compile(tree, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     has_last = _name_last_expression(tree)
-    code = compile(tree, filename, "exec", flags, dont_inherit=True)
-    if not strict:
+    plain = compile(tree, filename, "exec", flags, dont_inherit=True)
+
+    spare = copied(tree) if not strict and holds_listings(tree.body) else tree  # converting changes a tree
+
+    def converted(*, writes_out: bool) -> CodeType:
         from .convert import compile_cell, converted_module
 
-        converted = converted_module(tree, later)
-        code = code if converted is tree else compile_cell(converted, code, filename, flags)
+        given = spare if writes_out else tree
+        found = converted_module(given, later, writes_out=writes_out)
+        return plain if found is given else compile_cell(found, plain, filename, flags)
+
+    first = plain if strict else converted(writes_out=False)
 
     def attempt(terms: Terms) -> TracedCell:
         record = Trace(name, strict=strict, on_gpu=on_gpu)
@@ -132,6 +141,7 @@ def trace_cell(
         with recording(record):
             from . import numpy_api  # noqa: F401  (the tables must be there before anything is traced)
 
+            code = converted(writes_out=True) if lifter.writes_out and spare is not tree else first
             overlay = lifter.overlay(namespace)  # type: ignore[arg-type]
             overlay.refuses_writes = False
             overlay.place(class_body_names(code))

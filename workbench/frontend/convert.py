@@ -33,6 +33,7 @@ from .liveness import (
     walk_scope,
 )  # fmt: skip
 from .loop_patterns import appended
+from .loops.generators import without_generators
 from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of, walk
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
@@ -51,14 +52,18 @@ _CO_NESTED = 0x10
 _plain: dict[int, tuple[CodeType, CodeType]] = {}  # converted code -> it, the user's
 
 
-def converted_code(code: CodeType) -> CodeType | None:
-    """What runs in place of the user's `code` while tracing; None if there is nothing to convert, or no way to."""
+def converted_code(code: CodeType, *, writes_out: bool = False) -> CodeType | None:
+    """What runs in place of the user's `code` while tracing; None if there is nothing to convert, or no way to.
+    writes_out: comprehensions are converted as loops."""
     node = syntax_of(code)
     if node is None or isinstance(node, ast.AsyncFunctionDef) or not _worth_it(node):
         return None
     try:
         # A copy: the syntax stays for loops that call the function, and for what runs in parts.
-        new = _compile(_Function(copied(node)).converted(), code)
+        node = copied(node)
+        if writes_out and isinstance(node, ast.FunctionDef):
+            node.body = without_generators(node.body, lambda name: False, listings=True)
+        new = _compile(_Function(node).converted(), code)
     except (NotConvertibleError, SyntaxError, RecursionError):
         return None
     if new is not None:
@@ -67,11 +72,13 @@ def converted_code(code: CodeType) -> CodeType | None:
     return new
 
 
-def converted_module(tree: ast.Module, later: Names | None = None) -> ast.Module:
+def converted_module(tree: ast.Module, later: Names | None = None, *, writes_out: bool = False) -> ast.Module:
     """A cell with its control flow converted; compile it with `compile_cell`. later: the names that are read after it,
-    if not any may be."""
+    if not any may be; writes_out: as of `converted_code`."""
     if not _worth_it(tree):
         return tree
+    if writes_out:
+        tree = ast.Module(without_generators(tree.body, lambda name: False, listings=True), tree.type_ignores)
     try:
         return _Function(tree, later).converted()  # type: ignore[return-value]  # a module comes out of a module
     except (NotConvertibleError, RecursionError):

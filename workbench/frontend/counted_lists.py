@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
-from ..errors import CheckFailedError, TracingError
+from ..errors import CheckFailedError, TracingError, UnknownLengthError
 from ..ir import REGISTRY, Var
 from .blanks import NUMBERS
 from .captures import Guard
@@ -403,8 +403,9 @@ class CountedList(_Counted):
 
     def error(self) -> TracingError:
         return build(
-            TracingError, f"{{line}} needs the items of `{self.name}`, whose number only the run of a loop tells.",
-            f"the number of items in `{self.name}` depends on data", code="WB110",
+            UnknownLengthError,
+            f"{{line}} needs the items of `{self.name}`, whose number only the run of a loop tells.",
+            f"the number of items in `{self.name}` depends on data",
             fixes=("return the list, or np.array of it, and use it outside",),
         )  # fmt: skip
 

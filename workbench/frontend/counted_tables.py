@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from ..errors import TracingError
+from ..errors import TracingError, UnknownLengthError
 from .blanks import NUMBERS
 from .checks import end_unless
 from .counted_lists import CountedList, Items
@@ -105,8 +105,9 @@ class CountedTable(Deferred):
 
     def error(self) -> TracingError:
         return build(
-            TracingError, f"{{line}} needs the entries of `{self.name}`, whose number only the run of a loop tells.",
-            f"the number of entries in `{self.name}` depends on data", code="WB110",
+            UnknownLengthError,
+            f"{{line}} needs the entries of `{self.name}`, whose number only the run of a loop tells.",
+            f"the number of entries in `{self.name}` depends on data",
             fixes=("return the dictionary, and use it outside",),
         )  # fmt: skip
 

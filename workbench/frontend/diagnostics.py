@@ -19,6 +19,7 @@ from ..errors import (
     SideEffectError,
     TracerArrayConversionError,
     TracerBoolConversionError,
+    TracerHashError,
     TracerIntegerConversionError,
     TracingError,
     UnexpectedTracerError,
@@ -343,12 +344,13 @@ def hash_value(x: Tracer) -> int:
     if value is not None:
         return hash(value[()])
     raise build(
-        ConcretizationTypeError,
+        TracerHashError,
         "{line} uses {name} as a key, but it is only known when the kernel runs.",
         "hash of a traced value",
         value=x,
         fixes=(
-            "in a loop:               collect the values in a list, and make the dict or set of it afterwards",
+            "a loop's own dictionary: let its keys be of one type, and give it no second name",
+            "elsewhere:               collect the values in a list, and make the dict or set of it afterwards",
             "an argument of yours:    name it in static_argnames",
         ),
     )

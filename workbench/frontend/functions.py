@@ -50,25 +50,26 @@ NOT_CALLABLE = object()
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 
 
-def rebuild_code(code: types.CodeType, *, convert: bool) -> types.CodeType:
+def rebuild_code(code: types.CodeType, *, convert: bool, writes_out: bool = False) -> types.CodeType:
     """The code that runs in place of the user's `code` while tracing; with `convert`, its control flow is converted.
+    writes_out: as of `Terms`.
 
     A copy: the interpreter specialises code objects in place, and the user's own must stay tuned to plain globals.
     """
     from .convert import converted_code
 
-    key = (id(code), convert)
+    key = (id(code), convert, writes_out)
     found = _copies.get(key)
     if found is None:
         if len(_copies) > 10_000:
             _copies.clear()
-        new = converted_code(code) if convert else None
+        new = converted_code(code, writes_out=writes_out) if convert else None
         found = _copies[key] = (code, new or code.replace())
     return found[1]
 
 
 # By id: equal codes may stand in different files.
-_copies: dict[tuple[int, bool], tuple[types.CodeType, types.CodeType]] = {}
+_copies: dict[tuple[int, bool, bool], tuple[types.CodeType, types.CodeType]] = {}
 
 
 def class_body_names(code: types.CodeType) -> set[str]:
@@ -213,7 +214,7 @@ def rebuild_function(
     reads = [ItemOf(closure, i) if by_content else None for i in range(len(originals))]
     # The cells are made first and filled later: a function may be in its own closure.
     cells = tuple([_new_cell(lifter, cell, read_cell) for cell, read_cell in zip(originals, reads, strict=True)])
-    code = rebuild_code(fn.__code__, convert=lifter.trace.converts)
+    code = rebuild_code(fn.__code__, convert=lifter.trace.converts, writes_out=lifter.writes_out)
     overlay = lifter.overlay(fn.__globals__)
     new = types.FunctionType(code, overlay, fn.__name__, None, cells or None)
     new.__qualname__ = fn.__qualname__

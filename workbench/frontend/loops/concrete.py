@@ -520,8 +520,9 @@ class _Concrete:
 
     def _told_apart(self, results: list[Result]) -> list[str]:
         """Lines that raise where a list of lists holds one that something else is, too."""
+        left = {name for r in results for name in (r.name, values_of(r.name))}
         nested = {n: kind for n, kind in self.scope.types.items() if isinstance(kind, Growing)
-                  and isinstance(kind.item, Growing) and any(n in (r.name, values_of(r.name)) for r in results)}  # fmt: skip
+                  and isinstance(kind.item, Growing) and n in left}  # fmt: skip
         lines = []
         for name, kind in nested.items():
             inner = kind.item

@@ -19,6 +19,7 @@ from itertools import count
 from ..syntax import child_nodes, copied, walk
 
 FOLDS = frozenset(("sum", "min", "max", "any", "all"))
+_LISTINGS = (ast.ListComp, ast.SetComp, ast.DictComp)
 _HARMLESS = FOLDS | {"abs", "len", "float", "int", "bool", "complex", "round", "range"}
 _MODULES = frozenset(("np", "numpy", "math"))
 _HEADS = {ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value", ast.Return: "value", ast.Expr: "value",
@@ -30,10 +31,14 @@ def without_generators(
 ) -> list[ast.stmt]:
     """The statements with folds of generators written out; the given ones are left as they are. listings: and with
     comprehensions written out, as lists that grow."""
-    nodes = (n for stmt in stmts for n in walk(stmt))
-    if not any(_fold_of(n) or listings and isinstance(n, ast.ListComp) for n in nodes):
+    if not (listings and holds_listings(stmts)) and not any(_fold_of(n) for stmt in stmts for n in walk(stmt)):
         return stmts
     return _Rewriter(stmts, is_builtin, listings=listings).block(copied(stmts))
+
+
+def holds_listings(stmts: Iterable[ast.stmt]) -> bool:
+    """Whether there are comprehensions that make lists, dictionaries or sets."""
+    return any(isinstance(n, _LISTINGS) for stmt in stmts for n in walk(stmt))
 
 
 def _fold_of(node: ast.AST) -> str:
@@ -75,10 +80,10 @@ class _Rewriter:
         if name:
             return self.fold(name, node, before) if self.is_builtin(name) else node
         if self.is_listing(node):
-            assert isinstance(node, ast.ListComp)
+            assert isinstance(node, _LISTINGS)
             found = self.name("list")
-            first: list[ast.stmt] = [_store(found, ast.List([], ast.Load()))]
-            self.loops(node, lambda element: [_appended(found, element)], first, before)
+            empty, step = _collected(node, found)
+            self.loops(node, step, [_store(found, empty)], before)
             return _load(found)
         if isinstance(node, ast.BoolOp):
             node.values[0] = self.expression(node.values[0], before)
@@ -107,7 +112,8 @@ class _Rewriter:
         return _load(total)
 
     def loops(
-        self, node: ast.GeneratorExp | ast.ListComp, step: Callable[[ast.expr], list[ast.stmt]],
+        self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp,
+        step: Callable[[list[ast.expr]], list[ast.stmt]],
         first: list[ast.stmt], before: list[ast.stmt],
     ) -> None:  # fmt: skip
         """The loops of a comprehension, after the statements `first`. step: what they do with an element."""
@@ -118,7 +124,8 @@ class _Rewriter:
             targets = [n.id for n in walk(part.target) if isinstance(n, ast.Name)]
             renamed.names |= {target: self.name(target) for target in targets}
             loops.append((renamed.visit(part.target), over, [renamed.visit(test) for test in part.ifs]))
-        body: list[ast.stmt] = step(renamed.visit(node.elt))
+        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        body: list[ast.stmt] = step([renamed.visit(part) for part in parts])
         for target, over, tests in reversed(loops):
             for test in reversed(tests):
                 body = [ast.If(test, body, [])]
@@ -128,7 +135,7 @@ class _Rewriter:
         before += self.block([ast.fix_missing_locations(ast.copy_location(body[0], node))])
 
     def is_listing(self, node: ast.AST) -> bool:
-        return self.listings and isinstance(node, ast.ListComp) and not any(part.is_async for part in node.generators)
+        return self.listings and isinstance(node, _LISTINGS) and not any(part.is_async for part in node.generators)
 
     def only_computes(self, value: ast.expr) -> bool:
         """Whether nothing in an expression that comes before its folds and listings is a call that may write into an
@@ -154,9 +161,10 @@ class _Rewriter:
         return True
 
     def step(
-        self, kind: str, total: str, has: str, before: list[ast.stmt], element: ast.expr, *, is_single: bool
+        self, kind: str, total: str, has: str, before: list[ast.stmt], parts: list[ast.expr], *, is_single: bool
     ) -> list[ast.stmt]:
         """What one element does to the fold `total`; of `min` and `max`, `has` tells whether there was one."""
+        (element,) = parts
         if kind == "sum":
             before.append(_store(total, ast.Constant(0)))
             return [_store(total, ast.BinOp(_load(total), ast.Add(), element))]
@@ -194,5 +202,18 @@ def _store(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
-def _appended(name: str, element: ast.expr) -> ast.stmt:
-    return ast.Expr(ast.Call(ast.Attribute(_load(name), "append", ast.Load()), [element], []))
+def _collected(
+    node: ast.ListComp | ast.SetComp | ast.DictComp, name: str
+) -> tuple[ast.expr, Callable[[list[ast.expr]], list[ast.stmt]]]:
+    """What a comprehension begins with, and what it does with the parts of an element, in a variable."""
+    match node:
+        case ast.ListComp():
+            return ast.List([], ast.Load()), lambda parts: [_appended(name, "append", parts[0])]
+        case ast.SetComp():
+            return ast.Call(_load("set"), [], []), lambda parts: [_appended(name, "add", parts[0])]
+    place = lambda key: ast.Subscript(_load(name), key, ast.Store())  # noqa: E731
+    return ast.Dict([], []), lambda parts: [ast.Assign([place(parts[0])], parts[1])]
+
+
+def _appended(name: str, method: str, element: ast.expr) -> ast.stmt:
+    return ast.Expr(ast.Call(ast.Attribute(_load(name), method, ast.Load()), [element], []))

@@ -235,10 +235,8 @@ class _Version:
         None where its type is not known."""
         loop, results = self.loop, iter(found)
         shared = {name for r in loop.results for name in r.others}
-        alone = frozenset(
-            r.name for r in loop.results
-            if r.in_place and isinstance(r.kind, Growing) and f"{r.name}__given" not in shared and sys.getrefcount(values[r.name]) <= _ALONE
-        )  # fmt: skip
+        changed = (r.name for r in loop.results if r.in_place and isinstance(r.kind, Growing))
+        alone = frozenset(n for n in changed if f"{n}__given" not in shared and sys.getrefcount(values[n]) <= _ALONE)
         given = frozenset(p.name for p in loop.parameters if p.given)
         unread = frozenset() if later is None else alone - later
         try:
