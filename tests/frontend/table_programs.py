@@ -100,7 +100,11 @@ def same(a: Any, b: Any) -> bool:
     """Whether two results are equal, with what they hold in the same order and of the same types; floats of Python's and NumPy's aside."""
     if isinstance(a, dict):
         default = getattr(a, "default_factory", None)
-        return type(a) is type(b) and default is getattr(b, "default_factory", None) and same(list(a.items()), list(b.items()))
+        return (
+            type(a) is type(b)
+            and default is getattr(b, "default_factory", None)
+            and same(list(a.items()), list(b.items()))
+        )
     if isinstance(a, set):
         return type(a) is type(b) and same(list(a), list(b))
     if isinstance(a, list | tuple):

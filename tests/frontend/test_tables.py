@@ -102,7 +102,9 @@ def counts(x):
 COUNTS = wb.jit(counts)
 
 
-@given(st.lists(st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 2**32, 2**40]), max_size=60))
+@given(
+    st.lists(st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 2**32, 2**40]), max_size=60)
+)
 @settings(max_examples=60)
 def test_whole_numbers_as_keys(values: list[int]) -> None:
     x = np.array(values, np.int64)

@@ -21,13 +21,14 @@ from . import (
     signals,
     solvers,
     stencils,
+    tallies,
     worklists,
 )
 from .registry import PROGRAMS
 
 FIELDS = (
     stencils, grids, fluids, climate, solvers, dense, linear_algebra, learning, networks, objects, signals, particles, dynamic,
-    sequences, habits, worklists, chance, mixed, optimisation,
+    sequences, habits, worklists, chance, mixed, optimisation, tallies,
 )  # fmt: skip
 
 __all__ = ["FIELDS", "PROGRAMS"]

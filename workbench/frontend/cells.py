@@ -22,7 +22,7 @@ from .captures import Capture, Guard, Lifter, Terms, on_its_terms
 from .choices import left_under_a_name
 from .functions import class_body_names
 from .held import UNDEFINED
-from .loops.generators import holds_listings
+from .loops.generators import holds_listings, without_listings
 from .outputs import OutLeaf
 from .overlay import Overlay
 from .recording import Trace, current_trace, recording
@@ -127,8 +127,8 @@ def trace_cell(
     def converted(*, writes_out: bool) -> CodeType:
         from .convert import compile_cell, converted_module
 
-        given = spare if writes_out else tree
-        found = converted_module(given, later, writes_out=writes_out)
+        given = ast.Module(without_listings(spare.body), []) if writes_out else tree
+        found = converted_module(given, later)
         return plain if found is given else compile_cell(found, plain, filename, flags)
 
     first = plain if strict else converted(writes_out=False)

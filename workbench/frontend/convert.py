@@ -33,7 +33,7 @@ from .liveness import (
     walk_scope,
 )  # fmt: skip
 from .loop_patterns import appended
-from .loops.generators import without_generators
+from .loops.generators import without_listings
 from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of, walk
 
 _OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
@@ -62,7 +62,7 @@ def converted_code(code: CodeType, *, writes_out: bool = False) -> CodeType | No
         # A copy: the syntax stays for loops that call the function, and for what runs in parts.
         node = copied(node)
         if writes_out and isinstance(node, ast.FunctionDef):
-            node.body = without_generators(node.body, lambda name: False, listings=True)
+            node.body = without_listings(node.body)
         new = _compile(_Function(node).converted(), code)
     except (NotConvertibleError, SyntaxError, RecursionError):
         return None
@@ -72,13 +72,11 @@ def converted_code(code: CodeType, *, writes_out: bool = False) -> CodeType | No
     return new
 
 
-def converted_module(tree: ast.Module, later: Names | None = None, *, writes_out: bool = False) -> ast.Module:
+def converted_module(tree: ast.Module, later: Names | None = None) -> ast.Module:
     """A cell with its control flow converted; compile it with `compile_cell`. later: the names that are read after it,
-    if not any may be; writes_out: as of `converted_code`."""
+    if not any may be."""
     if not _worth_it(tree):
         return tree
-    if writes_out:
-        tree = ast.Module(without_generators(tree.body, lambda name: False, listings=True), tree.type_ignores)
     try:
         return _Function(tree, later).converted()  # type: ignore[return-value]  # a module comes out of a module
     except (NotConvertibleError, RecursionError):

@@ -567,6 +567,13 @@ def _is_whole(lifter: Lifter, value: Any) -> bool:
     return isinstance(value, list | tuple | dict | set | deque) and id(value) in lifter.originals
 
 
+def _holds_constants(value: Any) -> bool:
+    """Whether it is a set or counter with nothing in it that is traced."""
+    if isinstance(value, Counter):
+        return type(value) is Counter and all(map(is_constant, value.values()))
+    return type(value) is set and all(map(is_constant, value))
+
+
 def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     """A leaf as a tracer, an object from outside, or a static value that every call may return."""
     if type(value) is Choice and UNDEFINED in value.kinds and not value.stays_unbound:  # what is returned is bound
@@ -592,7 +599,7 @@ def _output_value(trace: Trace, lifter: Lifter, value: Any) -> Any:
     if id(value) in lifter.originals:
         read = lifter.read_of(value)
         return lifter.originals[id(value)][1] if read is None else _Outside(read)
-    if type(value) in (set, Counter) and all(map(is_constant, value.values() if isinstance(value, dict) else value)):
+    if _holds_constants(value):
         return _Outside(partial(copy.copy, copy.copy(value)))  # a new one at every call
     if isinstance(value, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
         return value

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..proxies import unwrap
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .draws import Draws, source_of
@@ -656,6 +655,3 @@ def _strong(value: Value) -> Value:
 
 def _is_numpys(function: Any) -> bool:
     return (getattr(function, "__module__", None) or "").partition(".")[0] in ("numpy", "math", "workbench")
-
-
-__all__ = ["Calls", "unwrap"]

@@ -23,6 +23,7 @@ from ..liveness import bound as bound_names
 from ..liveness import bound_once, live_at_head
 from ..liveness import read as read_names
 from ..syntax import copied, walk
+from .at_hand import check_result, is_table, type_at_hand, type_of_list, type_of_table
 from .blanks import blank, blank_of
 from .draws import is_source
 from .elses import PREFIX, without_else, without_elses
@@ -37,22 +38,16 @@ from .names import is_none
 from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
-from .steps import type_of
-from .tables import DEFAULTS, blank_table, check_keys, index_lines, keys_of, values_of
+from .table_texts import blank_table, index_lines, keys_of, values_of
 from .types import (
-    BOOL,
     COMPARED,
     Array,
     Growing,
-    Items,
     Number,
-    RandomSource,
     Table,
     Type,
     UntranslatableError,
     Value,
-    join_items,
-    weak_int,
 )
 from .worth import is_better_whole, reason_of
 from .writing import Module
@@ -142,7 +137,7 @@ class ConcreteLoop:
                 lists += [id(value), *(id(each) for each in value if type(each) is list)]
             else:
                 try:
-                    if _type_at_hand(p.name, value) != p.kind:
+                    if type_at_hand(p.name, value) != p.kind:
                         raise NotTheSameError
                 except UntranslatableError:
                     raise NotTheSameError from None
@@ -287,7 +282,7 @@ class _Concrete:
                 value = _named(namespace, name)
             except KeyError:
                 continue
-            is_list = type(value) in (list, deque) or _is_table(name, value)
+            is_list = type(value) in (list, deque) or is_table(name, value)
             if value is None and name in self.names:
                 self.none_before.add(name)
                 self.statics[name,] = None
@@ -319,7 +314,7 @@ class _Concrete:
                 raise UntranslatableError(f"`{name}`, which is `{self.lists[id(value)]}`, too")
             self.lists[id(value)] = name
             types = self.module.given_items.get(name, frozenset())
-            kind: Type = Growing(None) if types else _type_of_list(name, value)
+            kind: Type = Growing(None) if types else type_of_list(name, value)
             self.parameters[name] = Parameter(name, path or (name,), kind, given=types)
             self.given_values[name] = value
             return kind
@@ -327,7 +322,7 @@ class _Concrete:
             if name in self.names:
                 raise UntranslatableError(f"`{name}`, a dictionary or set in whose place another one may come")
             self.lists[id(value)] = name
-            known = _type_of_table(name, value)
+            known = type_of_table(name, value)
             self.parameters[name] = Parameter(name, (name,), known)
             self.given_values[name] = value
             return Table(known.of, known.default)
@@ -378,7 +373,7 @@ class _Concrete:
         known = self.parameters.get(name)
         if known is None:
             path = path or self.module.paths.get(name) or self._path_of(name)
-            kind = _type_at_hand(name, value)
+            kind = type_at_hand(name, value)
             in_order = True
             if isinstance(kind, Array):
                 in_order = bool(value.flags.c_contiguous)
@@ -485,7 +480,7 @@ class _Concrete:
                     and before.kind.dtype != kind.dtype
                 ):
                     raise UntranslatableError(f"`{name}`, which has another type before the loop")
-            _check_result(name, kind)
+            check_result(name, kind)
             others = tuple(r.name for r in results if r.kind == kind) if isinstance(kind, Growing) else ()
             if isinstance(kind, Growing):
                 others += tuple(f"{n}__given" for n in self.parameters if self.scope.types.get(n) == kind)
@@ -500,13 +495,13 @@ class _Concrete:
                     raise UntranslatableError(f"`{name}`, a queue that the loop makes")
                 if isinstance(kind.item, Growing) and name in self.scope.reordered:
                     raise UntranslatableError(f"`{name}`, a list of lists whose order changes")
-                _check_result(name, kind)
+                check_result(name, kind)
                 results.append(Result(name, kind, in_place=True))
         for name, p in self.parameters.items():
             if isinstance(p.kind, Table) and not self.scope.changed.isdisjoint(self._hidden_types(name)):
                 kind = self._filled(name, p.kind)
                 self._check_order(name, kind)
-                _check_result(name, kind)
+                check_result(name, kind)
                 results.append(Result(name, kind, in_place=True))
         rows: dict[Type, str] = {}
         for r in results:
@@ -627,82 +622,3 @@ class _Concrete:
         functions = [function.text for function in self.module.functions.values()]
         text = "\n".join([f"def loop({', '.join(parameters)}):", *body])
         return "\n\n\n".join([*functions, text]) + "\n"
-
-
-def _type_at_hand(name: str, value: Any) -> Type:
-    return RandomSource(type(value)) if is_source(value) else type_of(name, value)
-
-
-def _check_result(name: str, kind: Type) -> None:
-    match kind:
-        case Number() | Array():
-            return
-        case Items(items=items):
-            for item in items:
-                _check_result(name, item)
-                told = not isinstance(item, Number) or not (item.unsure or item.mixed or item.enum)
-                if not told or not isinstance(item, Number | Items):
-                    raise UntranslatableError(f"`{name}`, a tuple of {item}")
-            return
-        case Table(keys=keys, values=values):
-            for part in (keys, values):
-                if part is not None:
-                    _check_result(name, part)
-            return
-        case Growing(item=item):
-            if isinstance(item, Growing) and not isinstance(item.item, Number | None):
-                raise UntranslatableError(f"`{name}`, {kind}")
-            return
-    raise UntranslatableError(f"`{name}`, {kind}")
-
-
-def _is_table(name: str, value: Any) -> bool:
-    if type(value) not in CLASSES:
-        return False
-    try:
-        _type_of_table(name, value)
-    except UntranslatableError:
-        return False
-    return True
-
-
-def _type_of_table(name: str, value: Any) -> Table:
-    keys = _type_of_list(name, value)
-    check_keys(keys)
-    of = type(value)
-    default = getattr(value, "default_factory", None)
-    if default is not None and default not in DEFAULTS:
-        raise UntranslatableError(f"`{name}`, a defaultdict of {default}")
-    return Table(of, default, keys, None if of is set else _type_of_list(name, value.values()))
-
-
-def _type_of_list(name: str, value: Any) -> Growing:
-    item: Type | None = None
-    for each in value:
-        item = join_items(item, _type_of_item(name, each))
-    return Growing(item)
-
-
-_KINDS: dict[type, Number] = {
-    bool: Number(BOOL, True, (0, 1)),
-    int: weak_int(-(2**63), 2**63 - 1),
-    float: Number(np.dtype(np.float64), True),
-    complex: Number(np.dtype(np.complex128), True),
-}
-
-
-def _type_of_item(name: str, value: Any) -> Type:
-    kind = _KINDS.get(type(value))
-    if kind is not None:
-        if type(value) is int and not -(2**63) <= value < 2**63:
-            raise UntranslatableError(f"`{name}`, a list of large integers")
-        return kind
-    if type(value) is tuple and value:
-        return Items(tuple(_type_of_item(name, v) for v in value))
-    if type(value) is list:
-        found = _type_of_list(name, value)
-        if isinstance(found.item, Number | None):
-            return found
-    if isinstance(value, np.generic):
-        return type_of(name, value)
-    raise UntranslatableError(f"`{name}`, a list of {type(value).__name__}")

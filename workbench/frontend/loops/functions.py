@@ -21,7 +21,7 @@ from .generators import without_generators
 from .list_names import growing_names, queue_names, thinned_names
 from .optional import may_be_none
 from .statements import Translator
-from .tables import holds_table
+from .table_texts import holds_table
 from .types import Growing, Number, RandomSource, Static, UntranslatableError, Value, literal
 from .writing import Function, Module
 

@@ -36,6 +36,11 @@ def without_generators(
     return _Rewriter(stmts, is_builtin, listings=listings).block(copied(stmts))
 
 
+def without_listings(stmts: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements with comprehensions written out, as loops; folds of generators stay."""
+    return without_generators(stmts, lambda name: False, listings=True)
+
+
 def holds_listings(stmts: Iterable[ast.stmt]) -> bool:
     """Whether there are comprehensions that make lists, dictionaries or sets."""
     return any(isinstance(n, _LISTINGS) for stmt in stmts for n in walk(stmt))

@@ -23,7 +23,7 @@ from .operators import SYMBOLS, index, stored, whole_text
 from .optional import blank_lines, check_kind, is_get, may_be_none, may_give_none
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
-from .tables import holds_table
+from .table_texts import holds_table
 from .types import (
     F64,
     I64,

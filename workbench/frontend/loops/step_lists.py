@@ -32,7 +32,7 @@ from .blanks import blank
 from .expressions import MOST_ITEMS, local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
 from .list_names import appended_names, growing_names, of_one_length, table_names
-from .tables import DEFAULTS, check_keys, hidden_names, index_lines
+from .table_texts import DEFAULTS, check_keys, hidden_names, index_lines
 from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Table, Type, UntranslatableError, join_items, weak_int
 
 MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argument

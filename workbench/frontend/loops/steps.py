@@ -38,7 +38,7 @@ from .sharing import Group
 from .short_arrays import in_variables
 from .statements import Translator
 from .step_lists import MAKERS, NO_LISTS, GivenList, GivenTable, LeftList, LeftTable, Lists, given_list, given_table
-from .tables import blank_table, hidden_names, keys_of, values_of
+from .table_texts import blank_table, hidden_names, keys_of, values_of
 from .types import (
     BOOL,
     C128,
