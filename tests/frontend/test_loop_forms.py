@@ -1,12 +1,14 @@
 """A loop that is translated many times: what its text alone tells is found out once, all else each time."""
 
 import builtins
+import inspect
 
 import numpy as np
 import pytest
 
 import workbench as wb
 from workbench.frontend.loops import forms, ranges, steps
+from workbench.frontend.loops.statements import Translator
 
 scale = 2.0
 
@@ -170,3 +172,16 @@ def test_the_same_text_is_looked_at_for_arrays_that_are_written_and_those_that_a
     changes = ranges.without_checks(text, known, lambda kind: True)
     assert stays.text != changes.text
     assert ranges.without_checks(text, known, lambda kind: "x" in kind.origins) == stays
+
+
+def test_methods_of_the_translator_extend_what_they_replace() -> None:
+    """It is put together from many files: two methods of one name, of which one does not know of the other, are an accident."""
+    defined: dict[str, list[type]] = {}
+    for cls in Translator.__mro__[:-1]:
+        for name, value in vars(cls).items():
+            if not name.startswith("__") and (inspect.isfunction(value) or isinstance(value, staticmethod)):
+                defined.setdefault(name, []).append(cls)
+    knows = {"_name", "_list"}  # which call what they replace by another name, or are data
+    for name, classes in defined.items():
+        for cls in classes[:-1] if name not in knows else ():
+            assert f"super().{name}(" in inspect.getsource(vars(cls)[name]), f"{name} of {cls.__name__}"

@@ -71,3 +71,25 @@ def test_a_long_program_may_call_recursion_often() -> None:
     compiled, x = wb.jit(often), np.arange(8.0)
     assert_same(compiled(x), often(x))
     assert not compiled.fallbacks
+
+
+def adaptive(a: Any, b: Any) -> Any:
+    def f(x: Any) -> Any:
+        return np.sin(10 * x) * np.exp(-x)
+
+    def integral(a: Any, b: Any, whole: Any, depth: int) -> Any:
+        m = (a + b) / 2
+        left, right = (m - a) * f((a + m) / 2), (b - m) * f((m + b) / 2)
+        if depth > 20 or abs(left + right - whole) < 1e-6:
+            return left + right
+        return integral(a, m, left, depth + 1) + integral(m, b, right, depth + 1)
+
+    return integral(a, b, (b - a) * f((a + b) / 2), 0)
+
+
+def test_recursion_of_one_equation_each_is_given_up_as_well() -> None:
+    """Each branch is short, but there would be two million."""
+    compiled = wb.jit(adaptive)
+    a, b = np.float64(0.0), np.float64(3.0)
+    assert_same(compiled(a, b), adaptive(a, b))
+    assert compiled.fallbacks[0].code == "WB185"

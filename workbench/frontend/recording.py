@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # What is written out further than this would take longer to compile than it can save.
 MAX_EQUATIONS = 16_384
+REGIONS_INTERVAL = 32  # regions: a look at the stack takes as long as some operations do
 MAX_STEPS = 256  # loops translated whole; each takes the time of some hundred equations
 MAX_EVALUATED = 1 << 13  # equations of loops that it runs through for one condition: 5 to 10 us each
 MAX_COMPUTED = 1 << 21  # numbers that one trace computes to decide conditions which depend on no input
@@ -93,6 +94,7 @@ class Trace:
         self._known: dict[Var, np.ndarray] = {}
         self._n_computed = 0  # numbers, for conditions that a trace has decided
         self._n_steps = 0  # loops that have been translated, here and in the regions inside
+        self._n_regions = 0  # that have been traced inside, of those as well
         self.plain_loops: set[str] = set()  # loops, by their sources, that ran without an equation
         self.n_writes = 0  # to arrays
         # To lists and dicts, by id: how many there are in what traces the branches and loops that are under way.
@@ -178,19 +180,36 @@ class Trace:
     def count_step(self) -> None:
         """One more loop has been translated. Recursion in branches makes exponentially many, in regions of their own,
         before any of them is long."""
+        trace = self._outermost()
+        trace._n_steps += 1
+        n = trace._n_steps
+        if n > MAX_STEPS or trace._is_too_long(sys._getframe(1)):
+            self._give_up(f"{n - 1} loops")
+
+    def count_region(self) -> None:
+        """One more region is to be traced, of which the same is true."""
+        trace = self._outermost()
+        trace._n_regions += 1
+        if trace._n_regions % REGIONS_INTERVAL == 0 and trace._is_too_long(sys._getframe(1)):
+            self._give_up(f"{trace._n_regions - 1} branches")
+
+    def _outermost(self) -> Trace:
         trace = self
         while trace.parent is not None:
             trace = trace.parent
-        trace._n_steps += 1
-        n = trace._n_steps
-        if n > MAX_STEPS or trace._recursion.is_too_long(sys._getframe(1), len(trace.eqns), n):
-            error = self._too_long(f"{n - 1} loops")
-            self.failure = self.failure or error
-            raise error
+        return trace
+
+    def _is_too_long(self, frame: FrameType) -> bool:
+        return self._recursion.is_too_long(frame, len(self.eqns), self._n_steps, self._n_regions)
+
+    def _give_up(self, reached: str) -> None:
+        error = self._too_long(reached)
+        self.failure = self.failure or error
+        raise error
 
     def _look_at_length(self, n_eqns: int) -> None:
         self._looks_at = n_eqns + Recursion.INTERVAL
-        if n_eqns > MAX_EQUATIONS or self._recursion.is_too_long(sys._getframe(2), n_eqns, self._n_steps):
+        if n_eqns > MAX_EQUATIONS or self._is_too_long(sys._getframe(2)):
             raise self._too_long(f"{n_eqns:,} equations")
 
     def _too_long(self, reached: str) -> TracingError:

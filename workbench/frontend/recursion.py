@@ -10,6 +10,7 @@ from .positions import is_traced_code
 
 MAX_EQUATIONS = 2048
 MAX_STEPS = 64
+MAX_REGIONS = 256  # bodies of branches, which double with every call inside
 
 
 class Recursion:
@@ -20,16 +21,18 @@ class Recursion:
 
     def __init__(self) -> None:
         self._outermost: FrameType | None = None
-        self._began = (0, 0)
+        self._began = (0, 0, 0)
 
-    def is_too_long(self, frame: FrameType, n_eqns: int, n_steps: int) -> bool:
+    def is_too_long(self, frame: FrameType, n_eqns: int, n_steps: int, n_regions: int) -> bool:
         """Whether the recursion around `frame`, if there is one, has grown too long by now."""
         outermost = _outermost_of_recursion(frame)
         if outermost is None or outermost is not self._outermost:
             self._outermost = outermost
-            self._began = n_eqns, n_steps
+            self._began = n_eqns, n_steps, n_regions
             return False
-        return n_eqns - self._began[0] > MAX_EQUATIONS - self.INTERVAL or n_steps - self._began[1] > MAX_STEPS
+        eqns, steps, regions = self._began
+        is_long = n_eqns - eqns > MAX_EQUATIONS - self.INTERVAL
+        return is_long or n_steps - steps > MAX_STEPS or n_regions - regions > MAX_REGIONS
 
 
 def too_deep_recursion() -> TracingError:

@@ -31,6 +31,7 @@ class Region:
         has written to them.
         """
         parent = require_trace()
+        parent.count_region()
         self.record = record = Trace(
             parent.name, strict=parent.strict, keep_python_scalars=parent.keep_python_scalars, converts=parent.converts,
             on_gpu=parent.on_gpu,

@@ -63,7 +63,7 @@ class ListCalls(Lists):
         if function in (heapq.heappush, heapq.heappop) and not kind.is_queue:
             return self._heap(function, base, args[1:])
         if function is sorted and len(args) == 1 and not kind.is_queue:
-            return self._sorted(base)
+            return self._sorted_list(base)
         if function in FOLDS and len(args) == 1:
             return self._folded(function, base)
         if function in REDUCTIONS and len(args) == 1 and not kind.is_queue:
@@ -116,7 +116,7 @@ class ListCalls(Lists):
         self.refine(base.source, kind)
         return Value(self.early(f"heappop({base.text})"), kind.item)
 
-    def _sorted(self, base: Value) -> Value:
+    def _sorted_list(self, base: Value) -> Value:
         """`sorted(base)`, a list of its own."""
         kind = base.type
         assert isinstance(kind, Growing)
