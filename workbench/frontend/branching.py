@@ -32,6 +32,7 @@ from .held import HeldValue
 from .identity import same
 from .items import item_at
 from .jumps import LoopSource
+from .list_folds import extreme_by, items_of_counted
 from .loop_patterns import turns_left
 from .loops.equations import Translated, emit_loop
 from .loops.step_lists import NO_LISTS, Lists, appended_to, lists_of_step
@@ -300,8 +301,10 @@ def extreme(function: Any, *values: Any) -> Any:
 
 
 def ordered(function: Any, values: Any) -> Any:
-    """`sorted(values)`, of two numbers, too."""
+    """`sorted(values)`, of two numbers, too, and `list(values)`."""
     values = settled(values)
+    if (found := items_of_counted(function, values)) is not None:
+        return found
     is_pair = function is sorted and type(values) in (list, tuple) and len(values) == 2
     if not is_pair or not any(map(unknown, values)) or not all(map(_is_scalar, values)):
         return function(values)
@@ -651,7 +654,7 @@ def _stage(
 
 
 __all__ = [
-    "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "equal", "extreme", "folded",
-    "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "of_type", "or_", "ordered",
-    "raised", "range_", "reduced", "rows_of", "same", "subject", "unequal", "while_",
+    "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "equal", "extreme", "extreme_by",
+    "folded", "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "of_type", "or_",
+    "ordered", "raised", "range_", "reduced", "rows_of", "same", "subject", "unequal", "while_",
 ]  # fmt: skip

@@ -554,10 +554,10 @@ class _Expressions(ast.NodeTransformer):
         name = _called(node.func) if alone else ""
         if name in _FOLDS or name in _NUMBERS or name in _SCALAR_TYPES:
             return self._made("folded" if name in _FOLDS else "number", [node.func, *node.args], node)
-        if alone and _may_be_type(node.func):
-            return self._made("of_type", [node.func, *node.args], node)
-        if name == "sorted":
-            return self._made("ordered", [node.func, *node.args], node)
+        if alone and (name in ("sorted", "list") or _may_be_type(node.func)):
+            return self._made("ordered" if name in ("sorted", "list") else "of_type", [node.func, *node.args], node)
+        if _called(node.func) in ("min", "max") and len(node.args) == 1 and [k.arg for k in node.keywords] == ["key"]:
+            return self._made("extreme_by", [node.func, *node.args, node.keywords[0].value], node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNC_METHODS and node.args:
             return located(ast.Call(_operation("reduced"), [node.func, *node.args], node.keywords), node)
         return node

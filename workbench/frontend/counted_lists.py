@@ -330,6 +330,17 @@ class CountedList(_Counted):
         made.mixed = self.mixed
         return made
 
+    def copy(self) -> CountedList:
+        if self.items is None:
+            raise self.error()
+        return self._as_it_is()
+
+    def sort(self) -> None:
+        from .list_folds import items_of_counted
+
+        made = items_of_counted(sorted, self)
+        self.before, self.first, self.arrays, self.count = (), 0, made.arrays, made.count
+
     def reverse(self) -> None:
         made = self._backwards()
         self.before, self.first, self.arrays = (), 0, made.arrays

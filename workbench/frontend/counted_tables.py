@@ -73,6 +73,9 @@ class CountedTable(Deferred):
             raise self.error()
         return CountedList.rebuilt((), pairs, (*keys.arrays, *values.arrays), keys.count)
 
+    def get(self, key: Any, default: Any = None) -> Any:
+        raise self.error()
+
     def contains(self, key: Any) -> Any:
         """`key in self`."""
         return weaken(self._is_there(key).any())

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ class GivenList:
         if self.counted:
             names = "".join(f"{name}, " for name, _ in self.arguments)
             weak = [leaf.weak for leaf in leaves_of(self.kind.item)]  # type: ignore[arg-type]  # known of such a list
-            return f"{self.name} = _wb_from_arrays({names}is_tuple={isinstance(self.kind.item, Items)}, weak={weak})"
+            return f"{self.name} = _wb_from_arrays({names}like={_places(self.kind.item, count())}, weak={weak})"
         maker = "_wb_deque" if self.kind.is_deque else "_wb_list"
         return f"{self.name} = {maker}(({''.join(f'{each}, ' for each in self.elements)}))"
 
@@ -201,11 +202,20 @@ def given_table(name: str, value: Any, kind_of: Callable[[str, Any], Type]) -> G
     return GivenTable(name, kind, found, is_ordered)  # type: ignore[arg-type]  # lists
 
 
-def _from_arrays(*arguments: Any, is_tuple: bool, weak: Sequence[bool]) -> list[Any]:
-    """The list of a `CountedList`'s arrays and count."""
+def _places(kind: Type | None, numbers: Iterator[int]) -> Any:
+    """An element of a list, with places in the place of its numbers."""
+    return tuple(_places(each, numbers) for each in kind.items) if isinstance(kind, Items) else next(numbers)
+
+
+def _from_arrays(*arguments: Any, like: Any, weak: Sequence[bool]) -> list[Any]:
+    """The list of a `CountedList`'s arrays and count. like: of its elements, which array has which number."""
     *arrays, n = arguments
     columns = [array[:n].tolist() if w else list(array[:n]) for array, w in zip(arrays, weak, strict=True)]
-    return list(zip(*columns, strict=True)) if is_tuple else columns[0]
+
+    def element(k: int, like: Any) -> Any:
+        return tuple(element(k, each) for each in like) if isinstance(like, tuple) else columns[like][k]
+
+    return [element(k, like) for k in range(n)]
 
 
 MAKERS = {"_wb_list": list, "_wb_deque": deque, "_wb_from_arrays": _from_arrays}
@@ -254,17 +264,22 @@ def _given_numbers(name: str, value: list[Any]) -> GivenList:
 
 def _given_counted(name: str, value: CountedList) -> GivenList:
     items = value.items
-    if items is None or value.mixed or value.first < len(value.before) or items.tree not in (None, _flat(items)):
+    if items is None or value.mixed or value.first < len(value.before):
         raise UntranslatableError(f"`{name}`, a list of which only the run tells what it holds")
-    kinds = tuple(map(_number_of, items.items))
+    numbers = list(map(_number_of, items.items))
+    kind = numbers[0] if items.tree is None else _kind_like(name, items.tree.unflatten(range(len(numbers))), numbers)
     arguments: list[tuple[str, Any]] = [(f"{name}__{k}", array) for k, array in enumerate(value.arrays)]
     arguments.append((f"{name}__n", from_atom(require_trace(), lift(value.count).current)))
-    return GivenList(name, Growing(kinds[0] if items.tree is None else Items(kinds)), tuple(arguments), (), True)
+    return GivenList(name, Growing(kind), tuple(arguments), (), True)
 
 
-def _flat(items: CountedItems) -> Any:
-    """The tree of tuples of as many numbers."""
-    return optree.tree_structure((0,) * len(items.items), none_is_leaf=True)  # type: ignore[arg-type]  # a pytree
+def _kind_like(name: str, places: Any, numbers: Sequence[Number]) -> Type:
+    """The type of tuples of numbers, or of such. places: of the numbers in them."""
+    if type(places) is int:
+        return numbers[places]
+    if type(places) is not tuple or not places:
+        raise UntranslatableError(f"`{name}`, a list of which only the run tells what it holds")
+    return Items(tuple(_kind_like(name, each, numbers) for each in places))
 
 
 def _number_of(item: Item) -> Number:
