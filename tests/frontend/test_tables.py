@@ -392,3 +392,91 @@ def test_groups_as_lists_in_a_cell() -> None:
         assert compiled["groups"] is first
         assert all(first[key] is row for key, row in rows.items())
         assert same(first, plain["groups"])
+
+
+def test_comprehensions_over_what_the_run_tells_the_length_of() -> None:
+    function = define(
+        "def shares(x):\n    found, kept = {}, []\n    for v in x:\n        found[v] = found.get(v, 0) + 1\n"
+        "        if v > 3:\n            kept.append(v * 0.5)\n"
+        "    return ({k: n / len(x) for k, n in found.items() if n > 1}, [n + 1 for n in found.values()], [k for k in found],\n"
+        "            [i * v for i, v in enumerate(kept)], {v * 2 for v in kept})\n",
+        "shares", "<shares>",
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    compiled = check(function, rng.integers(0, 9, 200))
+    for n in (1, 2, 50):
+        x = rng.integers(0, 9, n)
+        assert same(compiled(x), function(x))
+
+
+def test_sets_of_rows_in_a_comprehension() -> None:
+    function = define("def f(m):\n    return [len(set(row)) for row in m]\n", "f", "<sets of rows>")
+    check(function, np.random.default_rng(0).integers(0, 9, (40, 12)))
+
+
+def test_in_order() -> None:
+    source = """
+def f(x):
+    found, kept, pairs, seen = {}, [], [], set()
+    for i in range(len(x)):
+        found[x[i]] = found.get(x[i], 0) + 1
+        seen.add(x[i] % 7)
+        if x[i] > 3:
+            kept.append(x[i])
+            pairs.append((x[i], i))
+    other = list(kept)
+    kept.sort()
+    return sorted(found), list(found), list(found.items()), sorted(found.items()), sorted(seen), kept, other, sorted(pairs)
+"""
+    compiled = check(define(source, "f", "<in order>"), np.random.default_rng(0).integers(-20, 20, 300))
+    for n in (1, 2, 3, 64):
+        x = np.random.default_rng(n).integers(-20, 20, n)
+        assert same(compiled(x), define(source, "f", "<in order>")(x))
+
+
+@given(st.lists(st.floats(width=32) | st.sampled_from([0.0, -0.0, 1.0]), max_size=40))
+@settings(max_examples=40, deadline=None)
+def test_order_of_floats(values: list[float]) -> None:
+    x = np.array(values)
+    assert same(ORDERED(x), ordered(x))
+
+
+def ordered(x):
+    kept = []
+    for v in x:
+        if v != 1.0:
+            kept.append(v)
+    return sorted(kept)
+
+
+ORDERED = wb.jit(ordered)
+
+
+def test_keys_by_their_values() -> None:
+    def extremes(x):
+        found, pairs = {}, {}
+        for a, b in zip(x[:-1], x[1:], strict=True):
+            found[a] = found.get(a, 0) + 1
+            pairs[(a, b)] = pairs.get((a, b), 0.0) + b
+        return max(found, key=found.get), min(found, key=found.get), max(pairs, key=pairs.get), max([3, -4], key=abs)
+
+    check(extremes, np.random.default_rng(0).integers(0, 9, 300))
+
+
+def test_tables_that_are_made_in_the_loop() -> None:
+    def per_row(m):
+        out = np.zeros(len(m))
+        for i in range(len(m)):
+            counts = {}
+            first = {0: -1}
+            for j in range(m.shape[1]):
+                counts[m[i, j]] = counts.get(m[i, j], 0) + 1
+                if int(m[i, j]) not in first:
+                    first[int(m[i, j])] = j
+            most = 0
+            for k, n in counts.items():
+                if n > most:
+                    most, out[i] = n, k * 100 + first[int(k)]
+        return out
+
+    check(per_row, np.random.default_rng(0).integers(0, 9, (30, 20)))
