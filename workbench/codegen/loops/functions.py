@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import draws, elements, folds, lists, numbers, products, random_words, routines, tables
+from . import draws, elements, folds, lists, numbers, products, random_words, recursion, routines, tables
 
-MODULES = (numbers, elements, folds, products, routines, lists, tables, draws, random_words)
+MODULES = (numbers, elements, folds, products, routines, lists, tables, draws, random_words, recursion)
 FUNCTIONS: dict[str, Any] = {
     **numbers.FUNCTIONS, **elements.FUNCTIONS, **folds.FUNCTIONS, **products.FUNCTIONS, **routines.FUNCTIONS,
-    **lists.FUNCTIONS, **tables.FUNCTIONS, **draws.FUNCTIONS, **draws.WORDS,
+    **lists.FUNCTIONS, **tables.FUNCTIONS, **draws.FUNCTIONS, **draws.WORDS, **recursion.FUNCTIONS,
 }  # fmt: skip

@@ -15,6 +15,7 @@ from ..liveness import bound as bound_names
 from ..liveness import bound_once, walk_scope
 from ..syntax import syntax_of, walk
 from ..tracer import Tracer
+from .arrays import scalar_name
 from .draws import is_source
 from .expressions import local
 from .generators import without_generators
@@ -22,9 +23,22 @@ from .list_names import growing_names, queue_names, thinned_names
 from .optional import may_be_none
 from .statements import Translator
 from .table_texts import holds_table
-from .types import Growing, Number, RandomSource, Static, UntranslatableError, Value, literal
+from .types import (
+    WIDE,
+    Growing,
+    Number,
+    RandomSource,
+    Static,
+    Type,
+    UnknownItemError,
+    UntranslatableError,
+    Value,
+    literal,
+)
 from .writing import Function, Module
 
+DEPTH = "depth__"  # the parameter of a function that calls itself
+MOST_DEEP = 1000
 MOST_NESTED = 8  # calls of a function within itself: by then the numbers decide where they end
 
 
@@ -107,14 +121,18 @@ def translate_function(
     module = caller.module
     statics = tuple((n, v.type) for n, v in values.items() if isinstance(v.type, Static))
     cells = (*map(id, function.__closure__ or ()), *(t for t in module.lists.values() if isinstance(t, Growing)))
+    if _names_itself(function, syntax):
+        values = {n: replace(v, type=_of_any_size(v.type)) for n, v in values.items()}
     key = (function.__code__, id(function.__globals__), cells, *((n, v.type) for n, v in values.items()))
+    if key in module.pending and module.pending[key] is caller and not set_here:
+        return _call_of_itself(caller, values)
     if key in module.pending or sum(code is function.__code__ for code, *_ in module.pending) > MOST_NESTED:
         raise UntranslatableError(f"{function.__name__}(), which calls itself")
     found = module.functions.get(key)
     given = {n: v.type for n, v in values.items() if not isinstance(v.type, Static)}
     if found is None:
-        module.pending.add(key)
-        name = f"{local(function.__name__) if function.__name__.isidentifier() else 'function'}_{len(module.functions)}"
+        number = len(module.functions) + len(module.pending)
+        name = f"{local(function.__name__) if function.__name__.isidentifier() else 'function'}_{number}"
         outer = _names_of(module, function, dict(statics), path)
         body: list[ast.stmt] = (
             [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
@@ -136,9 +154,15 @@ def translate_function(
             if falls_through:
                 scope.statement(ast.Return())
 
+        scope.own_name = name
+        module.pending[key] = scope
         scope.settle(run)
-        parameters = ", ".join(map(local, (*given, *scope.extras)))
+        if scope.calls_itself and scope.extras:  # of which its calls of itself knew nothing yet
+            scope.settle(run)
+        parameters = ", ".join([*map(local, (*given, *scope.extras)), *[DEPTH] * scope.calls_itself])
         lines = ["    " + line for line in (*scope.none_lines(), *scope.flags_at_first(given))] + scope.lines
+        if scope.calls_itself:  # Python raises at some depth, the machine would end
+            lines = [f"    if {DEPTH} > {MOST_DEEP}:", "        raise RuntimeError()", *lines]
         text = f"def {name}({parameters}):\n" + "\n".join(lines or ["    pass"])
         assert scope.result is not None
         extras = {n: found for n, (found, _) in scope.extras.items()}
@@ -149,10 +173,18 @@ def translate_function(
             if not isinstance(kind, Number) or kind.dtype != before.dtype or kind.ints or kind.mixed:
                 raise UntranslatableError(f"{function.__name__}(), which gives `{n}` another type")
         taken = {local(n): kind for n, kind in given.items()}
-        found = module.functions[key] = Function(name, text, taken, scope.result, extras, handed_back, scope.gives_none)
-        module.pending.discard(key)
+        found = module.functions[key] = Function(
+            name, text, taken, scope.result, extras, handed_back, scope.gives_none, scope.calls_itself
+        )  # fmt: skip
+        del module.pending[key]
     arguments = [Translator.convert(values[n], t).text for n, t in given.items()]
+    if found.calls_itself:  # numba would compile it for the constants among them
+        arguments = [
+            f"{scalar_name(t.dtype)}({text})" if isinstance(t, Number) else text
+            for text, t in zip(arguments, given.values(), strict=True)
+        ]
     arguments += [caller.hand_on(n, x).text for n, x in found.extras.items()]
+    arguments += ["np.int64(0)"] * found.calls_itself
     call = f"{found.name}({', '.join(arguments)})"
     if not found.handed_back:
         draws = any(isinstance(t, RandomSource) for t in given.values()) or any(map(is_source, found.extras.values()))
@@ -170,6 +202,43 @@ def translate_function(
         caller.bind(name, Value(f"{made}[{k}]", kind))
     caller.set_by_call |= found.handed_back.keys()
     return Value(f"{made}[0]" if first else made, found.result)
+
+
+def _names_itself(function: FunctionType, syntax: ast.AST) -> bool:
+    """Whether a function may call itself, as far as its text tells."""
+    calls = (n.func for n in walk(syntax) if isinstance(n, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id == function.__name__ for called in calls)
+
+
+def _of_any_size(kind: Type) -> Type:
+    """The type of an argument that another call may give, too."""
+    if isinstance(kind, Number) and kind.weak and not kind.enum:
+        return replace(kind, interval=WIDE if kind.kind == "i" else kind.interval, single=False)
+    return kind
+
+
+def _call_of_itself(caller: Translator, values: dict[str, Value]) -> Value:
+    """A call of the function that is being translated."""
+    if caller.gives_none or caller.handed_back:
+        raise UntranslatableError(f"{caller.own_name}(), which calls itself, and may give None")
+    caller.calls_itself = True
+    if caller.result is None:
+        raise UnknownItemError("what a function gives that calls itself")
+    arguments = []
+    for name, value in values.items():
+        kind = value.type
+        if isinstance(kind, Number):
+            arguments.append(f"{scalar_name(kind.dtype)}({value.text})")
+        elif value.text == local(name) and name not in caller.rebound:
+            arguments.append(value.text)
+        elif not isinstance(kind, Static):
+            raise UntranslatableError(f"{caller.own_name}(), which calls itself with another {kind}")
+    arguments += [*map(local, caller.extras), f"{DEPTH} + 1"]
+    result = caller.result
+    if not isinstance(result, Number) and not isinstance(result, Static):
+        raise UntranslatableError(f"{caller.own_name}(), which calls itself, and gives {result}")
+    example = "None" if isinstance(result, Static) else f"{scalar_name(result.dtype)}(0)"
+    return Value(f"itself({example}, ({', '.join(arguments)}))", result)
 
 
 def _gives_none(body: list[ast.stmt], falls_through: bool, optional: frozenset[str]) -> bool:

@@ -62,6 +62,7 @@ class Translator(Certain):
         self.doubtful: dict[str, set[bool]] = {}  # whether it is told of each of them that may have another dtype
         self.tagged: frozenset[str] = frozenset()  # variables that note whether they hold a number of Python's
         self.handed_back: tuple[str, ...] = ()  # variables of the loop around, which a function sets
+        self.own_name, self.calls_itself = "", False  # of a function
 
     def settle(self, body: Callable[[], None]) -> None:
         """Run `body`, which writes the lines, until the types of the variables stay."""
@@ -84,6 +85,8 @@ class Translator(Certain):
             if attempt > 1:
                 for name, kind in before.items():
                     self.types[name] = widen(kind, self.types[name])
+                if result is not None and self.result is not None:
+                    self.result = widen(result, self.result)
         raise UntranslatableError("variables whose types do not settle")
 
     def block(self, stmts: list[ast.stmt]) -> None:

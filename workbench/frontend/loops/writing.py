@@ -52,7 +52,8 @@ class Facts:
 class Function:
     """A translated function. parameters: by their names in the text; extras: what it reads outside, by parameter;
     handed_back: variables of the loop that it sets, which it takes, too, and gives in a tuple with its result, if it
-    has one; gives_none: its result may be None, and it gives a pair, with whether it is."""
+    has one; gives_none: its result may be None, and it gives a pair, with whether it is; calls_itself: it takes how
+    deep it is in itself, too."""
 
     name: str
     text: str
@@ -61,6 +62,7 @@ class Function:
     extras: dict[str, Any]
     handed_back: dict[str, Type] = field(default_factory=dict)
     gives_none: bool = False
+    calls_itself: bool = False
 
 
 @dataclass(eq=False)
@@ -71,7 +73,7 @@ class Module:
     changes: Callable[[FunctionType, str], bool]
     functions: dict[Any, Function] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)  # arrays outside that functions read, by parameter
-    pending: set[Any] = field(default_factory=set)
+    pending: dict[Any, Any] = field(default_factory=dict)  # functions that are being translated -> their translators
     written: set[str] = field(default_factory=set)  # arrays from outside that are written to
     unwritten: set[str] = field(default_factory=set)  # arrays from outside that must not be written to
     buffers: dict[str, int] = field(default_factory=dict)  # arrays from outside -> what tells their memory

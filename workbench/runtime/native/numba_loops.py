@@ -89,7 +89,7 @@ def _versions() -> str:
 
 def _key(program: LoopProgram, signature: tuple[types.Type, ...]) -> str:
     functions = definitions(names_in(program.source), imports=False)
-    return hashlib.sha256(f"named loop\n{_versions()}\n{signature}\n{program.source}\n{functions}".encode()).hexdigest()
+    return hashlib.sha256(f"loop\n{_versions()}\n{signature}\n{program.source}\n{functions}".encode()).hexdigest()
 
 
 def _load(key: str) -> CompileResult | None:
