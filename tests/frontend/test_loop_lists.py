@@ -733,3 +733,31 @@ def exchanged(x):
 
 def test_lists_that_change_their_names() -> None:
     assert_same(exchanged, np.random.default_rng(1).normal(size=30))
+
+
+def found_root(parent, x):
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+def test_long_lists_that_functions_change() -> None:
+    def merged(a, b, n):
+        parent = list(range(n))
+        size = [1] * n
+        count = n
+        for i in range(len(a)):
+            u, v = found_root(parent, int(a[i])), found_root(parent, int(b[i]))
+            if u != v:
+                parent[u] = v
+                size[v] += size[u]
+                count -= 1
+        return count, parent, size
+
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 60, (2, 80))
+    compiled = wb.jit(merged)
+    for _ in range(2):
+        assert compiled(a, b, 60) == merged(a, b, 60)
+    assert not compiled.fallbacks

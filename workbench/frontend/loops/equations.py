@@ -32,7 +32,7 @@ class Translated:
     given: dict[str, Any]  # the loop's arguments
     prefer: bool
     only_elements: bool  # it computes with single numbers alone
-    nested: bool  # it holds loops of its own
+    nested: bool  # it holds loops of its own, or calls functions that call themselves
     sharing: Sequence[Group]  # variables that may be one array
     views: dict[str, list[Tracer]]  # of arrays outside, that variables may be: as its places count them
     lists: dict[str, LeftList]  # that it leaves

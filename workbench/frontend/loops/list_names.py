@@ -115,6 +115,13 @@ def thinned_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(found)
 
 
+def handed_names(loop: ast.AST) -> frozenset[str]:
+    """The names of what functions are called with that may be the user's."""
+    calls = (n for n in walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
+    called = (n for n in calls if n.func.id not in _READERS)  # type: ignore[attr-defined]  # a name
+    return frozenset(a.id for n in called for a in n.args if isinstance(a, ast.Name))
+
+
 def queue_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names of lists whose first elements are taken away."""
     found: set[str] = set()

@@ -32,7 +32,7 @@ from ..variables import Variables
 from .blanks import blank
 from .expressions import MOST_ITEMS, local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
-from .list_names import appended_names, growing_names, of_one_length, table_names
+from .list_names import appended_names, growing_names, handed_names, of_one_length, table_names
 from .table_texts import DEFAULTS, check_keys, hidden_names, index_lines
 from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Table, Type, UntranslatableError, join_items, weak_int
 
@@ -71,7 +71,9 @@ def lists_of_step(
     names |= {name for name in _read(source) - growing if type(variables.own(name)) is CountedList}
     stored, looked_up = (found - growing for found in _of_one_length(source))
     fixed = lists_alone(stored, variables.own)
-    long = {n for n in looked_up if type(found := variables.own(n)) is list and len(found) > MOST_ITEMS}
+    handed = {name for name in _handed(source) if _is_long(variables.own(name))}
+    names |= lists_alone(handed - names - fixed, variables.own)
+    long = {name for name in looked_up if _is_long(variables.own(name))}
     changed, looked_into = _tables(source)
     tables = lists_alone(changed, variables.get, (*CLASSES, CountedTable))
     tables |= {name for name in looked_into if _is_table(variables.glimpse(name))}
@@ -110,6 +112,15 @@ def _is_table(value: Any) -> bool:
 
 
 _OF_KEYS = (int, float, np.integer, np.floating, tuple)
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) is list and len(value) > MOST_ITEMS
+
+
+@functools.lru_cache(4096)
+def _handed(source: LoopSource) -> frozenset[str]:
+    return handed_names(source.node)
 
 
 @functools.lru_cache(4096)

@@ -246,10 +246,12 @@ class _Builder:
             self.form.text, places, text if ranged.text != text else "", ranged.quiet,
             overwritten_operands(ranged.text, values, arguments, positions),
         )  # fmt: skip
-        prefer = is_better_whole(facts) or self.shrinks
+        # No trace of what calls itself ends.
+        calls_itself = any(function.calls_itself for function in self.module.functions.values())
+        prefer = is_better_whole(facts) or self.shrinks or calls_itself
         return Translated(
-            program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested, sharing, views,
-            self.left_lists, self.left_tables, self.scope.optional, self.node,
+            program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested or calls_itself,
+            sharing, views, self.left_lists, self.left_tables, self.scope.optional, self.node,
         )  # fmt: skip
 
     def _places(
