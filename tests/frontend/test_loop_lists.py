@@ -761,3 +761,68 @@ def test_long_lists_that_functions_change() -> None:
     for _ in range(2):
         assert compiled(a, b, 60) == merged(a, b, 60)
     assert not compiled.fallbacks
+
+
+def rooted(a, b, n):
+    parent = list(range(n))
+
+    def root(x):
+        while parent[x] != x:
+            parent[x] = parent[parent[x]]
+            x = parent[x]
+        return x
+
+    count = n
+    for i in range(len(a)):
+        u, v = root(int(a[i])), root(int(b[i]))
+        if u != v:
+            parent[u] = v
+            count -= 1
+    return count, parent, len(parent)
+
+
+def kept_in_a_function(x):
+    stack = [0.5]
+
+    def top(v):
+        return stack[-1] + v
+
+    total = 0.0
+    for v in x:
+        total += top(v)
+        if v > 0:
+            stack.append(float(v))
+        elif len(stack) > 1:
+            stack.pop()
+    return total, stack
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+def test_lists_that_functions_see_in_their_closures(device: str) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 60, (2, 80))
+    x = rng.normal(size=50)
+    for function, given in ((rooted, (a, b, 60)), (rooted, (a % 9, b % 9, 9)), (kept_in_a_function, (x,))):
+        compiled = wb.jit(function, device=device)
+        for _ in range(2):
+            assert compiled(*given) == function(*given)
+        assert not compiled.fallbacks
+        assert loops_of(compiled)
+
+
+def test_a_list_of_a_closure_that_is_known_under_another_name() -> None:
+    def shared(x):
+        kept = [1, 2, 3]
+        other = kept
+
+        def third():
+            return kept[2]
+
+        total = 0
+        for v in x:
+            kept[2] = int(v)
+            total += third() + other[2]
+        return total, kept, other is kept
+
+    x = np.arange(9)
+    assert wb.jit(shared)(x) == shared(x)

@@ -21,6 +21,7 @@ from .aliases import Aliases, Alternative, given_roots
 from .blanks import NUMBERS, is_number
 from .choices import is_choice
 from .counted_lists import CountedList, Item, Items
+from .items import as_row
 from .merging import refuse
 from .outside_lists import OutsideList, OutsideListError
 from .places import RowHolder, appended_at, not_told
@@ -300,7 +301,7 @@ def rows_together(items: Sequence[Any]) -> Tracer | None:
             runs.append((stack, k, 1))
     if 2 * len(runs) > len(items):
         return None
-    parts = [_as_row(items[k]) if stack is None else _some_rows(stack, k, n) for stack, k, n in runs]
+    parts = [as_row(items[k]) if stack is None else _some_rows(stack, k, n) for stack, k, n in runs]
     if len(parts) > 1:
         return emit(REGISTRY["concatenate"], *parts, dimension=0)
     return emit(REGISTRY["copy"], parts[0])
@@ -408,7 +409,7 @@ def _whole_stack(items: list[Any]) -> CountedList | None:
     if any(stack is None for stack in stacks):
         return None
     if n_before:
-        stacks = [emit(REGISTRY["concatenate"], *map(_as_row, map(lift, column[:n_before])), stack, dimension=0)
+        stacks = [emit(REGISTRY["concatenate"], *map(as_row, map(lift, column[:n_before])), stack, dimension=0)
                   for column, stack in zip(columns, stacks, strict=True)]  # fmt: skip
     kinds = tuple(Item.of(column[n_before]) for column in columns)
     count = lift(np.array(len(items) - len(before)))
@@ -474,11 +475,6 @@ def _one_stack(rows: Sequence[Any]) -> Tracer | None:
         if entry[3] != first[1].buffer.version:
             return None
     return _some_rows(first[1], first[2], len(rows))
-
-
-def _as_row(x: Tracer) -> Tracer:
-    dimensions = tuple(range(1, len(x.shape) + 1))
-    return emit(REGISTRY["broadcast_in_dim"], lift(x), shape=(1, *x.shape), broadcast_dimensions=dimensions)
 
 
 def _some_rows(stack: Tracer, first: int, n: int) -> Tracer:

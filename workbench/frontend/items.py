@@ -38,6 +38,12 @@ def item_at(container: Any, index: Any) -> Any:
     return container[index] if found is None else found  # which says what is missing
 
 
+def as_row(x: Tracer) -> Tracer:
+    """An array of one element, also of a number of Python's."""
+    dimensions = tuple(range(1, len(x.shape) + 1))
+    return emit(REGISTRY["broadcast_in_dim"], lift(x), shape=(1, *x.shape), broadcast_dimensions=dimensions)
+
+
 def chosen(items: Sequence[Any], at: Any) -> Any:
     """`items[at]`, None where they are not alike. at: from 0 to their number."""
     first = items[0]
@@ -65,7 +71,7 @@ def chosen(items: Sequence[Any], at: Any) -> Any:
     alike = {(x.shape, x.dtype, x.scalar, x.weak_type) for x in tracers}
     if len(alike) > 1 or any(x.buffer.mixed for x in tracers) or tracers[0].shape and len(tracers) > MOST_ARRAYS:
         return None
-    rows = [x.reshape(1, *x.shape) if x.shape else x.reshape(1) for x in tracers]
+    rows = [as_row(x) for x in tracers]
     row = emit(REGISTRY["concatenate"], *rows, dimension=0)[at] if len(rows) > 1 else rows[0][at]
     if tracers[0].scalar:
         return weaken(row) if tracers[0].weak_type else row
@@ -81,4 +87,4 @@ def _word(items: Sequence[Any], at: Any) -> Any:
     return Choice(tuple(x for _, x in kinds), weaken(lift(np.array(list(map(kinds.index, words))))[at]))
 
 
-__all__ = ["chosen", "item_at"]
+__all__ = ["as_row", "chosen", "item_at"]

@@ -115,6 +115,10 @@ def thinned_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(found)
 
 
+def called_names(loop: ast.AST) -> frozenset[str]:
+    return frozenset(n.func.id for n in walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
+
+
 def handed_names(loop: ast.AST) -> frozenset[str]:
     """The names of what functions are called with that may be the user's."""
     calls = (n for n in walk(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))

@@ -102,9 +102,8 @@ class Lists(Contractions):
 
     def outside(self, name: str, found: Any) -> Value:
         make = self.module.list_name
-        if type(found) not in (list, deque) or make is None:
-            return super().outside(name, found)
-        return self.handed_list(make(name, found, (*self.path, name)), found)
+        key = make(name, found, (*self.path, name)) if type(found) in (list, deque) and make is not None else ""
+        return self.handed_list(key, found) if key else super().outside(name, found)
 
     def handed_list(self, key: str, found: Any) -> Value:
         """A list outside that a function of the user's reads: its callers hand it on."""
@@ -244,8 +243,18 @@ class Lists(Contractions):
         text = f"is_among({cast(left, I64)}, {right.text})"
         return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
 
+    def _is_list_outside(self, name: str) -> bool:
+        """Whether a function sees a list of the loop's under a name."""
+        if name in self.bound or self.parameter is not None or self.module.list_name is None:
+            return False
+        try:
+            return type(self.outer(name)) in (list, deque)
+        except KeyError:
+            return False
+
     def _subscript(self, node: ast.Subscript) -> Value:
-        if isinstance(node.value, ast.Name | ast.Subscript) and root(node.value) in self.types:
+        name = root(node.value)
+        if name in self.types or name and self._is_list_outside(name):
             base = self.value(node.value)
             if isinstance(base.type, Growing):
                 return self._part(base, node.slice)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from collections.abc import Callable, Mapping, Sequence, Set
+from types import CellType, FunctionType
 from typing import Any
 
 import optree
@@ -66,6 +66,17 @@ def setter(function: FunctionType, sharing: FunctionType) -> FunctionType:
     made = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(closure)
     )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def without_cells(function: FunctionType, names: Set[str]) -> FunctionType:
+    """`function` without what some of the variables in its closure hold: `setter` gives it others."""
+    if names.isdisjoint(function.__code__.co_freevars):
+        return function
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closure = tuple(CellType(None) if name in names else cell for name, cell in cells)
+    made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from ..variables import Variables
 from .blanks import blank
 from .expressions import MOST_ITEMS, local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
-from .list_names import appended_names, growing_names, handed_names, of_one_length, table_names
+from .list_names import appended_names, called_names, growing_names, handed_names, of_one_length, table_names
 from .table_texts import DEFAULTS, check_keys, hidden_names, index_lines
 from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Table, Type, UntranslatableError, join_items, weak_int
 
@@ -73,6 +74,8 @@ def lists_of_step(
     fixed = lists_alone(stored, variables.own)
     handed = {name for name in _handed(source) if _is_long(variables.own(name))}
     names |= lists_alone(handed - names - fixed, variables.own)
+    in_closures = {name for called in _called(source) for name in _closure_names(variables.own(called))}
+    names |= lists_alone((in_closures & _read(source)) - names - counts.keys(), variables.own)
     long = {name for name in looked_up if _is_long(variables.own(name))}
     changed, looked_into = _tables(source)
     tables = lists_alone(changed, variables.get, (*CLASSES, CountedTable))
@@ -116,6 +119,15 @@ _OF_KEYS = (int, float, np.integer, np.floating, tuple)
 
 def _is_long(value: Any) -> bool:
     return type(value) is list and len(value) > MOST_ITEMS
+
+
+@functools.lru_cache(4096)
+def _called(source: LoopSource) -> frozenset[str]:
+    return called_names(source.node)
+
+
+def _closure_names(function: Any) -> tuple[str, ...]:
+    return function.__code__.co_freevars if type(function) is FunctionType else ()
 
 
 @functools.lru_cache(4096)

@@ -32,7 +32,7 @@ from .leaving import left_views, possible_views
 from .names import is_none
 from .optional import is_none_or_value, with_flag
 from .overwritten import overwritten_operands
-from .python_form import Spread, python_form, setter
+from .python_form import Spread, python_form, setter, without_cells
 from .ranges import without_checks
 from .sharing import Group
 from .short_arrays import in_variables
@@ -132,6 +132,7 @@ class _Builder:
         self.left_lists: dict[str, LeftList] = {}
         self.given_tables: dict[str, GivenTable] = {}
         self.left_tables: dict[str, LeftTable] = {}
+        self.in_closures: set[str] = set()  # lists that functions read or change
         self.may_leave = lists.may_leave
         self.lengths = {**{name: len(variables.glimpse(name)) for name in lists.fixed}, **lists.stacked}
         self.stacked = lists.stacked.keys()
@@ -172,6 +173,7 @@ class _Builder:
         self.scope.thinned = form.thinned
         self.scope.bound_once, self.scope.rebound = form.bound_once, names
         self.scope.look_for_none([form.node], self.none_before)
+        self.module.lists, self.module.list_name = self.scope.types, self._list_name
         may_stay_unset = frozenset(n for n in self.unset if not n.startswith("_wb_"))
         self.scope.flagged = may_stay_unset - anew - self.none_before
 
@@ -184,6 +186,18 @@ class _Builder:
         if type(value) is not Tracer:
             self.statics[name] = value
         return value
+
+    def _list_name(self, name: str, found: Any, path: tuple[Any, ...]) -> str:
+        """The variable with a list that a function sees in its closure."""
+        mine = next((n for n in self.given_lists if self.variables.glimpse(n) is found), "")
+        if not mine:
+            return ""
+        function = self.variables.get(path[0]) if isinstance(path[0], str) else None
+        if type(function) is not FunctionType or len(path) != 2:
+            raise UntranslatableError(f"`{name}`, a list that a function reads")
+        self.module.setters[path[0]] = function
+        self.in_closures.add(mine)
+        return mine
 
     def _take(self, name: str, value: Any) -> None:
         """Make an argument of what is no variable of the user's."""
@@ -471,7 +485,8 @@ class _Builder:
         """Lines that make functions set the loop's variables."""
         if not self.module.setters:
             return []
-        cells = f"_wb_cells = lambda: ({''.join(f'{name}, ' for name in sorted(self.form.set_by_calls & self.names))})"
+        names = sorted(self.form.set_by_calls & self.names | self.in_closures)
+        cells = f"_wb_cells = lambda: ({''.join(f'{name}, ' for name in names)})"
         return [cells, *(f"{name} = _wb_setter(_wb_from_{name}, _wb_cells)" for name in self.module.setters)]
 
     def _is_converted(self, name: str) -> bool:
@@ -540,7 +555,8 @@ class _Builder:
             namespace,
         )
         statics = {name: value for name, value in self.statics.items() if name not in self.parameters}
-        statics |= {f"_wb_from_{name}": function for name, function in self.module.setters.items()}
+        statics = {name: value for name, value in statics.items() if name not in self.module.setters}
+        statics |= {f"_wb_from_{n}": without_cells(f, self.in_closures) for n, f in self.module.setters.items()}
         arrays = {id(value): name for name, (value, _) in self.parameters.items() if type(value) is Tracer}
         spread: list[Spread] = [
             with_flag(_avals(kind), isinstance(kind, Items))
