@@ -802,10 +802,10 @@ def test_lists_that_functions_see_in_their_closures(device: str) -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 60, (2, 80))
     x = rng.normal(size=50)
-    for function, given in ((rooted, (a, b, 60)), (rooted, (a % 9, b % 9, 9)), (kept_in_a_function, (x,))):
+    for function, inputs in ((rooted, (a, b, 60)), (rooted, (a % 9, b % 9, 9)), (kept_in_a_function, (x,))):
         compiled = wb.jit(function, device=device)
         for _ in range(2):
-            assert compiled(*given) == function(*given)
+            assert compiled(*inputs) == function(*inputs)
         assert not compiled.fallbacks
         assert loops_of(compiled)
 
