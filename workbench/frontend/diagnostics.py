@@ -600,8 +600,8 @@ A number may also be Python's on one path and NumPy's on another, which promote 
     "WB182": """A set changes inside a branch or loop on traced values, or a list that others know, too.
 The body is traced once, while the change must happen as often as the loop runs. Such code runs in NumPy. Values that
 objects, dicts and lists hold may change, if their types do not; a list may grow by numbers, arrays of one shape, or
-tuples of them, if it has but one name or place.
-  while err > tol: seen.add(0); err /= 2   ->  n_seen = 1; err /= 2, a number of its own""",
+tuples of them, and a dict or set by keys of one type, if it has but one name or place.
+  while err > tol: seen.add("small"); err /= 2  ->  n_seen = 1; err /= 2, a number of its own""",
     "WB183": """The body of a loop on traced values raises, whatever the numbers are; or a line, after one that may.
 Whether the program comes there at all is only known when the kernel runs. Such code runs in NumPy. A `raise` in a
 branch, and an `assert`, compile: they are checked when the call runs (WB351).

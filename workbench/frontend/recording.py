@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # What is written out further than this would take longer to compile than it can save.
 MAX_EQUATIONS = 16_384
 REGIONS_INTERVAL = 32  # regions: a look at the stack takes as long as some operations do
+DEEP = 8  # regions in one another, as only recursion makes them
 MAX_STEPS = 256  # loops translated whole; each takes the time of some hundred equations
 MAX_EVALUATED = 1 << 13  # equations of loops that it runs through for one condition: 5 to 10 us each
 MAX_COMPUTED = 1 << 21  # numbers that one trace computes to decide conditions which depend on no input
@@ -188,9 +189,11 @@ class Trace:
 
     def count_region(self) -> None:
         """One more region is to be traced, of which the same is true."""
-        trace = self._outermost()
+        trace, depth = self, 0
+        while trace.parent is not None:
+            trace, depth = trace.parent, depth + 1
         trace._n_regions += 1
-        if trace._n_regions % REGIONS_INTERVAL == 0 and trace._is_too_long(sys._getframe(1)):
+        if depth >= DEEP and trace._n_regions % REGIONS_INTERVAL == 0 and trace._is_too_long(sys._getframe(1)):
             self._give_up(f"{trace._n_regions - 1} branches")
 
     def _outermost(self) -> Trace:

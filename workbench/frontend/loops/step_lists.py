@@ -26,7 +26,7 @@ from ..counted_loops import lists_alone
 from ..counted_tables import CLASSES, CountedTable, table_of
 from ..growing import rows_of_stack
 from ..jumps import LoopSource, jumps
-from ..liveness import read
+from ..liveness import bound, read
 from ..loop_patterns import appended
 from ..tracer import Tracer, emit, from_atom, lift, require_trace
 from ..variables import Variables
@@ -78,8 +78,8 @@ def lists_of_step(
     names |= lists_alone((in_closures & _read(source)) - names - counts.keys(), variables.own)
     long = {name for name in looked_up if _is_long(variables.own(name))}
     changed, looked_into = _tables(source)
-    tables = lists_alone(changed, variables.get, (*CLASSES, CountedTable))
-    tables |= {name for name in looked_into if _is_table(variables.glimpse(name))}
+    tables = lists_alone(changed, variables.own, (*CLASSES, CountedTable))
+    tables |= {name for name in looked_into - _bound(source) if _is_table(variables.glimpse(name))}
     return Lists(names | fixed | long | counts.keys(), fixed, counts, not trace.region, tables)
 
 
@@ -119,6 +119,11 @@ _OF_KEYS = (int, float, np.integer, np.floating, tuple)
 
 def _is_long(value: Any) -> bool:
     return type(value) is list and len(value) > MOST_ITEMS
+
+
+@functools.lru_cache(4096)
+def _bound(source: LoopSource) -> frozenset[str]:
+    return bound([source.node])
 
 
 @functools.lru_cache(4096)
