@@ -480,3 +480,44 @@ def test_tables_that_are_made_in_the_loop() -> None:
         return out
 
     check(per_row, np.random.default_rng(0).integers(0, 9, (30, 20)))
+
+
+def test_views_of_dictionaries_are_no_lists() -> None:
+    def views(x):
+        found = {}
+        n = 0
+        for v in x:
+            found[v] = found.get(v, 0) + 1
+            held = found.values()
+            n += len(held) + (v in found.keys())
+        return n, type(held).__name__, found
+
+    def together(x):
+        found = {}
+        total = 0.0
+        for v in x:
+            found[v] = found.get(v, 0) + 1
+            for k, n in zip(found.keys(), found.values(), strict=True):
+                total += k * n
+            for i, k in enumerate(found):
+                total += i * k
+            total += sum(found.values()) + max(found.keys()) + len(found.items()) + len(found.values())
+        return total
+
+    x = np.random.default_rng(0).integers(0, 9, 60)
+    assert same(wb.jit(views)(x), views(x))
+    check(together, x)
+
+
+def test_an_update_whose_value_changes_the_dictionary() -> None:
+    def updated(x):
+        found = {0: 1}
+        for v in x:
+            found[0] += found.setdefault(v, 2)
+            found.pop(v - 1, 0)
+            if 0 not in found:
+                found[0] = 3
+        return found
+
+    x = np.random.default_rng(0).integers(0, 30, 300)
+    assert same(wb.jit(updated)(x), updated(x))

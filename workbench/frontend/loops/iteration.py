@@ -158,7 +158,9 @@ class Iteration(Writers):
         self.must_keep_keys(node)
         base = self.gone_through(node)
         if isinstance(base.type, Table):
-            raise UntranslatableError("a dictionary in step with others")
+            if base.type.is_set or base.type.view == "items":
+                raise UntranslatableError("a dictionary in step with others")
+            base = self.list_under(base)
         return self.alike(base) if isinstance(base.type, Items) else self.kept(base)
 
     def _length_of(self, base: Value) -> str:

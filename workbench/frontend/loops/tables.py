@@ -121,13 +121,12 @@ class Tables(ListCalls):
             return Value(self.size(base.text), weak_int(0, SMALL))
         kind = base.type
         assert isinstance(kind, Table)
-        if function in (list, sorted, sum, min, max) and not kind.pairs:
-            keys = self.types[keys_of(base.text)]
-            self.compacted(base.text)
-            is_ordered = function is list or function is sum and keys != Growing(weak_int(*WIDE))
+        if function in (list, sorted, sum, min, max) and kind.view != "items":
+            held = self.list_under(base)
+            is_ordered = function is list or function is sum and held.type != Growing(weak_int(*WIDE))
             if kind.is_set and is_ordered:
                 raise UntranslatableError("the order of a set")
-            return super().list_call(function, [self._keys(base), *args[1:]])
+            return super().list_call(function, [held, *args[1:]])
         raise UntranslatableError(f"{getattr(function, '__name__', 'a call')}() of {base.type}")
 
     def _with_name(self, value: Value) -> Value:
@@ -165,7 +164,7 @@ class Tables(ListCalls):
     def bind_table(self, name: str, value: Value) -> None:
         """`name = value`."""
         kind = value.type
-        if not isinstance(kind, Table) or value.fresh is None or kind.pairs:
+        if not isinstance(kind, Table) or value.fresh is None or kind.view:
             raise UntranslatableError("a dictionary of two names")
         if name not in self.bound:
             raise UntranslatableError(f"the global `{name}`")
@@ -223,6 +222,12 @@ class Tables(ListCalls):
             return []
         return [f"if {gone_from(name)} > 0:", *(INDENT + line for line in compact_lines(name, kind))]
 
+    def list_under(self, base: Value) -> Value:
+        """The list of what a dictionary, its `keys()` or its `values()` goes through."""
+        assert isinstance(base.type, Table)
+        self.compacted(base.text)
+        return self._values(base) if base.type.view == "values" else self._keys(base)
+
     def _keys(self, base: Value) -> Value:
         return self._list_of(keys_of(base.text))
 
@@ -263,8 +268,10 @@ class Tables(ListCalls):
         return f"({self.place_of_key(base, key)} >= 0)"
 
     def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
-        if not isinstance(op, ast.In | ast.NotIn) or not isinstance(right.type, Table) or right.type.pairs:
+        if not isinstance(op, ast.In | ast.NotIn) or not isinstance(right.type, Table):
             return super()._one_comparison(op, left, right)
+        if right.type.view not in ("", "keys"):
+            raise UntranslatableError("`in` what a dictionary holds")
         text = self.is_in_table(left, right)
         return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
 
@@ -405,7 +412,10 @@ class Tables(ListCalls):
                 raise UnknownItemError("an entry of an empty dictionary")
             place = self.early(f"known({self.place_of_key(base, key)})")
             old = Value(f"{values.text}[{place}]", item, source=(values.text, 1))
+        n_changes = self.changed_by[base.text]
         new = self.operate(op, old, self.value(value))  # type: ignore[attr-defined]  # of expressions
+        if self.changed_by[base.text] > n_changes:
+            raise UntranslatableError("a dictionary that changes while an entry of it is updated")
         if isinstance(old.type, Growing) or not isinstance(new.type, Number | Items):
             raise UntranslatableError("an update of a list in a dictionary")
         stored = self._with_item(values, new)
@@ -465,6 +475,8 @@ class Tables(ListCalls):
         kind = base.type
         if not isinstance(kind, Table):
             return super().list_method(base, name, args)
+        if kind.view:
+            raise UntranslatableError(f".{name}() of what a dictionary holds")
         match name, args:
             case "get", [key, default] if not kind.is_set:
                 return self.got(base, key, default)
@@ -474,15 +486,8 @@ class Tables(ListCalls):
                     raise UnknownItemError("an entry of an empty dictionary")
                 place = f"known({self.place_of_key(base, key)})"
                 return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
-            case "keys", [] if not kind.is_set:
-                self.compacted(base.text)
-                return self._keys(base)
-            case "values", [] if not kind.is_set:
-                self.compacted(base.text)
-                return self._values(base)
-            case "items", [] if not kind.is_set:
-                self.compacted(base.text)
-                return replace(base, type=replace(kind, pairs=True))
+            case "keys" | "values" | "items", [] if not kind.is_set and not kind.view:
+                return replace(base, type=replace(kind, view=name))
             case "pop", [key, *default] if not kind.is_set and len(default) < 2:
                 return self._taken_out(base, key, *default)
             case "setdefault", [key, default] if not kind.is_set:
@@ -538,13 +543,12 @@ class Tables(ListCalls):
         assert isinstance(kind, Table)
         if kind.is_set:
             raise UntranslatableError("the order of a set")
-        self.compacted(value.text)
-        keys = self._keys(value)
-        if not kind.pairs:
-            return self.over_list(keys)
+        held = self.list_under(value)
+        if kind.view != "items":
+            return self.over_list(held)
         name = self.temporary()
-        parts = [self.element_of(each, name) for each in (keys, self._values(value))]
-        return f"for {name} in range(len({keys.text})):", tuple_of(parts)
+        parts = [self.element_of(each, name) for each in (held, self._values(value))]
+        return f"for {name} in range(len({held.text})):", tuple_of(parts)
 
     def must_keep_keys(self, node: ast.expr) -> None:
         """UntranslatableError if the loop over `node` changes which keys the dictionary has that `node` goes through:

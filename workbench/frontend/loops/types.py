@@ -139,13 +139,13 @@ class Growing:
 @dataclass(frozen=True, slots=True)
 class Table:
     """A dictionary or set. of: its class; default: what makes missing values, of a `defaultdict`; keys, values: lists
-    of them, where these are no variables of the text; pairs: it stands for its `items()`."""
+    of them, where these are no variables of the text; view: it stands for its "keys", "values" or "items"."""
 
     of: type
     default: Any = None
     keys: Growing | None = None
     values: Growing | None = None
-    pairs: bool = False
+    view: str = ""
 
     @property
     def is_set(self) -> bool:
