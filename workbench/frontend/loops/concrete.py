@@ -38,7 +38,7 @@ from .names import is_none
 from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
-from .table_texts import blank_table, index_lines, keys_of, values_of
+from .table_texts import blank_table, filled, index_lines, keys_of, values_of
 from .types import (
     COMPARED,
     Array,
@@ -334,11 +334,6 @@ class _Concrete:
         assert isinstance(kind, Table) and kind.keys is not None
         return {keys_of(name): kind.keys, **({values_of(name): kind.values} if kind.values is not None else {})}
 
-    def _filled(self, name: str, kind: Table) -> Table:
-        """The type of a dictionary of the loop, with those of what it holds."""
-        keys, values = (self.scope.types.get(hidden(name)) for hidden in (keys_of, values_of))
-        return replace(kind, keys=keys, values=values)  # type: ignore[arg-type]  # lists
-
     def _outer(self, name: str) -> Any:
         value = _named(self.namespace, name)
         if type(value) is dict:
@@ -432,8 +427,9 @@ class _Concrete:
         known = {local(n): p.kind for n, p in self.parameters.items()
                  if not isinstance(p.kind, Growing) and not self._is_converted(n)}  # fmt: skip
         written = frozenset(self.module.written)
+        types = self.scope.types
         taken = (
-            replace(p, held=self._filled(p.name, p.kind) if isinstance(p.kind, Table) else self.scope.types.get(p.name))
+            replace(p, held=filled(p.name, p.kind, types) if isinstance(p.kind, Table) else types.get(p.name))
             for p in self.parameters.values()
         )
         ranged = without_checks(text, known, lambda kind: self.module.may_share(kind.origins, written))
@@ -465,7 +461,7 @@ class _Concrete:
                 if kind.is_queue:
                     raise UntranslatableError(f"`{name}`, a queue that the loop makes")
             if isinstance(kind, Table):
-                kind = self._filled(name, kind)
+                kind = filled(name, kind, self.scope.types)
                 self._check_order(name, kind)
             assigned = self.scope.assigned.get(name, set())
             if len(assigned) > 1:
@@ -499,7 +495,7 @@ class _Concrete:
                 results.append(Result(name, kind, in_place=True))
         for name, p in self.parameters.items():
             if isinstance(p.kind, Table) and not self.scope.changed.isdisjoint(self._hidden_types(name)):
-                kind = self._filled(name, p.kind)
+                kind = filled(name, p.kind, self.scope.types)
                 self._check_order(name, kind)
                 check_result(name, kind)
                 results.append(Result(name, kind, in_place=True))
@@ -576,7 +572,7 @@ class _Concrete:
                 head.append(f"{local(name)}__python = False")
             kind = self.scope.types[name]
             if isinstance(kind, Table):
-                head += blank_table(name, self._filled(name, kind))
+                head += blank_table(name, filled(name, kind, self.scope.types))
                 head += [f"{is_set(name)} = False"] * (name in self.scope.flagged)
                 continue
             text = f"no_items({blank(kind.item)})" if isinstance(kind, Growing) else blank_of(kind, False)

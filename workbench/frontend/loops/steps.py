@@ -38,7 +38,7 @@ from .sharing import Group
 from .short_arrays import in_variables
 from .statements import Translator
 from .step_lists import MAKERS, NO_LISTS, GivenList, GivenTable, LeftList, LeftTable, Lists, given_list, given_table
-from .table_texts import blank_table, hidden_names, keys_of, values_of
+from .table_texts import blank_table, filled, hidden_names, keys_of, values_of
 from .types import (
     BOOL,
     C128,
@@ -408,8 +408,9 @@ class _Builder:
         for name, table in self.given_tables.items():
             head += ["    " + line for line in table.lines(self._list_type(keys_of(name)).item)]
         wholly = self.scope.optional
-        unset_tables = [(n, kind) for n in self.unset if isinstance(kind := self.scope.types[n], Table)]
-        head += ["    " + line for n, kind in unset_tables for line in blank_table(n, self._filled(n, kind))]
+        types = self.scope.types
+        tables = {n: filled(n, kind, types) for n in self.unset if isinstance(kind := types[n], Table)}
+        head += ["    " + line for n, kind in tables.items() for line in blank_table(n, kind)]
         head += [
             f"    {local(n)} = {blank_of(self.scope.types[n], n.startswith('_wb_') or n in wholly)}"
             for n in self.unset
@@ -451,11 +452,6 @@ class _Builder:
         text = [f"def loop({', '.join(parameters)}):", *filter(None, first), *head, *self.scope.lines, *tail]
         functions = [function.text for function in self.module.functions.values()]
         return "\n\n\n".join([*functions, "\n".join(text)]) + "\n"
-
-    def _filled(self, name: str, kind: Table) -> Table:
-        """The type of a dictionary of the loop, with those of what it holds."""
-        keys, values = (self.scope.types.get(hidden(name)) for hidden in (keys_of, values_of))
-        return replace(kind, keys=keys, values=values)  # type: ignore[arg-type]  # lists
 
     def _list_type(self, name: str) -> Growing:
         kind = self.scope.types[name]

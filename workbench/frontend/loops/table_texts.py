@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,12 @@ def gone_from(name: str) -> str:
 def hidden_names(name: str, kind: Table) -> tuple[str, ...]:
     """The lists that stand for it."""
     return (keys_of(name),) if kind.is_set else (keys_of(name), values_of(name))
+
+
+def filled(name: str, kind: Table, types: Mapping[str, Type]) -> Table:
+    """The type of a dictionary of the loop, with those of what it holds. types: of the loop's variables."""
+    keys, values = (types.get(hidden(name)) for hidden in (keys_of, values_of))
+    return replace(kind, keys=keys, values=values)  # type: ignore[arg-type]  # lists
 
 
 def hashed(text: str, kind: Type) -> str:
