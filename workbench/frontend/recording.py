@@ -181,7 +181,7 @@ class Trace:
     def count_step(self) -> None:
         """One more loop has been translated. Recursion in branches makes exponentially many, in regions of their own,
         before any of them is long."""
-        trace = self._outermost()
+        trace, _ = self._outermost()
         trace._n_steps += 1
         n = trace._n_steps
         if n > MAX_STEPS or trace._is_too_long(sys._getframe(1)):
@@ -189,18 +189,17 @@ class Trace:
 
     def count_region(self) -> None:
         """One more region is to be traced, of which the same is true."""
-        trace, depth = self, 0
-        while trace.parent is not None:
-            trace, depth = trace.parent, depth + 1
+        trace, depth = self._outermost()
         trace._n_regions += 1
         if depth >= DEEP and trace._n_regions % REGIONS_INTERVAL == 0 and trace._is_too_long(sys._getframe(1)):
             self._give_up(f"{trace._n_regions - 1} branches")
 
-    def _outermost(self) -> Trace:
-        trace = self
+    def _outermost(self) -> tuple[Trace, int]:
+        """The trace around all others, and how many there are between."""
+        trace, depth = self, 0
         while trace.parent is not None:
-            trace = trace.parent
-        return trace
+            trace, depth = trace.parent, depth + 1
+        return trace, depth
 
     def _is_too_long(self, frame: FrameType) -> bool:
         return self._recursion.is_too_long(frame, len(self.eqns), self._n_steps, self._n_regions)

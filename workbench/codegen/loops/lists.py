@@ -11,6 +11,7 @@ import sys
 
 from .linked import linked, linked_in
 from .numbers import checked_add
+from .routines import stable_order
 
 COMPENSATES = sys.version_info >= (3, 12)
 KEPT = 4096  # elements that a queue has given away, and that may still be in memory
@@ -151,27 +152,11 @@ def sum_of_wholes(items):
 
 @linked(error_model="numpy")
 def sorted_items(items):
-    """`sorted` of what holds no NaN: runs of 1, 2, 4 ... are merged, so that equal items stay in order."""
+    """`sorted` of what holds no NaN."""
     for each in items:
         if each != each:
             raise ValueError
-    n = len(items)
-    source, target = items[:], items[:]
-    width = 1
-    while width < n:
-        for first in range(0, n, 2 * width):
-            i, j, middle = first, min(first + width, n), min(first + width, n)
-            end = min(first + 2 * width, n)
-            for k in range(first, end):
-                if i < middle and (j >= end or not source[j] < source[i]):
-                    target[k] = source[i]
-                    i += 1
-                else:
-                    target[k] = source[j]
-                    j += 1
-        source, target = target, source
-        width *= 2
-    return source
+    return [items[k] for k in stable_order(items)]
 
 
 @linked(error_model="numpy", forceinline=True)

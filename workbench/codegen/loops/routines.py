@@ -108,8 +108,9 @@ def _after(x, y):
 
 @linked(error_model="numpy")
 def stable_order(a):
-    """`np.argsort(a, kind="stable")`, by merging runs (D. E. Knuth, The Art of Computer Programming 3, 5.2.4)."""
-    n = a.size
+    """`np.argsort(a, kind="stable")` of an array or a list, by merging runs (D. E. Knuth, The Art of Computer
+    Programming 3, 5.2.4)."""
+    n = len(a)
     order, other = np.arange(n), np.empty(n, np.int64)
     for first in range(0, n, 16):  # short runs by insertion
         for i in range(first + 1, min(first + 16, n)):

@@ -206,13 +206,11 @@ class Tables(ListCalls):
 
     def compacted(self, name: str) -> None:
         """Have the lists hold what the dictionary does, and nothing else."""
-        if name not in self.thinned:
-            return
-        if self.conditions:
+        lines = self.compacted_in_the_end(name)
+        if lines and self.conditions:
             raise UntranslatableError("a dictionary that keys were taken out of, on a condition")
-        self.line(f"if {gone_from(name)} > 0:")
-        for line in compact_lines(name, self.types[name]):  # type: ignore[arg-type]  # a table
-            self.line(INDENT + line)
+        for line in lines:
+            self.line(line)
 
     def compacted_in_the_end(self, name: str) -> list[str]:
         """The same lines, for what the loop leaves."""
@@ -233,6 +231,18 @@ class Tables(ListCalls):
 
     def _values(self, base: Value) -> Value:
         return self._list_of(values_of(base.text))
+
+    def _known_values(self, base: Value) -> tuple[Value, Type]:
+        """The list of the values, and what they are. UnknownItemError while nothing is known of them."""
+        values = self._values(base)
+        assert isinstance(values.type, Growing)
+        if values.type.item is None:
+            raise UnknownItemError("an entry of an empty dictionary")
+        return values, values.type.item
+
+    def _value_at(self, base: Value, place: str) -> Value:
+        values, item = self._known_values(base)
+        return Value(f"{values.text}[{place}]", item, source=(values.text, 1))
 
     def _list_of(self, hidden: str) -> Value:
         return Value(hidden, self.types[hidden], source=(hidden, 0))
@@ -264,15 +274,12 @@ class Tables(ListCalls):
                 return cast(value, I64)
         raise UntranslatableError(f"{mine} as a key among {kind}")
 
-    def is_in_table(self, key: Value, base: Value) -> str:
-        return f"({self.place_of_key(base, key)} >= 0)"
-
     def _one_comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
         if not isinstance(op, ast.In | ast.NotIn) or not isinstance(right.type, Table):
             return super()._one_comparison(op, left, right)
         if right.type.view not in ("", "keys"):
             raise UntranslatableError("`in` what a dictionary holds")
-        text = self.is_in_table(left, right)
+        text = f"({self.place_of_key(right, left)} >= 0)"
         return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
 
     def test(self, node: ast.expr) -> str:
@@ -294,16 +301,9 @@ class Tables(ListCalls):
         if kind.of is Counter:
             return self.got(base, key, literal(0))
         if kind.of is not defaultdict or kind.default is None:
-            values = self._values(base)
-            item = values.type.item  # type: ignore[union-attr]  # a list
-            if item is None:
-                raise UnknownItemError("an entry of an empty dictionary")
-            place = f"known({self.place_of_key(base, key)})"
-            return Value(f"{values.text}[{place}]", item, source=(values.text, 1))
+            return self._value_at(base, f"known({self.place_of_key(base, key)})")
         self.changed_by[base.text] += 1
-        place = self._place_for(base, key, self._default(kind))
-        values = self._values(base)
-        return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
+        return self._value_at(base, self._place_for(base, key, self._default(kind)))
 
     @staticmethod
     def _default(kind: Table) -> Value:
@@ -333,11 +333,8 @@ class Tables(ListCalls):
         base = self.value(node.func.value)
         if not isinstance(base.type, Table) or base.type.is_set:
             return None
-        values = self._values(base)
-        item = values.type.item  # type: ignore[union-attr]  # a list
         key = self.value(node.args[0])
-        if item is None:
-            raise UnknownItemError("an entry of an empty dictionary")
+        values, item = self._known_values(base)
         if not isinstance(item, Number):
             raise UntranslatableError(f".get() of {item}")
         place = self.early(self.place_of_key(base, key))
@@ -408,10 +405,8 @@ class Tables(ListCalls):
                 place = self._place_for(base, key, Value(blank(item), item))
                 old = Value(f"{values.text}[{place}]", old_kind, whole=whole)
         else:
-            if item is None:
-                raise UnknownItemError("an entry of an empty dictionary")
             place = self.early(f"known({self.place_of_key(base, key)})")
-            old = Value(f"{values.text}[{place}]", item, source=(values.text, 1))
+            old = self._value_at(base, place)
         n_changes = self.changed_by[base.text]
         new = self.operate(op, old, self.value(value))  # type: ignore[attr-defined]  # of expressions
         if self.changed_by[base.text] > n_changes:
@@ -448,10 +443,7 @@ class Tables(ListCalls):
         """`base.pop(key)`, or with a default."""
         self.changed_by[base.text] += 1
         place = self._take_out(base, key, must_be_there=default is None)
-        values = self._values(base)
-        item = values.type.item  # type: ignore[union-attr]  # a list
-        if item is None:
-            raise UnknownItemError("an entry of an empty dictionary")
+        values, item = self._known_values(base)
         if default is None:
             return Value(self.early(f"{values.text}[{place}]"), item, source=(values.text, 1))
         if not isinstance(item, Number | Items):
@@ -481,20 +473,14 @@ class Tables(ListCalls):
             case "get", [key, default] if not kind.is_set:
                 return self.got(base, key, default)
             case "get", [key] if not kind.is_set:  # None where there is none: Python goes on with that
-                values = self._values(base)
-                if values.type.item is None:  # type: ignore[union-attr]  # a list
-                    raise UnknownItemError("an entry of an empty dictionary")
-                place = f"known({self.place_of_key(base, key)})"
-                return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
+                return self._value_at(base, f"known({self.place_of_key(base, key)})")
             case "keys" | "values" | "items", [] if not kind.is_set and not kind.view:
                 return replace(base, type=replace(kind, view=name))
             case "pop", [key, *default] if not kind.is_set and len(default) < 2:
                 return self._taken_out(base, key, *default)
             case "setdefault", [key, default] if not kind.is_set:
                 self.changed_by[base.text] += 1
-                place = self._place_for(base, key, default)
-                values = self._values(base)
-                return Value(f"{values.text}[{place}]", values.type.item, source=(values.text, 1))  # type: ignore[union-attr]
+                return self._value_at(base, self._place_for(base, key, default))
         raise UntranslatableError(f".{name}() of {kind}")
 
     def list_statement(self, base: Value, name: str, node: ast.Call) -> bool:
