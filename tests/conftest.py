@@ -6,11 +6,13 @@ A test that takes `golden` compares a text with the file of the same name beside
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -72,3 +74,16 @@ def failures_of_the_compiler_are_failures(monkeypatch: pytest.MonkeyPatch) -> No
         raise failure
 
     monkeypatch.setattr(CompiledFunction, "_blame", blame)
+
+
+_AS_IMPORTED: dict[np.random.Generator, dict[str, object]] = {}
+
+
+@pytest.fixture(autouse=True)
+def random_inputs_do_not_depend_on_the_order(request: pytest.FixtureRequest) -> None:
+    """Every test draws from its module's generators what it would draw first: which process runs which
+    tests, and after which others, is decided anew in each run."""
+    for value in vars(request.module).values():
+        if isinstance(value, np.random.Generator):
+            state = _AS_IMPORTED.setdefault(value, copy.deepcopy(value.bit_generator.state))  # pyright: ignore[reportArgumentType]
+            value.bit_generator.state = copy.deepcopy(state)
