@@ -12,7 +12,7 @@ from tests.compare import assert_same
 
 def queens(n: int) -> Any:
     columns = np.zeros(n, dtype=np.int64)
-    count = 0
+    solutions = []
 
     def is_safe(row: int) -> bool:
         for k in range(row):
@@ -21,9 +21,8 @@ def queens(n: int) -> Any:
         return True
 
     def place(row: int) -> None:
-        nonlocal count
         if row == n:
-            count += 1
+            solutions.append(columns.copy())
             return
         for c in range(n):
             columns[row] = c
@@ -31,7 +30,7 @@ def queens(n: int) -> Any:
                 place(row + 1)
 
     place(0)
-    return count
+    return len(solutions)
 
 
 def test_recursion_in_branches_is_given_up_before_it_is_long() -> None:
@@ -81,8 +80,10 @@ def adaptive(a: Any, b: Any) -> Any:
         m = (a + b) / 2
         left, right = (m - a) * f((a + m) / 2), (b - m) * f((m + b) / 2)
         if depth > 20 or abs(left + right - whole) < 1e-6:
-            return left + right
-        return integral(a, m, left, depth + 1) + integral(m, b, right, depth + 1)
+            return left + right, 2  # a pair is more than a step's recursion gives
+        first, n = integral(a, m, left, depth + 1)
+        second, k = integral(m, b, right, depth + 1)
+        return first + second, n + k
 
     return integral(a, b, (b - a) * f((a + b) / 2), 0)
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench import lax
-from workbench.frontend import branching
+from workbench.frontend import looping
 from workbench.frontend.loops.types import UntranslatableError
 from workbench.primitives import numpy_libraries
 from workbench.report import build_report
@@ -430,7 +430,7 @@ def test_programs_as_they_are_written(name, monkeypatch):
     def untranslatable(*args, **kwargs):
         raise UntranslatableError("the test wants it traced")
 
-    monkeypatch.setattr(branching, "translate", untranslatable)
+    monkeypatch.setattr(looping, "translate", untranslatable)
     function, args = PROGRAMS[name]
     compiled = wb.jit(function)
     theirs, mine = ([np.copy(x) if isinstance(x, np.ndarray) else x for x in args] for _ in range(2))

@@ -32,7 +32,7 @@ from .diagnostics import unsupported
 from .held import UNDEFINED
 from .operators import weaken
 from .recording import Deferred, Trace
-from .tracer import Tracer, as_scalar, emit, lift, require_trace
+from .tracer import Tracer, as_scalar, emit, in_region, lift, require_trace
 
 KINDS = (type(None), str, bytes)  # of constants that are no numbers, besides members of enumerations
 MOST_KINDS = 16
@@ -279,6 +279,14 @@ def settled(value: Any) -> Any:
 def as_numpys(value: Any) -> Any:
     """What a function of NumPy's computes with."""
     return value.numpys() if type(value) is Choice else value
+
+
+def unknown(value: Any) -> bool:
+    """Whether the truth of `value` is only known when the kernel runs. Arrays of other sizes have none, as in NumPy."""
+    if type(value) is not Tracer or value.size != 1:
+        return False
+    value = in_region(value)
+    return value.buffer.trace.known_soon(value.current) is None
 
 
 def truth(value: Any) -> Any:

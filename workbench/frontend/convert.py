@@ -9,17 +9,15 @@ AutoGraph: Imperative-style Coding with Graph-based Performance, 2019.)
 from __future__ import annotations
 
 import ast
+import copy
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from types import CodeType
-from typing import Any
 
-import numpy as np
-
-from . import branching
-from .jumps import Jumps, NotConvertibleError, located
+from . import branching, looping
+from .convert_expressions import OPERATIONS, Expressions, delayed, is_worth_it, items_of, movable, name_of, operation
+from .jumps import Jumps, LoopSource, NotConvertibleError, located
 from .liveness import (
     Names,
     bound,
@@ -34,20 +32,15 @@ from .liveness import (
 )  # fmt: skip
 from .loop_patterns import appended
 from .loops.generators import without_listings
+from .recursive_functions import question
 from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of, walk
 
-_OPS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 # These look at their caller's frame, which conversion changes.
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
-_UFUNC_METHODS = ("reduce", "accumulate")
-_FOLDS = frozenset(("sum", "min", "max", "any", "all"))
-_COLLECTIONS = frozenset(("list", "tuple", "sorted", "set", "frozenset"))
-_NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
-_SCALAR_TYPES = frozenset(name for name, t in vars(np).items() if isinstance(t, type) and issubclass(t, np.generic))
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _OWN_SCOPES = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
 _loop_numbers = count()
 _CO_NESTED = 0x10
+_MADE = "_wb_function"
 
 _plain: dict[int, tuple[CodeType, CodeType]] = {}  # converted code -> it, the user's
 
@@ -56,7 +49,7 @@ def converted_code(code: CodeType, *, writes_out: bool = False) -> CodeType | No
     """What runs in place of the user's `code` while tracing; None if there is nothing to convert, or no way to.
     writes_out: comprehensions are converted as loops."""
     node = syntax_of(code)
-    if node is None or isinstance(node, ast.AsyncFunctionDef) or not _worth_it(node):
+    if node is None or isinstance(node, ast.AsyncFunctionDef) or not is_worth_it(node):
         return None
     try:
         # A copy: the syntax stays for loops that call the function, and for what runs in parts.
@@ -75,7 +68,7 @@ def converted_code(code: CodeType, *, writes_out: bool = False) -> CodeType | No
 def converted_module(tree: ast.Module, later: Names | None = None) -> ast.Module:
     """A cell with its control flow converted; compile it with `compile_cell`. later: the names that are read after it,
     if not any may be."""
-    if not _worth_it(tree):
+    if not is_worth_it(tree):
         return tree
     try:
         return _Function(tree, later).converted()  # type: ignore[return-value]  # a module comes out of a module
@@ -106,18 +99,6 @@ def _remember(new: CodeType, code: CodeType) -> None:
         original = originals.get(key)
         if original is not None:
             _plain[id(each)] = (each, original)
-
-
-def _worth_it(node: ast.AST) -> bool:
-    kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, *_COMPREHENSIONS)
-    return any(
-        isinstance(n, ast.Name) and (n.id in _FOLDS or n.id in _NUMBERS or n.id in _SCALAR_TYPES or n.id == "sorted") or
-        isinstance(n, ast.Attribute) and (n.attr in _UFUNC_METHODS or n.attr in _SCALAR_TYPES) or
-        isinstance(n, kinds) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not)
-        or isinstance(n, ast.Compare) and (len(n.ops) > 1 or _asks_for_identity(n) or _asks_for_membership(n))
-        or isinstance(n, ast.Call) and _may_be_type(n.func)
-        for n in walk(node)
-    )  # fmt: skip
 
 
 # ---- from syntax to code ----
@@ -159,7 +140,8 @@ def _compile(node: ast.AST, code: CodeType) -> CodeType | None:
         inner: ast.stmt = ast.Expr(node)
     else:
         assert isinstance(node, ast.FunctionDef)
-        inner = node
+        inner = copy.copy(node)
+        inner.name = _MADE if node.name not in code.co_freevars else node.name  # it may read a global of its name
     free = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars]
     empty = ast.arguments([], [], None, [], [], None, [])
     outer = ast.FunctionDef("_wb_outer", empty, [*free, inner], [], None, None)
@@ -172,7 +154,7 @@ def _compile(node: ast.AST, code: CodeType) -> CodeType | None:
     n = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
     if new.co_varnames[:n] != code.co_varnames[:n]:
         return None
-    return _with_operations(new, (f"_wb_outer.<locals>.{new.co_name}", code.co_qualname))
+    return _with_operations(new, (f"_wb_outer.<locals>.{new.co_name}", code.co_qualname), code.co_name)
 
 
 def _with_operations(code: CodeType, renamed: tuple[str, str] = ("", ""), around: str = "") -> CodeType:
@@ -186,7 +168,7 @@ def _with_operations(code: CodeType, renamed: tuple[str, str] = ("", ""), around
     for const in code.co_consts:
         if isinstance(const, CodeType):
             const = _with_operations(const, renamed, name)
-        elif type(const) is str and const == _OPS:
+        elif type(const) is str and const == OPERATIONS:
             const = branching
         consts.append(const)
     return code.replace(co_consts=tuple(consts), co_name=name, co_qualname=qualname)
@@ -206,7 +188,7 @@ class _Function:
         node = self.node
         if isinstance(node, ast.Lambda):
             self._check([node.body])
-            return ast.copy_location(ast.Lambda(_bare(node.args), _Expressions().visit(node.body)), node)
+            return ast.copy_location(ast.Lambda(_bare(node.args), Expressions().visit(node.body)), node)
         body = list(node.body)  # type: ignore[attr-defined]  # functions and modules have one
         self._check(body)
         own = list(walk_scope(body))
@@ -239,7 +221,8 @@ class _Function:
             head.append(located(never, body[0]))
         # Declarations come first: what they name must not be mentioned before.
         declarations = [n for n in new if isinstance(n, ast.Global | ast.Nonlocal)]
-        new = [*head, *declarations, *(n for n in new if n not in declarations)]
+        asked = question(node, operation, _registered)
+        new = [*head, *declarations, *asked, *(n for n in new if n not in declarations)]
         return ast.copy_location(ast.FunctionDef(node.name, _bare(node.args), new, [], None, None), node)
 
     def _check(self, body: list) -> None:
@@ -272,29 +255,29 @@ class _Function:
                 head = live_at_head(stmt, after) | self.always
                 body = self._block(stmt.body, head)[0]
                 names = self._set(*stmt.body) | bound([test])
-                check = self._helper("test", [ast.Return(_Expressions().truth(test))], bound([test]), test)
+                check = self._helper("test", [ast.Return(Expressions().truth(test))], bound([test]), test)
                 loop = self._helper("body", body, names, stmt)
-                operands = [_name(check.name), _name(loop.name), _strings(names), _strings(names & head),
+                operands = [name_of(check.name), name_of(loop.name), _strings(names), _strings(names & head),
                             self._reads(stmt), *self._source(stmt, after), self._appended(stmt)]  # fmt: skip
                 return [check, loop, self._call("while_", operands, test, stmt)]
             case ast.For(target=target, iter=iterable):
                 head = live_at_head(stmt, after) | self.always
                 body = self._block(stmt.body, head)[0]
                 names = self._set(*stmt.body, target)
-                take = located(ast.Assign([target], _name("_wb_item")), target)
+                take = located(ast.Assign([target], name_of("_wb_item")), target)
                 loop = self._helper("body", [take, *body], names, stmt, ["_wb_item"])  # type: ignore[list-item]
                 stop = ast.Constant(self.stop_of.get(stmt))
                 anew = bound(stmt.body) - live_before_block(stmt.body, head) - self.seen_elsewhere
-                items = _iterable(iterable)
-                items = _delayed(items) if _movable([iterable]) else items
-                operands = [items, _name(loop.name), _strings(names), _strings(names & head),
+                items = items_of(iterable)
+                items = delayed(items) if movable([iterable]) else items
+                operands = [items, name_of(loop.name), _strings(names), _strings(names & head),
                             _strings(anew), self._reads(stmt), *self._source(stmt, after), stop]  # fmt: skip
                 operands.append(ast.Constant(target.id if isinstance(target, ast.Name) else ""))
                 operands.append(self._appended(stmt))
                 return [loop, self._call("for_", operands, iterable, stmt)]
             case ast.With():
                 body = self._block(stmt.body, after)[0]
-                return [ast.copy_location(ast.With([_Expressions().visit(i) for i in stmt.items], body), stmt)]
+                return [ast.copy_location(ast.With([Expressions().visit(i) for i in stmt.items], body), stmt)]
             case ast.Try() | ast.TryStar():
                 inside = after | read(stmt) | bound([stmt])
                 handlers = [
@@ -307,20 +290,20 @@ class _Function:
                 cases = [
                     ast.match_case(c.pattern, c.guard, self._block(c.body, after | read(stmt))[0]) for c in stmt.cases
                 ]
-                asked = [_Expressions().visit(stmt.subject)]
-                subject = located(ast.Call(_operation("subject"), asked, []), stmt.subject)
+                asked = [Expressions().visit(stmt.subject)]
+                subject = located(ast.Call(operation("subject"), asked, []), stmt.subject)
                 return [ast.copy_location(ast.Match(subject, cases), stmt)]
             case ast.FunctionDef() | ast.ClassDef():
                 return [stmt]
-            case ast.Raise(exc=ast.Call(func=kind) as made, cause=cause) if _movable([made]):
-                make = [_delayed(_Expressions().visit(made)), _delayed(kind)]
-                error = located(ast.Call(_operation("raised"), make, []), made)
+            case ast.Raise(exc=ast.Call(func=kind) as made, cause=cause) if movable([made]):
+                make = [delayed(Expressions().visit(made)), delayed(kind)]
+                error = located(ast.Call(operation("raised"), make, []), made)
                 return [ast.copy_location(ast.Raise(error, cause), stmt)]
             case ast.Assert(test=test):
-                new = ast.copy_location(ast.Assert(test, stmt.msg and _Expressions().visit(stmt.msg)), stmt)
-                new.test = located(ast.Call(_operation("holds"), [_Expressions().truth(test)], []), test)
+                new = ast.copy_location(ast.Assert(test, stmt.msg and Expressions().visit(stmt.msg)), stmt)
+                new.test = located(ast.Call(operation("holds"), [Expressions().truth(test)], []), test)
                 return [new]
-        return [_Expressions().visit(stmt)]
+        return [Expressions().visit(stmt)]
 
     def _if(
         self, stmt: ast.stmt, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], after: Names
@@ -331,7 +314,7 @@ class _Function:
         then = self._helper("then", self._block(body, live)[0], names, stmt)
         other = self._helper("else", self._block(orelse, live)[0], names, stmt)
         operands = [
-            _Expressions().truth(test), _name(then.name), _name(other.name), _strings(names), _strings(names & live),
+            Expressions().truth(test), name_of(then.name), name_of(other.name), _strings(names), _strings(names & live),
             self._reads(stmt), _strings(frozenset() if self.is_module else read(stmt) - live),
         ]  # fmt: skip
         return [then, other, self._call("if_", operands, test, stmt, returns=is_tail)]
@@ -354,13 +337,8 @@ class _Function:
     def _source(self, stmt: ast.stmt, after: Names) -> list[ast.expr]:
         """The loop as the user wrote it, and a function that has all variables it reads in its closure."""
         source = self.source_of[stmt]
-        set_by_calls = self._set_by_calls(source.node)
-        source = replace(source, after=after | self.always, set_by_calls=set_by_calls)
-        key = f"<loop {next(_loop_numbers)}>"
-        branching.SOURCES[key] = source
-        names = sorted(read(source.node) | bound([source.node]) | set_by_calls)
-        everything = ast.Tuple([_name(name) for name in names], ast.Load())
-        return [ast.Constant(key), _delayed(located(everything, stmt))]
+        calls = self._set_by_calls(source.node)
+        return _registered(replace(source, after=after | self.always, set_by_calls=calls))
 
     def _helper(
         self, kind: str, body: list[ast.stmt], names: Names, like: ast.AST, parameters: list[str] | None = None
@@ -377,27 +355,19 @@ class _Function:
         return located(new, like)
 
     def _call(
-        self, operation: str, operands: list[ast.expr], at: ast.AST, stmt: ast.AST, *, returns: bool = False
+        self, name: str, operands: list[ast.expr], at: ast.AST, stmt: ast.AST, *, returns: bool = False
     ) -> ast.stmt:
-        call = located(ast.Call(_operation(operation), operands, []), at)
+        call = located(ast.Call(operation(name), operands, []), at)
         new = ast.Return(call) if returns else ast.Expr(call)
         return located(new, stmt)
 
 
-def _iterable(node: ast.expr) -> ast.expr:
-    """`range(n)` may be of a traced number, `enumerate(x)` and `zip(x, y)` of traced arrays."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-        if not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
-            new = ast.Call(_operation("range_"), [node.func, *map(_Expressions().visit, node.args)], [])
-            return located(new, node)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip"):
-        loose = all(k.arg == "strict" and getattr(k.value, "value", True) is False for k in node.keywords)
-        starts = [ast.keyword(k.arg, _iterable(k.value)) for k in node.keywords if k.arg == "start"]
-        loose |= node.func.id == "enumerate" and len(node.args) == len(starts) == len(node.keywords) == 1
-        if loose and not any(isinstance(a, ast.Starred) for a in node.args):
-            new = ast.Call(_operation("rows_of"), [node.func, *map(_iterable, node.args)], starts)
-            return located(new, node)
-    return _Expressions().visit(node)
+def _registered(source: LoopSource) -> list[ast.expr]:
+    key = f"<loop {next(_loop_numbers)}>"
+    looping.SOURCES[key] = source
+    names = sorted(read(source.node) | bound([source.node]) | source.set_by_calls)
+    everything = ast.Tuple([name_of(name) for name in names], ast.Load())
+    return [ast.Constant(key), delayed(located(everything, source.node))]
 
 
 def _bare(args: ast.arguments) -> ast.arguments:
@@ -420,16 +390,8 @@ def _is_docstring(stmt: ast.stmt) -> bool:
     return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
 
 
-def _name(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
-
-
 def _strings(names: Names) -> ast.expr:
     return ast.Tuple([ast.Constant(name) for name in sorted(names)], ast.Load())
-
-
-def _operation(name: str) -> ast.expr:
-    return ast.Attribute(ast.Constant(_OPS), name, ast.Load())
 
 
 class _Nested(ast.NodeTransformer):
@@ -437,7 +399,7 @@ class _Nested(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (ast's name)
         try:
-            new = _Function(node).converted() if _worth_it(node) else node
+            new = _Function(node).converted() if is_worth_it(node) else node
         except NotConvertibleError:
             return node
         if new is not node:
@@ -450,211 +412,3 @@ class _Nested(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802 (ast's name)
         return node  # with the expressions
-
-
-class _Expressions(ast.NodeTransformer):
-    """`and`, `or`, `not`, conditional expressions and chains of comparisons of one scope."""
-
-    def _leave(self, node: ast.AST) -> ast.AST:
-        return node
-
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _leave  # noqa: N815 (ast's names)
-
-    def truth(self, node: ast.expr) -> Any:
-        """An expression of which only the truth is asked, so that the operands of its `and`s may be of any types."""
-        if not isinstance(node, ast.BoolOp):
-            return self.visit(node)
-        return self._logical(node, "both" if isinstance(node.op, ast.And) else "either", self.truth)
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802 (ast's name)
-        return self._logical(node, "and_" if isinstance(node.op, ast.And) else "or_", self.visit)
-
-    def _logical(self, node: ast.BoolOp, name: str, convert: Callable[[ast.expr], Any]) -> ast.AST:
-        if not _movable(node.values[1:]):
-            return node
-        first, *rest = map(convert, node.values)
-        return self._made(name, [first, *map(_delayed, rest)], node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: N802 (ast's name)
-        if not _movable([node.body, node.orelse]):
-            return node
-        sides = [_delayed(self.visit(side)) for side in (node.body, node.orelse)]
-        return self._made("choose", [self.truth(node.test), *sides], node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802 (ast's name)
-        if isinstance(node.op, ast.Not):
-            return self._made("not_", [self.truth(node.operand)], node)
-        return self.generic_visit(node)
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:  # noqa: N802 (ast's name)
-        parts = self._parts(node) if not node.generators[0].ifs else None
-        return self._counted(node) if parts is None else self._made("listed", parts, node)
-
-    def _counted(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> ast.AST:
-        """A comprehension that is written out, if it is not too long."""
-        self.generic_visit(node)
-        first = node.generators[0]
-        if not first.is_async:
-            first.iter = self._made("counted", [first.iter], first.iter)
-        return node
-
-    visit_SetComp = visit_DictComp = _counted  # noqa: N815 (ast's names)
-
-    def _array(self, node: ast.Call) -> ast.AST | None:
-        """`np.array([... for ...])`."""
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="array" | "asarray"), args=[items], keywords=more):
-                parts = self._rows(items) if [k.arg for k in more] in ([], ["dtype"]) else None
-                if parts is None:
-                    return None
-                made = self._made("array_of", [node.func, *parts], node)
-                made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in more]
-                return made
-        return None
-
-    def _rows(self, node: ast.expr) -> list[ast.expr] | None:
-        if not isinstance(node, ast.ListComp) or node.generators[0].ifs:
-            return None
-        return self._parts(node, self._rows_inside)
-
-    def _rows_inside(self, element: ast.expr) -> ast.AST:
-        parts = self._rows(element)
-        return self.visit(element) if parts is None else self._made("array_of", [ast.Constant(None), *parts], element)
-
-    def _parts(
-        self, node: ast.ListComp | ast.GeneratorExp, convert: Callable[[ast.expr], Any] | None = None
-    ) -> list[ast.expr] | None:
-        """What a comprehension of one loop goes over, and its element and condition as functions of an item. None where
-        functions inside would see the item change. convert: the element."""
-        generator, *more = node.generators
-        inside = [n for part in (node.elt, *generator.ifs) for n in walk(part)]
-        calls = [n for n in inside if isinstance(n, ast.Call)]
-        consumed = {id(arg) for call in calls for arg in call.args if isinstance(arg, ast.GeneratorExp)}
-        late = any(
-            isinstance(n, ast.Lambda) or isinstance(n, ast.GeneratorExp) and id(n) not in consumed for n in inside
-        )
-        if more or generator.is_async or late or not _movable([node]):
-            return None
-        tests = generator.ifs
-        if len(tests) > 1:
-            tests = [located(ast.BoolOp(ast.And(), tests), tests[0])]
-        element = (convert or self.visit)(node.elt)
-        bodies = [_of_item(generator.target, each) for each in (element, *map(self.visit, tests))]
-        return [_iterable(generator.iter), *bodies]
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
-        found = self._folded(node) or self._array(node)
-        if found is not None:
-            return found
-        self.generic_visit(node)
-        several = len(node.args) > 1 and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
-        if several and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
-            return self._made("extreme", [node.func, *node.args], node)
-        alone = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
-        name = _called(node.func) if alone else ""
-        if name in _FOLDS or name in _NUMBERS or name in _SCALAR_TYPES:
-            return self._made("folded" if name in _FOLDS else "number", [node.func, *node.args], node)
-        if alone and (name in ("sorted", "list") or _may_be_type(node.func)):
-            return self._made("ordered" if name in ("sorted", "list") else "of_type", [node.func, *node.args], node)
-        if _called(node.func) in ("min", "max") and len(node.args) == 1 and [k.arg for k in node.keywords] == ["key"]:
-            return self._made("extreme_by", [node.func, *node.args, node.keywords[0].value], node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _UFUNC_METHODS and node.args:
-            return located(ast.Call(_operation("reduced"), [node.func, *node.args], node.keywords), node)
-        return node
-
-    def _folded(self, node: ast.Call) -> ast.AST | None:
-        """`sum(x for ...)` and its kind, which take all that the comprehension gives."""
-        match node:
-            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as items], keywords=[]):
-                parts = self._parts(items) if name in _FOLDS | _COLLECTIONS else None
-            case ast.Call(func=ast.Name(id="sum" | "min" | "max"), args=[ast.ListComp() as items], keywords=[]):
-                parts = self._parts(items)
-            case _:
-                return None
-        return None if parts is None else self._made("folded_items", [node.func, *parts], node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802 (ast's name)
-        self.generic_visit(node)
-        single = isinstance(node.slice, ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute | ast.IfExp)
-        if not isinstance(node.ctx, ast.Load) or not single:
-            return node
-        return self._made("item_at", [node.value, node.slice], node)
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802 (ast's name)
-        if _asks_for_identity(node):
-            same = self._made("same", [self.visit(node.left), self.visit(node.comparators[0])], node)
-            return same if isinstance(node.ops[0], ast.Is) else self._made("not_", [same], node)
-        if _asks_for_membership(node):
-            found = self._made("contained", [self.visit(node.left), self.visit(node.comparators[0])], node)
-            return found if isinstance(node.ops[0], ast.In) else self._made("not_", [found], node)
-        if _may_compare_tuples(node):
-            name = "equal" if isinstance(node.ops[0], ast.Eq) else "unequal"
-            return self._made(name, [self.visit(node.left), self.visit(node.comparators[0])], node)
-        if len(node.ops) == 1 or not _movable(node.comparators):
-            self.generic_visit(node)
-            return node
-        symbols: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]
-        operands = [_delayed(self.visit(operand)) for operand in node.comparators]
-        return self._made("compare", [self.visit(node.left), ast.Tuple(symbols, ast.Load()), *operands], node)
-
-    def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.Call:
-        return located(ast.Call(_operation(name), operands, []), node)
-
-
-def _asks_for_membership(node: ast.Compare) -> bool:
-    return len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn)
-
-
-def _may_compare_tuples(node: ast.Compare) -> bool:
-    """Whether it is `a == b` or `a != b` of what may be tuples or lists, as far as the text tells."""
-    operands = (node.left, *node.comparators)
-    kinds = ast.Name | ast.Tuple | ast.List | ast.Subscript | ast.Call | ast.Attribute | ast.IfExp
-    return len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq) and all(
-        isinstance(operand, kinds) for operand in operands
-    )  # fmt: skip
-
-
-def _asks_for_identity(node: ast.Compare) -> bool:
-    """Whether it is `a is b` or `a is not b`, neither of which is written as a constant other than None or a bool."""
-    operands = (node.left, *node.comparators)
-    is_one = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
-    constants = [operand for operand in operands if isinstance(operand, ast.Constant)]
-    return is_one and len(constants) < 2 and all(c.value is None or type(c.value) is bool for c in constants)
-
-
-def _called(function: ast.expr) -> str:
-    """The name of what is called: of a builtin, or of a type of numbers of NumPy's, bare or in its module."""
-    if isinstance(function, ast.Name):
-        return function.id
-    match function:
-        case ast.Attribute(value=ast.Name(), attr=name) if name in _SCALAR_TYPES:
-            return name
-    return ""
-
-
-def _may_be_type(function: ast.expr) -> bool:
-    """Whether it is called as one that holds a type of numbers is: `dtype(x)`, `x.dtype.type(2)`."""
-    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-    return name.endswith("type") and name != "type" or name == "type" and isinstance(function, ast.Attribute)
-
-
-def _of_item(target: ast.expr, body: ast.expr) -> ast.expr:
-    """`body` as a function of what `target` is given."""
-    if isinstance(target, ast.Name):
-        parameter = target.id
-    else:  # which unpacks as Python does
-        parameter = "_wb_item"
-        given = ast.comprehension(target, ast.Tuple([_name(parameter)], ast.Load()), [], 0)
-        body = ast.Subscript(ast.ListComp(body, [given]), ast.Constant(0), ast.Load())
-    return located(ast.Lambda(ast.arguments([], [ast.arg(parameter)], None, [], [], None, []), body), body)
-
-
-def _movable(nodes: list[ast.expr]) -> bool:
-    """Whether the expressions may stand in a function of their own: nothing in them binds a name."""
-    return not any(isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
-                   for node in nodes for n in walk(node))  # fmt: skip
-
-
-def _delayed(node: ast.expr) -> ast.expr:
-    empty = ast.arguments([], [], None, [], [], None, [])
-    return located(ast.Lambda(empty, node), node)

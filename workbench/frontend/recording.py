@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,6 +97,9 @@ class Trace:
         self._n_steps = 0  # loops that have been translated, here and in the regions inside
         self._n_regions = 0  # that have been traced inside, of those as well
         self.plain_loops: set[str] = set()  # loops, by their sources, that ran without an equation
+        self.asked_recursions: set[CodeType] = (
+            set()
+        )  # functions that call themselves, of which one call was to be a step
         self.n_writes = 0  # to arrays
         # To lists and dicts, by id: how many there are in what traces the branches and loops that are under way.
         self.references: Mapping[int, int] = {}

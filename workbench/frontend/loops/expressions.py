@@ -123,7 +123,7 @@ class Scope(Arrays):
         """A value from outside the loop."""
         if type(found) is Tracer or isinstance(found, np.ndarray | np.generic):
             if self.parameter is None:
-                if isinstance(found, np.generic) and found.dtype.char in SUPPORTED:
+                if type(found) is not Tracer and isinstance(found, np.generic) and found.dtype.char in SUPPORTED:
                     return Value(f"np.{found.dtype.name}({found.item()!r})", Number(found.dtype))
                 return self.handed(name, found)
             return self.parameter(name, found)

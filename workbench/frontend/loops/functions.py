@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import Any
@@ -93,6 +93,7 @@ def _set_variables(caller: Translator, function: FunctionType, syntax: ast.AST, 
     module = caller.module
     for name in declared:
         is_mine = caller.parameter is not None and module.changes(function, name)
+        is_mine |= caller.own_function is function and name in caller.handed_back
         kind = caller.types.get(name)
         if not is_mine or not isinstance(kind, Number) or kind.ints or kind.mixed:
             raise UntranslatableError(f"{function.__name__}(), which sets `{name}`, no number of the loop's")
@@ -124,7 +125,7 @@ def translate_function(
     if _names_itself(function, syntax):
         values = {n: replace(v, type=_of_any_size(v.type)) for n, v in values.items()}
     key = (function.__code__, id(function.__globals__), cells, *((n, v.type) for n, v in values.items()))
-    if key in module.pending and module.pending[key] is caller and not set_here:
+    if key in module.pending and module.pending[key] is caller:
         return _call_of_itself(caller, values)
     if key in module.pending or sum(code is function.__code__ for code, *_ in module.pending) > MOST_NESTED:
         raise UntranslatableError(f"{function.__name__}(), which calls itself")
@@ -154,7 +155,7 @@ def translate_function(
             if falls_through:
                 scope.statement(ast.Return())
 
-        scope.own_name = name
+        scope.own_name, scope.own_function = name, function
         module.pending[key] = scope
         scope.settle(run)
         if scope.calls_itself and scope.extras:  # of which its calls of itself knew nothing yet
@@ -195,13 +196,18 @@ def translate_function(
         if draws:
             return Value(caller.early(call), found.result)
         return Value(call, found.result)
+    return _with_handed_back(caller, call, found.result, found.handed_back)
+
+
+def _with_handed_back(caller: Translator, call: str, result: Type, handed_back: Mapping[str, Type]) -> Value:
+    """The result of a call that gives it in a tuple with the variables which it sets."""
     made = caller.early(call)
-    first = 0 if isinstance(found.result, Static) else 1
-    caller.never_certain |= found.handed_back.keys()
-    for k, (name, kind) in enumerate(found.handed_back.items(), start=first):
+    first = 0 if isinstance(result, Static) else 1
+    caller.never_certain |= handed_back.keys()
+    for k, (name, kind) in enumerate(handed_back.items(), start=first):
         caller.bind(name, Value(f"{made}[{k}]", kind))
-    caller.set_by_call |= found.handed_back.keys()
-    return Value(f"{made}[0]" if first else made, found.result)
+    caller.set_by_call |= handed_back.keys()
+    return Value(f"{made}[0]" if first else made, result)
 
 
 def _names_itself(function: FunctionType, syntax: ast.AST) -> bool:
@@ -219,7 +225,7 @@ def _of_any_size(kind: Type) -> Type:
 
 def _call_of_itself(caller: Translator, values: dict[str, Value]) -> Value:
     """A call of the function that is being translated."""
-    if caller.gives_none or caller.handed_back:
+    if caller.gives_none:
         raise UntranslatableError(f"{caller.own_name}(), which calls itself, and may give None")
     caller.calls_itself = True
     if caller.result is None:
@@ -237,8 +243,13 @@ def _call_of_itself(caller: Translator, values: dict[str, Value]) -> Value:
     result = caller.result
     if not isinstance(result, Number) and not isinstance(result, Static):
         raise UntranslatableError(f"{caller.own_name}(), which calls itself, and gives {result}")
-    example = "None" if isinstance(result, Static) else f"{scalar_name(result.dtype)}(0)"
-    return Value(f"itself({example}, ({', '.join(arguments)}))", result)
+    examples = [f"{scalar_name(result.dtype)}(0)"] if isinstance(result, Number) else []
+    if not caller.handed_back:
+        return Value(f"itself({', '.join(examples) or None}, ({', '.join(arguments)}))", result)
+    handed_back = {name: caller.types[name] for name in caller.handed_back}
+    examples += [f"{scalar_name(kind.dtype)}(0)" for kind in handed_back.values() if isinstance(kind, Number)]
+    call = f"itself(({', '.join(examples)},), ({', '.join(arguments)}))"
+    return _with_handed_back(caller, call, result, handed_back)
 
 
 def _gives_none(body: list[ast.stmt], falls_through: bool, optional: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ class Translator(Certain):
         self.tagged: frozenset[str] = frozenset()  # variables that note whether they hold a number of Python's
         self.handed_back: tuple[str, ...] = ()  # variables of the loop around, which a function sets
         self.own_name, self.calls_itself = "", False  # of a function
+        self.own_function: FunctionType | None = None
 
     def settle(self, body: Callable[[], None]) -> None:
         """Run `body`, which writes the lines, until the types of the variables stay."""
