@@ -297,15 +297,6 @@ class Calls(Draws):
             first = f"{'larger' if name == 'max' else 'smaller'}({first}, {text})"
         return Value(first, kind, whole=self.told(whole))
 
-    def _call_sorted(self, values: Value) -> Value:
-        """Of two numbers."""
-        parts = self.parts_of(values) if isinstance(values.type, Items) else []
-        if len(parts) != 2 or any(not isinstance(v.type, Number) or v.type.kind == "c" for v in parts):
-            raise UntranslatableError("sorted() of other than two numbers")
-        first, second = parts
-        swaps = self.early(truth(compare("<", second, first)))
-        return self._tuple_of([self.choose(swaps, second, first), self.choose(swaps, first, second)], True)
-
     def _call_min(self, *args: Value) -> Value:
         return self._extreme("min", args)
 

@@ -17,14 +17,14 @@ import numpy as np
 from ..jumps import jumps
 from ..liveness import bound
 from ..syntax import walk
-from .iteration import Iteration
 from .types import Array, Number, UntranslatableError, Value
+from .unrolled import Unrolled
 
 _PLAIN = frozenset(("range", "len", "enumerate", "zip", "reversed"))  # what does nothing but to look at its arguments
 Dtypes = dict[str, np.dtype]  # by the names of variables
 
 
-class Certain(Iteration):
+class Certain(Unrolled):
     """What `numpys`, of `Scope`, holds after each statement."""
 
     def certain_at_first(self) -> Dtypes:

@@ -178,7 +178,12 @@ class Picking(Conditions):
         kind = self._type_of(node)
         if not isinstance(kind, Items) or kind.is_list:
             return node
-        return ast.Tuple([ast.copy_location(Known(part), node) for part in self.parts_of(self.value(node))], ast.Load())
+        value = self.value(node)
+        if value.text.isidentifier() and value.literal is None:  # a variable, which nothing sets before it is read here
+            parts = [Value(f"{value.text}[{k}]", item) for k, item in enumerate(kind.items)]
+        else:
+            parts = self.parts_of(value)
+        return ast.Tuple([ast.copy_location(Known(part), node) for part in parts], ast.Load())
 
     def _known(self, node: Known) -> Value:
         return node.value

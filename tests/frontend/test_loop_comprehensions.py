@@ -1,0 +1,145 @@
+"""Comprehensions over tuples in loops, and what makes one of a few numbers: NumPy's results, by compiled loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.compare import assert_same
+
+from .test_loops import loops_of
+
+RNG = np.random.default_rng(0)
+
+
+def maxima(a, wraps):
+    def wrapped(place, offset, n):
+        return (place + offset) % n
+
+    def clipped(place, offset, n):
+        return min(max(place + offset, 0), n - 1)
+
+    moved = wrapped if wraps else clipped
+    window = (3, 3)
+    found = np.ones(a.shape, dtype=bool)
+    for place in np.ndindex(a.shape):
+        here = a[place]
+        for offset in np.ndindex(window):
+            near = tuple(moved(p, o - w // 2, n) for p, o, w, n in zip(place, offset, window, a.shape))  # noqa: B905
+            found[place] &= a[near] <= here
+    return found
+
+
+def scaled(x):
+    out = np.zeros((len(x), 3))
+    for i in range(len(x)):
+        a, b, c = tuple(x[i] * k for k in (1, 2, 3))
+        low = [min(v, 0.5) for v in (a, b, c)]
+        out[i] = low[::-1]
+        if all(v > 0 for v in low):
+            out[i, 0] += sum(v * w for v, w in zip(low, (1, 2, 3), strict=True))
+    return out
+
+
+def spread_of_neighbours(a):
+    out = np.zeros_like(a)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            near = [a[(i + di) % a.shape[0], (j + dj) % a.shape[1]] for di, dj in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+            out[i, j] = max(near) - min(near) + sorted(near)[1]
+    return out
+
+
+def peaks(a):
+    n = 0
+    for place in np.ndindex(*a.shape):
+        after = tuple((p + 1) % s for p, s in zip(place, a.shape, strict=True))
+        before = tuple(p - 1 if p > 0 else s - 1 for p, s in zip(place, a.shape, strict=True))
+        n += a[after] > a[place] and a[before] > a[place]
+    return n
+
+
+def squares_of_middles(p):
+    total = 0.0
+    for i in range(len(p) - 1):
+        middle = [(p[i, k] + p[i + 1, k]) / 2 for k in range(3)]
+        total += np.array([v * v for v in middle]).sum()
+    return total
+
+
+def numbered(x):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        weights = [k * v for k, v in enumerate((x[i], 2.0, 3), 1)]
+        out[i] = weights[0] + weights[2] * tuple(reversed((1, 2)))[0]
+    return out
+
+
+def of_whole_numbers(x):
+    total = 0
+    for v in x:
+        kept = [v % k for k in (2, 3, 5)]
+        total += sum(kept) * max(kept) + min(kept)
+    return total
+
+
+def shadowed(x):
+    """The variables of a comprehension are its own."""
+    total, k = 0.0, 10
+    for i in range(len(x)):
+        pair = [x[i] * k for k in (1, 2)]
+        total += pair[1] + k
+    return total
+
+
+PROGRAMS = [
+    (maxima, (RNG.standard_normal((7, 6)), True)),
+    (maxima, (RNG.integers(0, 5, (7, 6)), False)),
+    (scaled, (RNG.standard_normal(20),)),
+    (spread_of_neighbours, (RNG.standard_normal((6, 7)),)),
+    (peaks, (RNG.standard_normal((5, 4, 3)),)),
+    (squares_of_middles, (RNG.standard_normal((9, 3)),)),
+    (numbered, (RNG.standard_normal(9),)),
+    (of_whole_numbers, (RNG.integers(-50, 50, 30),)),
+    (shadowed, (RNG.standard_normal(9),)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), PROGRAMS, ids=lambda p: getattr(p, "__name__", ""))
+def test_a_loop_with_comprehensions_is_one_step(function: Any, arguments: tuple) -> None:
+    compiled = wb.jit(function)
+    for _ in range(2):
+        assert_same(compiled(*arguments), function(*arguments), max_ulp=16)
+    assert not compiled.fallbacks
+    assert loops_of(compiled)
+
+
+def of_windows(x):
+    out = np.zeros((max(len(x) - 4, 0), 4))
+    for i in range(len(x) - 4):
+        window = sorted([x[i + k] for k in range(5)])
+        out[i] = window[0], window[2], max(window), min(window)
+    return out
+
+
+@given(hnp.arrays(np.float64, st.integers(7, 12), elements=st.sampled_from([0.0, -0.0, 1.0, -1.0, np.inf, 2.5])))
+def test_sorted_numbers_are_pythons(x: np.ndarray) -> None:
+    found, expected = COMPILED(x), of_windows(x)
+    assert_same(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_sorted_numbers_with_nan_are_in_pythons_order_or_left_to_it() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.choice([np.nan, 1.0, 2.0, 3.0], 9)
+        assert_same(COMPILED(x), of_windows(x))
+
+
+COMPILED = wb.jit(of_windows)
