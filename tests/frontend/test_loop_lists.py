@@ -826,3 +826,38 @@ def test_a_list_of_a_closure_that_is_known_under_another_name() -> None:
 
     x = np.arange(9)
     assert wb.jit(shared)(x) == shared(x)
+
+
+def boosted_stumps(X, y, rounds):
+    n, d = X.shape
+    w = np.full(n, 1 / n)
+    model = []
+    for _ in range(rounds):
+        best = (np.inf, 0, 0.0, 1)
+        for j in range(d):
+            for level in np.unique(X[:, j]):
+                for sign in (1, -1):
+                    guess = np.where(sign * (X[:, j] - level) > 0, 1, -1)
+                    error = w[guess != y].sum()
+                    if error < best[0]:
+                        best = (error, j, level, sign)
+        error, j, level, sign = best
+        a = 0.5 * np.log((1 - error) / max(error, 1e-10))
+        w *= np.exp(-a * y * np.where(sign * (X[:, j] - level) > 0, 1, -1))
+        w /= w.sum()
+        model.append((a, j, level, sign))
+    return model
+
+
+def test_a_list_of_known_length_may_hold_floats_of_python_and_numpy() -> None:
+    """`level` is 0.0, a float of Python's, until a stump is better than none."""
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.standard_normal((40, 3)), 1), np.sign(rng.standard_normal(40))
+    compiled = wb.jit(boosted_stumps)
+    for rounds in (4, 7):
+        found, expected = compiled(X, y, rounds), boosted_stumps(X, y, rounds)
+        assert [len(each) for each in found] == [4] * rounds
+        np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=1e-9)
+        assert [each[1::2] for each in found] == [each[1::2] for each in expected]
+    assert not compiled.fallbacks
+    assert loops_of(compiled)

@@ -78,7 +78,7 @@ def _step_or_traced(
         return
     may_grow = frozenset() if trace.region or trace.on_gpu else lists_alone(appended_to(SOURCES[source]), variables.get)
     alone = lists_to_stack(variables, reads, stacked, may_grow)
-    of_step = lists_of_step(SOURCES[source], variables, stacked, alone, _length(iterable))
+    of_step = lists_of_step(SOURCES[source], variables, stacked, alone, _length(iterable), may_grow)
     variables.count_references(names)
     n_before, failure, state = len(trace.eqns), trace.failure, variables.assigned(names)
     was_plain = may_be_plain and source in trace.plain_loops

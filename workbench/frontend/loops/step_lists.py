@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from types import FunctionType
 from typing import Any
@@ -35,7 +35,21 @@ from .expressions import MOST_ITEMS, local
 from .list_arrays import leaves_of, list_into_room, list_of_arrays
 from .list_names import appended_names, called_names, growing_names, handed_names, of_one_length, table_names
 from .table_texts import DEFAULTS, check_keys, hidden_names, index_lines
-from .types import BOOL, C128, F64, WIDE, Growing, Items, Number, Table, Type, UntranslatableError, join_items, weak_int
+from .types import (
+    BOOL,
+    C128,
+    F64,
+    WIDE,
+    DoubtfulItemsError,
+    Growing,
+    Items,
+    Number,
+    Table,
+    Type,
+    UntranslatableError,
+    join_items,
+    weak_int,
+)
 
 MOST_GIVEN = 64  # elements of a list before the loop, each of which is an argument
 
@@ -45,24 +59,34 @@ class Lists:
     """What a loop may do with lists outside. names: of those that it may change or read; fixed: of those that keep
     their lengths; stacked: of those to which each iteration appends the same number of items, and does nothing else
     with, how many there will be; may_leave: whether what they hold afterwards may be looked at; tables: of
-    dictionaries and sets."""
+    dictionaries and sets; alone: the fixed and stacked ones to which nothing else refers."""
 
     names: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
     stacked: Mapping[str, int] = field(default_factory=dict)
     may_leave: bool = False
     tables: frozenset[str] = frozenset()
+    alone: frozenset[str] = frozenset()
+
+    def with_unknown_length(self, name: str) -> Lists | None:
+        """The same, but that only the run tells how many items the list `name` holds; None if others refer to it."""
+        if name not in self.alone:
+            return None
+        stacked = {other: n for other, n in self.stacked.items() if other != name}
+        return replace(self, fixed=self.fixed - {name}, stacked=stacked)
 
 
 NO_LISTS = Lists()
 
 
 def lists_of_step(
-    source: LoopSource, variables: Variables, stacked: Collection[str] = (), alone: Collection[str] = (), n: float = 0
+    source: LoopSource, variables: Variables, stacked: Collection[str] = (), alone: Collection[str] = (), n: float = 0,
+    may_grow: frozenset[str] = frozenset(),
 ) -> Lists:  # fmt: skip
     """The lists that a loop may take as one step: those that it changes, if nothing else refers to them, those of
     which only the run tells how long they are, and long ones. stacked: those to which it only appends, once in each of
-    its `n` iterations; alone: those of them that it reaches by no other name."""
+    its `n` iterations; alone: those of them that it reaches by no other name; may_grow: those to which nothing else
+    refers at all."""
     trace = require_trace()
     if trace.on_gpu:
         return NO_LISTS
@@ -80,7 +104,7 @@ def lists_of_step(
     changed, looked_into = _tables(source)
     tables = lists_alone(changed, variables.own, (*CLASSES, CountedTable))
     tables |= {name for name in looked_into - _bound(source) if _is_table(variables.glimpse(name))}
-    return Lists(names | fixed | long | counts.keys(), fixed, counts, not trace.region, tables)
+    return Lists(names | fixed | long | counts.keys(), fixed, counts, not trace.region, tables, fixed | may_grow)
 
 
 @functools.lru_cache(4096)
@@ -338,10 +362,12 @@ class LeftList:
         leaves = leaves_of(kind.item)
         mixed: tuple[type, ...] = ()
         doubtful = [leaf for leaf in leaves if leaf.unsure or leaf.mixed or leaf.enum]
-        if doubtful and length is None and all(leaf == Number(F64, unsure=True) for leaf in doubtful):
-            mixed = (float,)
-        elif doubtful:
+        if doubtful and any(leaf != Number(F64, unsure=True) for leaf in doubtful):
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
+        if doubtful:
+            if length is not None:
+                raise DoubtfulItemsError(name)
+            mixed = (float,)
         items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
         tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)
         return cls(name, kind, CountedItems(items, tree, here(), mixed=mixed), length, stacked)

@@ -47,6 +47,7 @@ from .types import (
     SMALL,
     SUPPORTED,
     Array,
+    DoubtfulItemsError,
     Growing,
     Items,
     Number,
@@ -72,6 +73,11 @@ def translate(
     `for` loop goes over, computed already, in case that its expression is none that can be translated."""
     try:
         return _translated(source, variables, live, anew, lists)
+    except DoubtfulItemsError as doubt:
+        longer = lists.with_unknown_length(doubt.name)
+        if longer is None:
+            raise
+        return translate(source, variables, live, anew, items, longer)
     except UntranslatableError:
         node = source.node
         if type(items) is not Tracer or not items.shape or not isinstance(node, ast.For):
@@ -90,8 +96,8 @@ def _translated(
     first = (frozenset(carried) | form.needed) - anew
     try:
         return _Builder(form, variables, carried, first, anew, source.after, lists).build()
-    except UntranslatableError:
-        if first <= form.needed:
+    except UntranslatableError as reason:
+        if first <= form.needed or isinstance(reason, DoubtfulItemsError):
             raise
         return _Builder(form, variables, carried, form.needed, anew, source.after, lists).build()
 
