@@ -794,3 +794,33 @@ def test_interpolation_has_numpys_values_whatever_the_points_are():
                 x = np.concatenate([RNG.random(20) * 8 - 1, points, [np.inf, -np.inf, np.nan]])
                 np.testing.assert_array_equal(compiled(x, points, values), interpolated(x, points, values))
     assert not compiled.fallbacks
+
+
+def test_a_comprehension_with_a_routine_is_a_loop() -> None:
+    """As an equation, Python would run NumPy's routine for each element."""
+
+    def spread(x, draws):
+        middles = np.array([np.median(x[draw]) for draw in draws])
+        return middles, middles.std()
+
+    def ordered(x, draws):
+        return np.array([np.sort(x[draw])[2] for draw in draws])
+
+    x, draws = RNG.standard_normal(20), RNG.integers(0, 20, (30, 20))
+    for function in (spread, ordered):
+        compiled = wb.jit(function)
+        for _ in range(2):
+            for mine, its in zip(compiled(x, draws), function(x, draws), strict=True):
+                np.testing.assert_allclose(mine, its, rtol=1e-12)
+        assert loops_of(compiled) and not compiled.fallbacks
+
+
+def test_a_comprehension_that_is_no_loop_stays_one() -> None:
+    def program(x, draws):
+        pairs = [(np.sort(x[draw]), np.linalg.svd(np.outer(x, x) + np.eye(len(x)))[1]) for draw in draws]
+        return sum(a[0] * b[0] for a, b in pairs)
+
+    x, draws = RNG.standard_normal(6), RNG.integers(0, 6, (9, 6))
+    compiled = wb.jit(program)
+    np.testing.assert_allclose(compiled(x, draws), program(x, draws), rtol=1e-12)
+    assert not compiled.fallbacks

@@ -97,15 +97,22 @@ class VaryingHeldError(BaseException):
         self.names = frozenset(names)
 
 
+class ListingInPythonError(BaseException):
+    """A comprehension became an equation whose elements Python would compute one by one, by calls of NumPy: as a loop
+    it may do better. Not for the user's code to catch, either."""
+
+
 class Terms:
     """On which code is traced. held: names under which it changes what is held; carries: whether objects of a class of
     the user's are what branches and loops give; writes_out: comprehensions as loops, which may go over lists of which
-    only the run tells how long they are. lifter: of the present attempt."""
+    only the run tells how long they are; keeps_listings: they stay even where Python computes their elements. lifter:
+    of the present attempt."""
 
     def __init__(self, held: Collection[str]):
         self.held = frozenset(held)
         self.carries: Callable[[type], bool] | None = None
         self.writes_out = False
+        self.keeps_listings = False
         self.lifter: Lifter | None = None
 
     def carry_more(self) -> bool:
@@ -136,8 +143,13 @@ def on_its_terms(attempt: Callable[[Terms], T], held: Collection[str] = ()) -> T
             if error.names <= terms.held:
                 raise _changed(min(terms.held), "changes", "something outside") from None
             terms.held |= error.names
+        except ListingInPythonError:
+            terms.writes_out = True
         except TracingError as error:
             is_of_objects = error.code in _OF_OBJECTS
+            if terms.writes_out and unknown is None and not terms.keeps_listings:
+                terms.writes_out, terms.keeps_listings = False, True
+                continue
             if type(error) in (UnknownLengthError, TracerHashError) and not terms.writes_out:
                 terms.writes_out = True
                 unknown = error
@@ -185,6 +197,7 @@ class Lifter:
         self.classes: list[type] = []  # lifted
         self.carried: list[type] = []  # those whose objects branches and loops may give
         self.writes_out = terms is not None and terms.writes_out
+        self.keeps_listings = terms is None or terms.writes_out or terms.keeps_listings
         if terms is not None:
             terms.lifter = self
         self.trace_floats = trace_floats

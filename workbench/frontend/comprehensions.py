@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import TracingError
-from ..ir import REGISTRY
+from ..ir import REGISTRY, Equation, subjaxprs
 from .builtin_calls import FOLDS, any_or_all, fold_of_rows, folded
+from .captures import ListingInPythonError
 from .counted_loops import signals
 from .diagnostics import build
 from .growing import rows_together
@@ -34,6 +35,9 @@ MOST_EQNS = 2048  # of one that is written out: Python, or a loop over numbers, 
 MOST_EQNS_OF_ROWS = 256  # of elements of arrays and ranges, of which there are many
 MOST_LEAVES = 4096  # of lists in lists, which Python picks up faster one by one
 _ITEMS = "_wb_items"
+_CALLS = frozenset(
+    ("sort", "argsort", "partition", "argpartition", "searchsorted")
+)  # loops of the user's have their own
 _COLLECTIONS = (list, tuple, sorted, set, frozenset)
 
 Element = Callable[[Any], Any]
@@ -172,12 +176,22 @@ def _stacked(items: Any, element: Element, variables: Variables, reads: list[str
 
     watch = partial(variables.watched, reads, ())
     stage = Stage(variables, body, (), (), watch, frozenset(), None, "", {_ITEMS: collected})
+    trace = require_trace()
+    n_eqns = len(trace.eqns)
     with signals():
         if stage.attempt_range(range(len(items)), MAX_UNROLLED_EQNS):
+            if not trace.lifter.keeps_listings and any(map(_is_pythons, trace.eqns[n_eqns:])):
+                raise ListingInPythonError
             return collected
     if n_leaves > MOST_LEAVES:  # written out, it would be as many equations
         raise _too_many(n_leaves)
     return None
+
+
+def _is_pythons(loop: Equation) -> bool:
+    """Whether Python runs each turn of `loop`, because of a call of NumPy in it."""
+    eqns = (eqn for _, program in subjaxprs(loop) for eqn in program.eqns)
+    return any(eqn.primitive.name in _CALLS or _is_pythons(eqn) for eqn in eqns)
 
 
 def _too_many(n: int) -> TracingError:
