@@ -32,11 +32,13 @@ class TracingError(WorkbenchError):
 
     of_numbers: the value that had to be known is computed from Python floats alone that the call was given.
     says: "warning" or "text" where all that cannot be done is to warn, to log, or to print or make a text.
+    of_listing: a comprehension may be the reason, which can be a loop.
     """
 
     code = "WB100"
     of_numbers = False
     says = ""
+    of_listing = False
 
 
 class ConcretizationTypeError(TracingError, TypeError):
@@ -66,6 +68,8 @@ class TracerArrayConversionError(ConcretizationTypeError):
 class TracerHashError(ConcretizationTypeError):
     """A traced value as a key of a dictionary, or in a set."""
 
+    of_listing = True
+
 
 class NonConcreteBooleanIndexError(TracingError, IndexError):
     """A boolean mask whose result has a shape that depends on data."""
@@ -77,6 +81,7 @@ class UnknownLengthError(TracingError):
     """The items of a list, or the entries of a dictionary or set, of which only the run tells how many there are."""
 
     code = "WB110"
+    of_listing = True
 
 
 class UnsupportedOperationError(TracingError, NotImplementedError):

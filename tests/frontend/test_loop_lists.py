@@ -861,3 +861,89 @@ def test_a_list_of_known_length_may_hold_floats_of_python_and_numpy() -> None:
         assert [each[1::2] for each in found] == [each[1::2] for each in expected]
     assert not compiled.fallbacks
     assert loops_of(compiled)
+
+
+def in_order_of_edges(adjacent):
+    n = len(adjacent)
+    waits = adjacent.sum(0)
+    order = []
+    ready = [i for i in range(n) if waits[i] == 0]
+    while ready:
+        u = ready.pop()
+        order.append(u)
+        for v in range(n):
+            if adjacent[u, v]:
+                waits[v] -= 1
+                if waits[v] == 0:
+                    ready.append(v)
+    return order
+
+
+def in_order_by_loops(adjacent):
+    """The list that one loop leaves is changed by the next one."""
+    waits = adjacent.sum(0)
+    ready, order = [], []
+    for i in range(len(adjacent)):
+        if waits[i] == 0:
+            ready.append(i)
+    while len(ready) > 0:
+        u = ready.pop()
+        order.append(u)
+        for v in range(len(adjacent)):
+            if adjacent[u, v]:
+                waits[v] -= 1
+                if waits[v] == 0:
+                    ready.append(v)
+    return order, ready
+
+
+def longest_rise(x):
+    """Long lists whose items a loop changes are looked at as arrays of a known length."""
+    n = len(x)
+    lengths, before = [1] * n, [-1] * n
+    for i in range(n):
+        for j in range(i):
+            if x[j] < x[i] and lengths[j] + 1 > lengths[i]:
+                lengths[i] = lengths[j] + 1
+                before[i] = j
+    k = int(np.argmax(lengths))
+    path = []
+    while k != -1:
+        path.append(k)
+        k = before[k]
+    return path[::-1], max(lengths), np.array(lengths)[:3], len(before), np.sum(before)
+
+
+def two_names(x):
+    """Not one that another name knows, too."""
+    kept = [v for v in x if v > 0]
+    same = kept
+    total = 0.0
+    while kept:
+        total += kept.pop() * 0.5
+    return total, len(same)
+
+
+@pytest.mark.parametrize("function", [in_order_of_edges, in_order_by_loops])
+@pytest.mark.parametrize("n", [20, 30])
+def test_a_list_of_one_loop_is_changed_by_the_next(function: Any, n: int) -> None:
+    adjacent = np.triu(np.random.default_rng(n).random((n, n)) < 0.15, 1).astype(int)
+    compiled = wb.jit(function)
+    for _ in range(2):
+        assert_same(compiled(adjacent), function(adjacent))
+    assert not compiled.fallbacks
+    assert len(loops_of(compiled)) == 2
+
+
+@pytest.mark.parametrize("n", [70, 100, 9])
+def test_long_lists_of_known_length_are_arrays(n: int) -> None:
+    x = np.random.default_rng(n).standard_normal(n)
+    compiled = wb.jit(longest_rise)
+    for _ in range(2):
+        assert_same(compiled(x), longest_rise(x))
+    assert not compiled.fallbacks
+
+
+def test_a_list_under_two_names_stays_one() -> None:
+    x = np.random.default_rng(3).standard_normal(12)
+    assert_same(wb.jit(two_names)(x), two_names(x))

@@ -21,7 +21,7 @@ from ..ir import REGISTRY
 from .builtin_calls import folded, number, of_type, range_, reduced
 from .checks import end_unless
 from .choices import Choice, settled, truth, unknown
-from .comprehensions import array_of, counted, folded_items, listed
+from .comprehensions import array_of, counted, folded_items, kept, listed
 from .counted_loops import signals, with_held_lists
 from .foresight import foreseen
 from .held import HeldValue
@@ -353,6 +353,6 @@ def compare(left: Any, symbols: tuple[str, ...], *operands: FunctionType) -> Any
 
 __all__ = [
     "and_", "array_of", "both", "choose", "compare", "contained", "counted", "either", "equal", "extreme", "extreme_by",
-    "folded", "folded_items", "for_", "holds", "if_", "item_at", "listed", "not_", "number", "of_type", "or_",
+    "folded", "folded_items", "for_", "holds", "if_", "item_at", "kept", "listed", "not_", "number", "of_type", "or_",
     "ordered", "raised", "range_", "reduced", "rows_of", "same", "step_of_call", "subject", "unequal", "while_",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..errors import TracerHashError, TracingError, UnknownLengthError
+from ..errors import TracingError
 from ..ir import aval_of, supported_dtype
 from . import carried_objects
 from .constants import CONSTANT_TYPES, is_constant, same_constant
@@ -150,7 +150,7 @@ def on_its_terms(attempt: Callable[[Terms], T], held: Collection[str] = ()) -> T
             if terms.writes_out and unknown is None and not terms.keeps_listings:
                 terms.writes_out, terms.keeps_listings = False, True
                 continue
-            if type(error) in (UnknownLengthError, TracerHashError) and not terms.writes_out:
+            if error.of_listing and not terms.writes_out:
                 terms.writes_out = True
                 unknown = error
                 continue

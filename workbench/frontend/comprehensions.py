@@ -17,6 +17,7 @@ from ..errors import TracingError
 from ..ir import REGISTRY, Equation, subjaxprs
 from .builtin_calls import FOLDS, any_or_all, fold_of_rows, folded
 from .captures import ListingInPythonError
+from .choices import unknown
 from .counted_loops import signals
 from .diagnostics import build
 from .growing import rows_together
@@ -130,6 +131,17 @@ def _any_or_all(
         if trace.n_writes != n_writes:
             raise refuse("changes", function.__name__, "an array, in an item that may not be reached")
     return found
+
+
+def kept(test: Any) -> Any:
+    """The test of a comprehension, whether it keeps an item."""
+    if unknown(test):
+        try:
+            bool(test)
+        except TracingError as error:
+            error.of_listing = True
+            raise
+    return test
 
 
 def counted(iterable: Any, most: int = MOST_EQNS, kind: str = "comprehension") -> Iterable[Any]:

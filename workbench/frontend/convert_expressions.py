@@ -101,6 +101,8 @@ class Expressions(ast.NodeTransformer):
         first = node.generators[0]
         if not first.is_async:
             first.iter = self._made("counted", [first.iter], first.iter)
+        for part in node.generators:
+            part.ifs = [self._made("kept", [test], test) for test in part.ifs]
         return node
 
     visit_SetComp = visit_DictComp = _counted  # noqa: N815 (ast's names)

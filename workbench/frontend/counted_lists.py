@@ -173,7 +173,8 @@ class CountedList(_Counted):
     """One list. before: what it holds already; items: the kind of those that come, None before that is known.
 
     arrays: for each part of an item, (room, *item.shape); count: how many of them there are, an array without axes;
-    first: how many of them are `before`, which are in the array only if they may be read.
+    first: how many of them are `before`, which are in the array only if they may be read; length: how many there are,
+    where that is known, since a loop has changed a long list's items only.
     """
 
     def __init__(self, name: str, before: Sequence[Any], items: Items | None):
@@ -181,6 +182,7 @@ class CountedList(_Counted):
         self.before = tuple(before)
         self.items = items
         self.first = 0
+        self.length: int | None = None
         # (part, item, array): parts of items that are arrays elsewhere in a result
         self.arrays_elsewhere: tuple[tuple[int, int | Tracer, Any], ...] = ()
         self.firsts: dict[int, Tracer] = {}  # of a part: the first items whose parts are the same arrays
@@ -218,12 +220,17 @@ class CountedList(_Counted):
         return made
 
     @classmethod
-    def left_by_loop(cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer) -> CountedList:
+    def left_by_loop(
+        cls, name: str, items: Items, arrays: Sequence[Tracer], count: Tracer, length: int | None = None
+    ) -> CountedList:
         """What an equation leaves: all that the list holds is in its arrays, if there was room for it."""
-        room = _settled_room(name, items, MOST_LEFT_BYTES)
-        end_unless(emit(REGISTRY["le"], count, np.int64(room)), items.place)
+        if length is None:
+            room = _settled_room(name, items, MOST_LEFT_BYTES)
+            end_unless(emit(REGISTRY["le"], count, np.int64(room)), items.place)
         count.scalar = False  # more may be appended later on
-        return cls.rebuilt((), items, arrays, count)
+        made = cls.rebuilt((), items, arrays, count)
+        made.length = length
+        return made
 
     @property
     def trace(self) -> Trace:
@@ -240,6 +247,7 @@ class CountedList(_Counted):
         return x.scalar and x.dtype == dtype and dtype.char in "ld" and not x.buffer.mixed
 
     def append(self, value: Any) -> None:
+        self.length = None
         is_new = sys.getrefcount(value) <= _JUST_MADE
         parts, tree = (value,), None
         if is_carried(value) and (is_new or is_frozen(value)):
@@ -310,6 +318,8 @@ class CountedList(_Counted):
         """(number of items,)"""
         if self.items is None:  # an attempt, which comes to nothing
             return (len(self.before),)
+        if self.length is not None:
+            return (self.length,)
         n = emit(REGISTRY["convert_element_type"], lift(self.count)[()], new_dtype=np.dtype(np.int64), weak_type=True)
         return (n + (len(self.before) - self.first),)
 
@@ -327,7 +337,7 @@ class CountedList(_Counted):
         made = CountedList.rebuilt(
             (), self.items, [np.take(array, places, 0, mode="clip") for array in self.arrays], count
         )
-        made.mixed = self.mixed
+        made.mixed, made.length = self.mixed, self.length
         return made
 
     def copy(self) -> CountedList:
@@ -394,6 +404,7 @@ class CountedList(_Counted):
         arrays = [from_atom(trace, x.current) if is_here else x.copy() for x in self.arrays]  # type: ignore[operator]  # a method
         made = CountedList.rebuilt(tuple(self.before), self.items, arrays, self.count.copy())
         made.name, made.first, made.mixed, made.firsts = self.name, self.first, self.mixed, self.firsts
+        made.length = self.length
         return made
 
     def filled(self, *, any_type: bool = False) -> Any:
@@ -403,6 +414,8 @@ class CountedList(_Counted):
             raise self.error()
         if self.items.items[0].kind == "array":
             raise self.error()
+        if self.length is not None:
+            return self.arrays[0].copy()
         from .numpy_api.creation import arange
 
         if self.arrays[0].dtype != np.float64 and not any_type:
@@ -428,7 +441,12 @@ class CountedList(_Counted):
     def _needs_items(self, *_: Any) -> Any:
         raise self.error()
 
-    __len__ = __iter__ = __contains__ = __add__ = __iadd__ = __mul__ = __eq__ = __setitem__ = _needs_items  # type: ignore[assignment]
+    def __len__(self) -> int:
+        if self.length is None:
+            raise self.error()
+        return self.length
+
+    __iter__ = __contains__ = __add__ = __iadd__ = __mul__ = __eq__ = __setitem__ = _needs_items  # type: ignore[assignment]
     __array__ = _needs_items
     __hash__ = None  # type: ignore[assignment]
 

@@ -28,7 +28,14 @@ def lists_alone(
     names: Iterable[str], get: Callable[[str], Any], kinds: tuple[type, ...] = (list,)
 ) -> frozenset[str]:  # fmt: skip
     """Those of the names that hold a list, or something of another of the kinds, to which nothing else refers."""
-    return frozenset(name for name in names if type(get(name)) in kinds and count(get, name) <= ALONE)
+    return frozenset(
+        name for name in names if type(get(name)) in kinds and count(get, name) - _own_references(get(name)) <= ALONE
+    )
+
+
+def _own_references(value: Any) -> int:
+    """How often a list refers to itself."""
+    return sum(holder is value for holder, _ in value.holders) if type(value) is CountedList else 0
 
 
 def with_counted_lists(run: Callable[[], T], names: Iterable[str], variables: Variables, bound: Sequence[str]) -> T:

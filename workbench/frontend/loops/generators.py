@@ -75,8 +75,14 @@ class _Rewriter:
         if value is None or not self.only_computes(value):
             return [stmt]
         before: list[ast.stmt] = []
-        setattr(stmt, head, self.expression(value, before))  # type: ignore[arg-type]  # there is one
-        return [ast.fix_missing_locations(ast.copy_location(new, stmt)) for new in before] + [stmt]
+        match stmt:
+            case ast.Assign(targets=[ast.Name(id=name)]) if self.is_listing(value) and name not in _names(value):
+                self.listing(value, name, before)  # of which no other name knows then
+                rest: list[ast.stmt] = []
+            case _:
+                setattr(stmt, head, self.expression(value, before))  # type: ignore[arg-type]  # there is one
+                rest = [stmt]
+        return [ast.fix_missing_locations(ast.copy_location(new, stmt)) for new in before] + rest
 
     def expression(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """`node` with its folds as variables, which the statements `before` compute. What may not be computed at all is
@@ -85,10 +91,8 @@ class _Rewriter:
         if name:
             return self.fold(name, node, before) if self.is_builtin(name) else node
         if self.is_listing(node):
-            assert isinstance(node, _LISTINGS)
             found = self.name("list")
-            empty, step = _collected(node, found)
-            self.loops(node, step, [_store(found, empty)], before)
+            self.listing(node, found, before)
             return _load(found)
         if isinstance(node, ast.BoolOp):
             node.values[0] = self.expression(node.values[0], before)
@@ -103,6 +107,12 @@ class _Rewriter:
                 elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
                     value[0] = self.expression(value[0], before)
         return node
+
+    def listing(self, node: ast.expr, found: str, before: list[ast.stmt]) -> None:
+        """The comprehension `node`, as the variable `found`."""
+        assert isinstance(node, _LISTINGS)
+        empty, step = _collected(node, found)
+        self.loops(node, step, [_store(found, empty)], before)
 
     def fold(self, kind: str, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         generator: ast.GeneratorExp = node.args[0]  # type: ignore[attr-defined]  # a call
@@ -197,6 +207,10 @@ class _Renamed(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802 (ast's name)
         return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def _load(name: str) -> ast.expr:

@@ -409,7 +409,7 @@ class LeftList:
             return self.items.together([rows_of_stack(*each, self.length, scalar=True) for each in avals])
         *arrays, count = results
         if self.length is None or self.length > MOST_GIVEN:
-            return CountedList.left_by_loop(self.name, self.items, arrays, count)
+            return CountedList.left_by_loop(self.name, self.items, arrays, count, self.length)
         columns = [
             [_as_number(array[k], item) for k in range(self.length)]
             for array, item in zip(arrays, self.items.items, strict=True)
