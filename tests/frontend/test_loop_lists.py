@@ -947,3 +947,66 @@ def test_long_lists_of_known_length_are_arrays(n: int) -> None:
 def test_a_list_under_two_names_stays_one() -> None:
     x = np.random.default_rng(3).standard_normal(12)
     assert_same(wb.jit(two_names)(x), two_names(x))
+
+
+def greatest(x, k):
+    best = []
+    for i, v in enumerate(x):
+        if len(best) < k:
+            best.append((v, i))
+            best.sort()
+        elif v > best[0][0]:
+            best[0] = (v, i)
+            best.sort()
+    return best
+
+
+def medians_so_far(x):
+    seen, out = [], np.zeros(len(x))
+    for i in range(len(x)):
+        seen.append(x[i])
+        seen.sort()
+        out[i] = seen[len(seen) // 2]
+    return out, seen
+
+
+@given(st.lists(st.integers(-3, 3), min_size=6, max_size=12))
+@settings(max_examples=30)
+def test_lists_are_sorted_in_place(values: list[int]) -> None:
+    x = np.array(values)
+    for compiled, function, more in ((GREATEST, greatest, (3,)), (MEDIANS, medians_so_far, ())):
+        assert_same(compiled(x, *more), function(x, *more))
+        assert_same(compiled(x * 0.5, *more), function(x * 0.5, *more))
+        assert not compiled.fallbacks
+
+
+def test_a_list_with_nan_is_sorted_by_python() -> None:
+    x = np.array([3.0, np.nan, 1.0, 2.0, np.nan, 0.0, 5.0])
+    assert_same(MEDIANS(x), medians_so_far(x))
+
+
+GREATEST, MEDIANS = wb.jit(greatest, static_argnames="k"), wb.jit(medians_so_far)
+
+
+def words(codes):
+    found, word, n = [], 0, 0
+    for code in codes:
+        if code == 32:
+            if n:
+                found.append((word, n))
+            word, n = 0, 0
+        else:
+            word = (word * 31 + code) % 1000003
+            n += 1
+    if n:
+        found.append((word, n))
+    return found
+
+
+def test_a_list_may_hold_integers_that_started_as_pythons() -> None:
+    rng = np.random.default_rng(1)
+    compiled = wb.jit(words)
+    for _ in range(3):
+        codes = rng.choice([32, 97, 98, 99], 60)
+        assert_same(compiled(codes), words(codes))
+    assert not compiled.fallbacks

@@ -41,6 +41,7 @@ T = TypeVar("T")
 FIRST_BYTES = 1 << 18  # the start of every call sets them to zero
 MOST_BYTES = 1 << 21  # so that the loop still runs natively
 FEWEST_ITEMS, MOST_ITEMS = 16, 8192  # at first
+_MIXED: dict[tuple[type, ...], Any] = {(float,): np.float64, (int,): np.int64}  # Python's numbers, and NumPy's of them
 GROWS = 16  # times, where the room did not suffice
 MOST_LEFT_BYTES = 1 << 26  # of a list that one equation leaves, whose array is written as far as there are items
 _rooms: dict[tuple[str, int], int] = {}  # items, by the place of the statement that appends, or of the loop
@@ -76,7 +77,7 @@ class Item:
 class Items:
     """What one call of `append` adds: one item, or a container of them. tree: of that, None for an item by itself;
     place: of the first such call; are_read: whether the loop reads arrays of the list;
-    repeated: the parts of which several may be one array; mixed: what NumPy's floats may be of Python's."""
+    repeated: the parts of which several may be one array; mixed: what NumPy's numbers may be of Python's."""
 
     items: tuple[Item, ...]
     tree: Any
@@ -259,9 +260,10 @@ class CountedList(_Counted):
         if not parts or not all(type(x) is Tracer or isinstance(x, NUMBERS) for x in parts):
             raise refuse("appends to", self.name, "something that is no number or array, in a traced loop")
         xs = [lift(x) for x in parts]
-        if any(x.buffer.mixed and (x.buffer.mixed != (float,) or x.dtype != np.float64) for x in xs):
+        mixed = {x.buffer.mixed: x.dtype for x in xs if x.buffer.mixed}
+        if any(_MIXED.get(kinds) != dtype for kinds, dtype in mixed.items()):
             raise refuse("appends to", self.name, "a number whose type depends on the path")
-        found = Items(tuple(map(Item.of, xs)), tree, here(), mixed=(float,) if any(x.buffer.mixed for x in xs) else ())
+        found = Items(tuple(map(Item.of, xs)), tree, here(), mixed=tuple(kind for (kind,) in mixed))
         if self.items is None:
             if max(item.n_bytes for item in found.items) * found.room > MOST_BYTES:
                 raise refuse("appends to", self.name, "large arrays, as often as the numbers decide")

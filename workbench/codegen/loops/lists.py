@@ -159,6 +159,13 @@ def sorted_items(items):
     return [items[k] for k in stable_order(items)]
 
 
+@linked(error_model="numpy")
+def sort_items(items):
+    made = sorted_items(items)
+    for k in range(len(items)):
+        items[k] = made[k]
+
+
 @linked(error_model="numpy", forceinline=True)
 def item_or(items, place, other):
     return items[place] if place >= 0 else other

@@ -118,6 +118,16 @@ class ListCalls(Lists):
 
     def _sorted_list(self, base: Value) -> Value:
         """`sorted(base)`, a list of its own."""
+        name = self.early(f"sorted_items({self._sortable(base)})")
+        self.types[name] = base.type
+        return Value(name, base.type, source=(name, 0))
+
+    def sort_list(self, base: Value) -> None:
+        """`base.sort()`."""
+        self.line(f"sort_items({self._sortable(base)})")
+
+    def _sortable(self, base: Value) -> str:
+        """The text of a list whose items can be sorted."""
         kind = base.type
         assert isinstance(kind, Growing)
         if kind.item is None:
@@ -125,9 +135,7 @@ class ListCalls(Lists):
         parts = kind.item.items if isinstance(kind.item, Items) else (kind.item,)
         if self._holds_such(base) or any(not isinstance(t, Number) or t.kind not in "bif" or t.enum for t in parts):
             raise UntranslatableError(f"sorted() of {kind}")
-        name = self.early(f"sorted_items({base.text})")
-        self.types[name] = kind
-        return Value(name, kind, source=(name, 0))
+        return base.text
 
     def _folded(self, function: Any, base: Value) -> Value:
         """`sum(base)`, `min(base)` or `max(base)`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +44,10 @@ from .writing import INDENT
 
 
 class Lists(Contractions):
-    """Expressions and statements with lists. `queues`: names of those whose first elements are taken away."""
+    """Expressions and statements with lists. `queues`: names of those whose first elements are taken away. `sort_list`
+    is the calls'."""
+
+    sort_list: Callable[[Value], None]
 
     def __init__(self, *args: Any):
         super().__init__(*args)
@@ -332,6 +336,9 @@ class Lists(Contractions):
             case "reverse", [] if not kind.is_queue:
                 self.refine(base.source, kind)
                 self.line(f"{base.text}.reverse()")
+            case "sort", [] if not kind.is_queue:
+                self.refine(base.source, kind)
+                self.sort_list(base)
             case "pop" | "popleft", _:
                 self.taken(base, name, args)
             case _:

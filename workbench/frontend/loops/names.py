@@ -17,9 +17,9 @@ _RESERVED = frozenset((
     "place_in_queue", "place_of", "place_of_number", "place_of_tuple", "place_to_insert", "places", "polynomial",
     "positive_zero_or_more", "power_of_python", "probability", "put", "put_in_random_order", "pythons_below",
     "pythons_exponential", "pythons_gauss", "pythons_normal", "pythons_random", "range", "rolled", "same_length",
-    "smaller", "sorted_copy", "sorted_items", "stable_order", "sum_of_list", "sum_of_wholes", "times", "times_itself",
-    "turned", "unit", "unless_infinite", "unlike", "was_int", "weighted_counts", "whole", "with_lost", "within",
-    "without_first", "wrapped",
+    "smaller", "sort_items", "sorted_copy", "sorted_items", "stable_order", "sum_of_list", "sum_of_wholes", "times",
+    "times_itself", "turned", "unit", "unless_infinite",
+    "unlike", "was_int", "weighted_counts", "whole", "with_lost", "within", "without_first", "wrapped",
 ))  # fmt: skip
 _NUMBERED = frozenset(("at", "below_2", "dot", "draw", "draw_integer", "in_order", "put", "solve",
                        "unit"))  # fmt: skip

@@ -39,6 +39,7 @@ from .types import (
     BOOL,
     C128,
     F64,
+    I64,
     WIDE,
     DoubtfulItemsError,
     Growing,
@@ -362,12 +363,12 @@ class LeftList:
         leaves = leaves_of(kind.item)
         mixed: tuple[type, ...] = ()
         doubtful = [leaf for leaf in leaves if leaf.unsure or leaf.mixed or leaf.enum]
-        if doubtful and any(leaf != Number(F64, unsure=True) for leaf in doubtful):
+        if any(leaf not in (Number(F64, unsure=True), Number(I64, unsure=True)) for leaf in doubtful):
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
         if doubtful:
             if length is not None:
                 raise DoubtfulItemsError(name)
-            mixed = (float,)
+            mixed = tuple(dict.fromkeys(float if leaf.kind == "f" else int for leaf in doubtful))
         items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
         tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)
         return cls(name, kind, CountedItems(items, tree, here(), mixed=mixed), length, stacked)
