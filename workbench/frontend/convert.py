@@ -17,7 +17,7 @@ from types import CodeType
 
 from . import branching, looping
 from .convert_expressions import OPERATIONS, Expressions, delayed, is_worth_it, items_of, movable, name_of, operation
-from .jumps import Jumps, LoopSource, NotConvertibleError, located
+from .jumps import Jumps, LoopSource, NotConvertibleError, TestsAsBreaks, located
 from .liveness import (
     Names,
     bound,
@@ -201,7 +201,7 @@ class _Function:
         self.set_by = {} if self.is_module else set_by_functions(body)
         own_names = (bound(body) | parameters(node)) - shared if isinstance(node, ast.FunctionDef) else frozenset()
         jumps = Jumps(own_names, self.set_by.keys())
-        lowered = jumps.function([_Nested().visit(stmt) for stmt in body])
+        lowered = jumps.function([_Nested().visit(TestsAsBreaks().visit(stmt)) for stmt in body])
         self.stop_of, self.tails, self.source_of = jumps.stop_of, jumps.tails, jumps.source_of
         self.always = shared | frozenset(jumps.flags)
         everything = bound(lowered)

@@ -14,15 +14,20 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .liveness import Names, bound, live_at_head, read, walk_scope
 from .syntax import child_nodes, copied, walk
 
 Node = TypeVar("Node", bound=ast.AST)
+_KNOWN = (np.ndarray, list, dict, set, deque, np, np.linalg, np.random, np.random.Generator, math)
 MAX_COPIED_NODES = 3000  # syntax nodes that may be duplicated, when both sides of branches go on
 
 
@@ -319,6 +324,31 @@ def located(node: Node, like: ast.AST, *, deep: bool = True) -> Node:
         if not hasattr(n, "lineno") and "lineno" in n._attributes:
             ast.copy_location(n, like)
     return node
+
+
+class TestsAsBreaks(ast.NodeTransformer):
+    """`while sim.step() > tolerance:`, whose test may change an object, as a loop that `break` leaves: a traced test is
+    only looked at, but a body may change things."""
+
+    def _scope(self, node: ast.AST) -> ast.AST:
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _scope  # noqa: N815 (ast's names)
+
+    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        if node.orelse or not any(_calls_method(n) for n in walk(node.test)):
+            return node
+        leave = located(ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], []), node.test)
+        return ast.copy_location(ast.While(located(ast.Constant(True), node.test), [leave, *node.body], []), node)
+
+
+def _calls_method(node: ast.AST) -> bool:
+    """Whether it calls what is no method of arrays or lists and no function of a library, as far as the name tells."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute(value=ast.Name()), attr=attr)):
+            return not any(hasattr(known, attr) for known in _KNOWN)
+    return False
 
 
 def jumps(stmts: Iterable[ast.stmt], in_loop: bool) -> bool:
