@@ -263,6 +263,59 @@ def labelled(g):
     return label, k, largest
 
 
+def nearest_sum(w, target):
+    best, tried = np.inf, 0
+
+    def take(i, total):
+        nonlocal best, tried
+        tried += 1
+        if abs(total - target) < best:
+            best = abs(total - target)
+        if i == len(w) or total > target:
+            return False
+        return take(i + 1, total + w[i]) or take(i + 1, total)
+
+    found = take(0, 0.0)
+    return best, tried, found
+
+
+def way_out(grid):
+    grid = grid.copy()
+    n, m = grid.shape
+    steps = 0
+
+    def walk(i, j):
+        nonlocal steps
+        if i < 0 or j < 0 or i >= n or j >= m or grid[i, j] != 0:
+            return False
+        steps += 1
+        grid[i, j] = 2
+        if i == n - 1 and j == m - 1:
+            return True
+        found = walk(i + 1, j) or walk(i, j + 1) or walk(i - 1, j) or walk(i, j - 1)
+        if found:
+            grid[i, j] = 3
+        return found
+
+    found = walk(0, 0)
+    return found, grid, steps
+
+
+def is_balanced(tree):
+    def depth(i):
+        if i >= len(tree) or tree[i] < 0:
+            return 0
+        left, right = depth(2 * i + 1), depth(2 * i + 2)
+        return 1 + max(left, right)
+
+    def balanced(i):
+        if i >= len(tree) or tree[i] < 0:
+            return True
+        return abs(depth(2 * i + 1) - depth(2 * i + 2)) <= 1 and balanced(2 * i + 1) and balanced(2 * i + 2)
+
+    return balanced(0), depth(0)
+
+
 PUZZLE = np.array([[1, 0, 0, 0], [0, 0, 3, 0], [0, 4, 0, 0], [0, 0, 0, 2]])
 PROGRAMS = [
     (sorted_copy, (RNG.standard_normal(120),)),
@@ -279,6 +332,9 @@ PROGRAMS = [
     (shortest_tour, (RNG.random((6, 6)),)),
     (sums_of_calls, (np.arange(8),)),
     (labelled, (RNG.random((9, 11)) < 0.5,)),
+    (nearest_sum, (np.array([0.3, 0.9, 0.4, 0.7, 0.2, 0.5]), 1.35)),
+    (way_out, (np.array([[0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1], [0, 1, 0, 0]]),)),
+    (way_out, (np.array([[0, 1, 1, 0], [1, 0, 1, 0]]),)),
     (simpson, (np.float64(0.0), np.float64(3.0))),
 ]
 
@@ -304,6 +360,14 @@ def test_python_runs_the_step_where_no_machine_code_may(function: Any, arguments
     given, its = _copies(arguments), _copies(arguments)
     assert_same(wb.jit(function, device=device)(*given), function(*its), max_ulp=64)
     assert_same(given, its)
+
+
+def test_two_functions_that_call_themselves_are_two_steps() -> None:
+    compiled = wb.jit(is_balanced)
+    for tree in (np.where(np.arange(31) < 25, 1, -1), np.array([1, 1, -1, 1, -1, -1, -1])):
+        assert_same(compiled(tree), is_balanced(tree))
+    assert not compiled.fallbacks
+    assert loops_of(compiled)
 
 
 def test_a_call_whose_results_are_arrays_is_traced() -> None:

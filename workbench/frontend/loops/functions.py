@@ -16,6 +16,7 @@ from ..liveness import bound_once, walk_scope
 from ..syntax import syntax_of, walk
 from ..tracer import Tracer
 from .arrays import scalar_name
+from .connected import calls_apart
 from .draws import is_source
 from .expressions import local
 from .generators import without_generators
@@ -138,6 +139,7 @@ def translate_function(
         body: list[ast.stmt] = (
             [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
         )
+        body = calls_apart(body, function.__name__)
         body = without_generators(body, lambda name: _is_builtin(function, name) and name not in bound_names(body))
         names = bound_names(body) | frozenset(given)
         scope = Translator(module, outer, names, given, None)
