@@ -85,6 +85,7 @@ def class_body_names(code: types.CodeType) -> set[str]:
 
 def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     """A function, method, partial or class as traced code sees it; NOT_CALLABLE for anything else."""
+    from .numba_functions import NumbaFunction, is_numbas
     from .proxies import CachedFunction, DispatchingFunction, wrap_library
 
     if isinstance(value, types.FunctionType) and _chooses_by_type(value):
@@ -133,11 +134,7 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     if isinstance(value, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
         lifter.guard(name, read, value)
         return lifter._remember(value, wrap_library(lifter, value), read)
-    if type(value).__module__.startswith("numba.") and isinstance(
-        getattr(value, "py_func", None), types.FunctionType
-    ):  # a function that somebody else compiles: its Python source traces
-        from .numba_functions import NumbaFunction
-
+    if is_numbas(value):  # a function that somebody else compiles: its Python source traces
         lifter.guard(name, read, value)
         function = lifter.lift(value.py_func, name, AttributeOf(read, "py_func"))
         return lifter._remember(value, NumbaFunction(lifter, function), read)

@@ -1,8 +1,10 @@
-"""Functions that numba compiles, as traced code sees them: their Python source, with results as numba gives them."""
+"""Functions that somebody else compiles, as traced code sees them: their Python source. Those of numba give results as
+numba does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,38 @@ from .tracer import PYTHONS, Tracer
 
 if TYPE_CHECKING:
     from .captures import Lifter
+
+
+_compiled: list[tuple[type, Callable[[Any], Any]]] = []
+
+
+def register_compiled(kind: type, python: Callable[[Any], Any]) -> None:
+    """Let instances of `kind` be functions that are compiled. python: gives the function of the user's that one is made
+    of, None where it is more than that."""
+    _compiled.append((kind, python))
+
+
+def python_function(value: Any, lifter: Lifter | None = None) -> Any:
+    """The Python function that a compiled function `value` is made of, with a `lifter` as traced code sees it; None for
+    others."""
+    if type(value) is NumbaFunction:
+        return value._function
+    function = None
+    for kind, python in _compiled:
+        if isinstance(value, kind):
+            function = python(value)
+    if is_numbas(value):
+        function = value.py_func
+    if type(function) is not FunctionType:
+        return None
+    return function if lifter is None else lifter.lift(function, function.__name__, lambda: function)
+
+
+def is_numbas(value: Any) -> bool:
+    """Whether numba compiles it, of a Python function."""
+    if type(value) is NumbaFunction:
+        return True
+    return type(value).__module__.startswith("numba.") and type(getattr(value, "py_func", None)) is FunctionType
 
 
 class NumbaFunction(_Lifted):

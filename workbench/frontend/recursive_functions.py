@@ -25,6 +25,7 @@ from .liveness import bound, parameters, walk_scope
 from .looping import SOURCES, as_step, prefers_step
 from .loops.equations import emit_loop
 from .loops.step_lists import lists_of_step
+from .numba_functions import python_function
 from .recording import current_trace
 from .syntax import walk
 from .variables import Variables
@@ -58,7 +59,7 @@ def question(
 
 
 def _calls_itself(node: ast.FunctionDef) -> bool:
-    if node.args.vararg or node.args.kwarg or node.name in bound(node.body) | parameters(node) or node.decorator_list:
+    if node.args.vararg or node.args.kwarg or node.name in bound(node.body) | parameters(node):
         return False
     calls = (n.func for n in walk(node) if isinstance(n, ast.Call))
     return any(isinstance(called, ast.Name) and called.id == node.name for called in calls)
@@ -75,7 +76,8 @@ def step_of_call(source: str, scope: FunctionType, name: str) -> bool:
         return False
     trace.asked_recursions.add(code)
     variables = Variables(scope)
-    function = variables.get(name)
+    found = variables.get(name)
+    function = python_function(found, trace.lifter) or found
     if type(function) is not FunctionType or function.__code__ is not code:
         return False
     loop = SOURCES[source]

@@ -23,6 +23,7 @@ from ..errors import BackendError, CheckFailedError, RoutineRaisedError, Tracing
 from ..frontend.counted_lists import enlarge
 from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.held import holds_attributes
+from ..frontend.numba_functions import register_compiled
 from ..frontend.positions import user_traceback
 from ..frontend.reads import Read
 from ..frontend.recursion import too_deep_recursion
@@ -654,3 +655,6 @@ class CompiledFunction:
     def source(self) -> Source:
         """The function's text and where it stands."""
         return Source.of(self.fn, self.name)
+
+
+register_compiled(CompiledFunction, lambda compiled: compiled.fn if compiled.device is None else None)

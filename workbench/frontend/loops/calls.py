@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numba_functions import is_numbas
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .contractions import COMBINATIONS
 from .draws import Draws, source_of
@@ -122,10 +123,11 @@ class Calls(Draws):
         function = self.static(node.func)
         if self.module.takes_random and (method := source_of(function)) is not None:
             return self._method(self.source_at(method[0]), method[1], node)
-        if isinstance(function, FunctionType | MethodType) and not _is_numpys(function):
+        python = self.module.python_function(function) or function
+        if isinstance(python, FunctionType | MethodType) and not _is_numpys(python):
             from .functions import user_function
 
-            return user_function(self, function, node)  # type: ignore[arg-type]  # the translator of statements
+            return user_function(self, python, node, of_numba=is_numbas(function))  # type: ignore[arg-type]  # the translator of statements
         args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         return self.library(function, args, keywords)

@@ -22,6 +22,7 @@ from ..counted_tables import CLASSES
 from ..liveness import bound as bound_names
 from ..liveness import bound_once, live_at_head
 from ..liveness import read as read_names
+from ..numba_functions import python_function
 from ..syntax import copied, walk
 from .at_hand import check_result, is_table, type_at_hand, type_of_list, type_of_table
 from .blanks import blank, blank_of
@@ -155,6 +156,7 @@ def find(path: Path, namespace: Mapping[str, Any]) -> Any:
             if step is LETTERS:
                 value = codes_of(value)
             else:
+                value = python_function(value) or value
                 value = function_outer(value)(step) if isinstance(value, FunctionType) else value[step]
     except (KeyError, IndexError, TypeError, AttributeError):
         raise NotTheSameError from None
@@ -267,6 +269,7 @@ class _Concrete:
         self.lists: dict[int, str] = {}
         self.module = Module(self._changes)
         self.module.note = self._note
+        self.module.python_function = python_function
         self.module.list_name = self._list_name
         self.module.takes_random = True
         self.module.given_items = given_items

@@ -10,23 +10,29 @@ from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import Any
 
+import numpy as np
+
 from ..constants import CONSTANT_TYPES
 from ..liveness import bound as bound_names
 from ..liveness import bound_once, walk_scope
 from ..syntax import syntax_of, walk
 from ..tracer import Tracer
-from .arrays import scalar_name
+from .arrays import scalar_name, tuple_of
 from .connected import calls_apart
 from .draws import is_source
 from .expressions import local
 from .generators import without_generators
 from .list_names import growing_names, queue_names, thinned_names
+from .operators import cast
 from .optional import may_be_none
 from .statements import Translator
 from .table_texts import holds_table
 from .types import (
+    PYTHONS,
     WIDE,
+    Array,
     Growing,
+    Items,
     Number,
     RandomSource,
     Static,
@@ -43,8 +49,9 @@ MOST_DEEP = 1000
 MOST_NESTED = 8  # calls of a function within itself: by then the numbers decide where they end
 
 
-def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
-    """The call `node` of a function of the user's."""
+def user_function(caller: Translator, function: Any, node: ast.Call, *, of_numba: bool = False) -> Value:
+    """The call `node` of a function of the user's. of_numba: whether numba compiles it, which gives Python its numbers
+    as Python's."""
     from ..convert import plain_code
 
     if isinstance(function, MethodType):
@@ -81,7 +88,21 @@ def user_function(caller: Translator, function: Any, node: ast.Call) -> Value:
         caller.writer_calls.append(node)
     is_outside = isinstance(node.func, ast.Name) and node.func.id not in caller.statics
     path = (*caller.path, node.func.id) if is_outside else (function,)  # type: ignore[attr-defined]  # a name
-    return translate_function(caller, function, syntax, values, path, node, set_here)
+    is_from_python = of_numba and not caller.of_numba
+    found = translate_function(caller, function, syntax, values, path, node, set_here, of_numba=of_numba)
+    return _handed_over(caller, found) if is_from_python else found
+
+
+def _handed_over(caller: Translator, value: Value) -> Value:
+    """What Python gets of a result of numba's."""
+    kind = value.type
+    if isinstance(kind, Items):
+        return tuple_of([_handed_over(caller, part) for part in caller.parts_of(value)])
+    if isinstance(kind, Static | Array) or isinstance(kind, Number) and kind.weak:
+        return value
+    if not isinstance(kind, Number) or kind.dtype == np.uint64:
+        raise UntranslatableError(f"what a function of numba's gives, {kind}")
+    return Value(cast(value, PYTHONS[kind.kind].dtype), PYTHONS[kind.kind])
 
 
 def _set_variables(caller: Translator, function: FunctionType, syntax: ast.AST, node: ast.Call) -> tuple[str, ...]:
@@ -115,7 +136,7 @@ def _may_write(node: ast.AST, set_here: tuple[str, ...]) -> bool:
 
 def translate_function(
     caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple, node: ast.Call,
-    set_here: tuple[str, ...] = (),
+    set_here: tuple[str, ...] = (), *, of_numba: bool = False,
 ) -> Value:  # fmt: skip
     """The call `node` of `function` with arguments `values`, by the parameters' names. path: by which it is found;
     set_here: the variables of the loop that it sets."""
@@ -125,7 +146,8 @@ def translate_function(
     cells = (*map(id, function.__closure__ or ()), *(t for t in module.lists.values() if isinstance(t, Growing)))
     if _names_itself(function, syntax):
         values = {n: replace(v, type=_of_any_size(v.type)) for n, v in values.items()}
-    key = (function.__code__, id(function.__globals__), cells, *((n, v.type) for n, v in values.items()))
+    kinds = ((n, v.type) for n, v in values.items())
+    key = (function.__code__, id(function.__globals__), of_numba or caller.of_numba, cells, *kinds)
     if key in module.pending and module.pending[key] is caller:
         return _call_of_itself(caller, values)
     if key in module.pending or sum(code is function.__code__ for code, *_ in module.pending) > MOST_NESTED:
@@ -158,6 +180,7 @@ def translate_function(
                 scope.statement(ast.Return())
 
         scope.own_name, scope.own_function = name, function
+        scope.of_numba = of_numba or caller.of_numba
         module.pending[key] = scope
         scope.settle(run)
         if scope.calls_itself and scope.extras:  # of which its calls of itself knew nothing yet

@@ -63,7 +63,7 @@ class Translator(Certain):
         self.doubtful: dict[str, set[bool]] = {}  # whether it is told of each of them that may have another dtype
         self.tagged: frozenset[str] = frozenset()  # variables that note whether they hold a number of Python's
         self.handed_back: tuple[str, ...] = ()  # variables of the loop around, which a function sets
-        self.own_name, self.calls_itself = "", False  # of a function
+        self.own_name, self.calls_itself, self.of_numba = "", False, False  # of a function
         self.own_function: FunctionType | None = None
 
     def settle(self, body: Callable[[], None]) -> None:

@@ -36,10 +36,9 @@ from .list_arrays import leaves_of, list_into_room, list_of_arrays
 from .list_names import appended_names, called_names, growing_names, handed_names, of_one_length, table_names
 from .table_texts import DEFAULTS, check_keys, hidden_names, index_lines
 from .types import (
-    BOOL,
-    C128,
     F64,
     I64,
+    PYTHONS,
     WIDE,
     DoubtfulItemsError,
     Growing,
@@ -340,8 +339,7 @@ def _number_of(item: Item) -> Number:
         raise UntranslatableError("a list of arrays")
     if item.kind == "scalar":
         return Number(item.dtype)
-    kinds = {"b": Number(BOOL, True, (0, 1)), "i": weak_int(*WIDE), "f": Number(F64, True), "c": Number(C128, True)}
-    return kinds[item.dtype.kind]
+    return PYTHONS[item.dtype.kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from ...primitives.loops import LoopArgument, LoopPlace, LoopProgram
 from ..aliases import CODE, chain, root_of
 from ..choices import has_few_members
 from ..jumps import LoopSource
+from ..numba_functions import python_function
 from ..tracer import Tracer, lift, require_trace
 from ..views import ViewOp
 from .blanks import blank_of
@@ -134,6 +135,7 @@ class _Builder:
         self.shrinks = False  # it carries arrays whose lengths it decides, which no equation of a traced loop can
         self.changed: frozenset[str] = frozenset()  # numbers that may have another type than in the end
         self.module = Module(functools.partial(_changes, variables, names))  # which must not keep this alive
+        self.module.python_function = functools.partial(python_function, lifter=self.trace.lifter)
         self.given_lists: dict[str, GivenList] = {}
         self.left_lists: dict[str, LeftList] = {}
         self.given_tables: dict[str, GivenTable] = {}

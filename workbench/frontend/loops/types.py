@@ -254,6 +254,10 @@ def weak_int(low: int, high: int) -> Number:
     return Number(I64, True, (max(low, LEAST), min(high, MOST)))
 
 
+# What Python's numbers are, by the kinds of the dtypes that hold them.
+PYTHONS = {"b": Number(BOOL, True, (0, 1)), "i": weak_int(*WIDE), "f": Number(F64, True), "c": Number(C128, True)}
+
+
 def literal(value: Any) -> Value:
     """A constant of the source."""
     if isinstance(value, bool):

@@ -79,6 +79,8 @@ class Module:
     buffers: dict[str, int] = field(default_factory=dict)  # arrays from outside -> what tells their memory
     paths: dict[str, tuple] = field(default_factory=dict)  # arrays that functions read -> where these find them
     note: Callable[[tuple, Any], None] = lambda path, value: None  # is told of what functions read outside
+    # The Python function, if any, that a compiled function is made of.
+    python_function: Callable[[Any], Any] = lambda value: None
     # The loop's variable with a list that a function reads; "" of a list that is none of the loop's.
     list_name: Callable[[str, Any, tuple], str] | None = None
     given_lists: set[int] = field(default_factory=set)  # ids of the lists that go into the loop
