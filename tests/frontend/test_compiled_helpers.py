@@ -136,3 +136,27 @@ def test_a_compiled_function_calls_itself() -> None:
     program = wb.jit(lambda n: ackermann(2, n))
     assert program(np.int64(3)) == 9
     assert not sort.fallbacks and not fibonacci.fallbacks and not program.fallbacks
+
+
+def kernel(r: Any, h: Any) -> Any:
+    q = r / h
+    if q < 1:
+        return 1 - 1.5 * q * q + 0.75 * q**3
+    elif q < 2:
+        return 0.25 * (2 - q) ** 3
+    return 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fold_of_a_function_with_branches_is_a_loop(kind: str) -> None:
+    """Some of its results are floats of Python's, so that they are no array."""
+    weight = KINDS[kind](kernel)
+
+    def program(x):
+        return sum(weight(v, 0.3) for v in x), max(weight(v, 0.3) for v in x if v > 0.1)
+
+    x = np.abs(RNG.standard_normal(30))
+    compiled = wb.jit(program)
+    for _ in range(2):
+        assert_same(compiled(x), program(x), max_ulp=64)
+    assert not compiled.fallbacks

@@ -21,6 +21,7 @@ from .choices import unknown
 from .counted_loops import signals
 from .diagnostics import build
 from .growing import rows_together
+from .held import UNDEFINED
 from .merging import not_traceable, refuse
 from .patience import Patience
 from .proxies import unwrap
@@ -80,12 +81,19 @@ def _as_array(value: Any) -> Any:
     return as_array_of(value)
 
 
-def folded_items(function: Any, iterable: Any, element: FunctionType, condition: FunctionType | None = None) -> Any:
-    """`function(element(item) for item in iterable if condition(item))`."""
+def folded_items(
+    function: Any, iterable: Any, element: FunctionType, condition: FunctionType | None = None, source: str = "",
+    scope: FunctionType | None = None,
+) -> Any:  # fmt: skip
+    """`function(element(item) for item in iterable if condition(item))`. source, scope: of the loop that does it."""
+    from .value_steps import value_of_step
+
     items = _as_rows(iterable)
     if items is not None and function in FOLDS:
         result = _fold(function, items, element, condition)
         if result is not None:
+            return result
+        if scope is not None and (result := value_of_step(source, scope)) is not UNDEFINED:
             return result
     if function in _COLLECTIONS and condition is None:
         return function(listed(iterable, element))

@@ -12,12 +12,21 @@ import ast
 import copy
 import re
 from dataclasses import replace
-from itertools import count
 from types import CodeType
 
-from . import branching, looping
-from .convert_expressions import OPERATIONS, Expressions, delayed, is_worth_it, items_of, movable, name_of, operation
-from .jumps import Jumps, LoopSource, NotConvertibleError, TestsAsBreaks, located
+from . import branching
+from .convert_expressions import (
+    OPERATIONS,
+    Expressions,
+    delayed,
+    is_worth_it,
+    items_of,
+    movable,
+    name_of,
+    operation,
+    registered,
+)
+from .jumps import Jumps, NotConvertibleError, TestsAsBreaks, located
 from .liveness import (
     Names,
     bound,
@@ -38,7 +47,6 @@ from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of, walk
 # These look at their caller's frame, which conversion changes.
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
 _OWN_SCOPES = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
-_loop_numbers = count()
 _CO_NESTED = 0x10
 _MADE = "_wb_function"
 
@@ -221,7 +229,7 @@ class _Function:
             head.append(located(never, body[0]))
         # Declarations come first: what they name must not be mentioned before.
         declarations = [n for n in new if isinstance(n, ast.Global | ast.Nonlocal)]
-        asked = question(node, operation, _registered)
+        asked = question(node, operation, registered)
         new = [*head, *declarations, *asked, *(n for n in new if n not in declarations)]
         return ast.copy_location(ast.FunctionDef(node.name, _bare(node.args), new, [], None, None), node)
 
@@ -338,7 +346,7 @@ class _Function:
         """The loop as the user wrote it, and a function that has all variables it reads in its closure."""
         source = self.source_of[stmt]
         calls = self._set_by_calls(source.node)
-        return _registered(replace(source, after=after | self.always, set_by_calls=calls))
+        return registered(replace(source, after=after | self.always, set_by_calls=calls))
 
     def _helper(
         self, kind: str, body: list[ast.stmt], names: Names, like: ast.AST, parameters: list[str] | None = None
@@ -360,14 +368,6 @@ class _Function:
         call = located(ast.Call(operation(name), operands, []), at)
         new = ast.Return(call) if returns else ast.Expr(call)
         return located(new, stmt)
-
-
-def _registered(source: LoopSource) -> list[ast.expr]:
-    key = f"<loop {next(_loop_numbers)}>"
-    looping.SOURCES[key] = source
-    names = sorted(read(source.node) | bound([source.node]) | source.set_by_calls)
-    everything = ast.Tuple([name_of(name) for name in names], ast.Load())
-    return [ast.Constant(key), delayed(located(everything, source.node))]
 
 
 def _bare(args: ast.arguments) -> ast.arguments:

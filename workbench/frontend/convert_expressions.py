@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from .jumps import located
-from .syntax import walk
+from . import looping
+from .jumps import LoopSource, located
+from .liveness import bound, read
+from .syntax import copied, walk
+from .value_steps import ONCE, RESULT, value_as_loop
 
 OPERATIONS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 _UFUNC_METHODS = ("reduce", "accumulate")
@@ -18,6 +22,7 @@ _FOLDS = frozenset(("sum", "min", "max", "any", "all"))
 _COLLECTIONS = frozenset(("list", "tuple", "sorted", "set", "frozenset"))
 _NUMBERS = frozenset(("float", "int", "bool", "complex", "round", "len"))
 _SCALAR_TYPES = frozenset(name for name, t in vars(np).items() if isinstance(t, type) and issubclass(t, np.generic))
+_loop_numbers = count()
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -55,6 +60,16 @@ def items_of(node: ast.expr) -> ast.expr:
             new = ast.Call(operation("rows_of"), [node.func, *map(items_of, node.args)], starts)
             return located(new, node)
     return Expressions().visit(node)
+
+
+def registered(source: LoopSource, hidden: frozenset[str] = frozenset()) -> list[ast.expr]:
+    """The key of a loop as it was written, and a function that has all that it reads in its closure, but for what is
+    `hidden`."""
+    key = f"<loop {next(_loop_numbers)}>"
+    looping.SOURCES[key] = source
+    names = sorted((read(source.node) | bound([source.node]) | source.set_by_calls) - hidden)
+    everything = ast.Tuple([name_of(name) for name in names], ast.Load())
+    return [ast.Constant(key), delayed(located(everything, source.node))]
 
 
 class Expressions(ast.NodeTransformer):
@@ -171,6 +186,7 @@ class Expressions(ast.NodeTransformer):
 
     def _folded(self, node: ast.Call) -> ast.AST | None:
         """`sum(x for ...)` and its kind, which take all that the comprehension gives."""
+        written = copied(node)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as items], keywords=[]):
                 parts = self._parts(items) if name in _FOLDS | _COLLECTIONS else None
@@ -178,7 +194,11 @@ class Expressions(ast.NodeTransformer):
                 parts = self._parts(items)
             case _:
                 return None
-        return None if parts is None else self._made("folded_items", [node.func, *parts], node)
+        if parts is None:
+            return None
+        source = registered(value_as_loop(written), frozenset((RESULT, ONCE)))
+        condition = parts[2:] or [ast.Constant(None)]
+        return self._made("folded_items", [node.func, *parts[:2], *condition, *source], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802 (ast's name)
         self.generic_visit(node)

@@ -70,8 +70,6 @@ def _handed_over(value: Any) -> Any:
     kind = type(value)
     if kind is tuple or kind is list:
         return kind(map(_handed_over, value))
-    if isinstance(value, np.generic):
-        return value.item()
-    if kind is Tracer and value.scalar and not value.weak_type:
-        return number(PYTHONS[value.dtype.kind], value)
-    return value
+    if kind is Tracer:
+        return number(PYTHONS[value.dtype.kind], value) if value.scalar and not value.weak_type else value
+    return value.item() if isinstance(value, np.generic) else value

@@ -28,9 +28,8 @@ from .loops.step_lists import lists_of_step
 from .numba_functions import python_function
 from .recording import current_trace
 from .syntax import walk
+from .value_steps import ONCE, RESULT, single_turn
 from .variables import Variables
-
-_RESULT = "_wb_result"
 
 
 def question(
@@ -46,15 +45,13 @@ def question(
     given: list[ast.expr] = [ast.Name(a.arg, ast.Load()) for a in (*args.posonlyargs, *args.args)]
     by_name = [ast.keyword(a.arg, ast.Name(a.arg, ast.Load())) for a in args.kwonlyargs]
     call = ast.Call(ast.Name(node.name, ast.Load()), given, by_name)
-    once = ast.Call(ast.Name("range", ast.Load()), [ast.Constant(1)], [])
-    result = ast.Name(_RESULT, ast.Store())
+    result = ast.Name(RESULT, ast.Store())
     turn = ast.Assign([result], call) if gives_value else ast.Expr(call)
-    loop = located(ast.For(ast.Name("_", ast.Store()), once, [turn], [], None), node)
-    asked = [*source(LoopSource(loop, None, None, set_by_calls=_set_outside(node))), ast.Constant(node.name)]
+    asked = [*source(single_turn(turn, node, _set_outside(node))), ast.Constant(node.name)]
     test = ast.Call(operation("step_of_call"), asked, [])
     # Which makes the result a variable of this function.
     never = ast.If(ast.Constant(False), [ast.Assign([result], ast.Constant(None))], [])
-    answer = ast.Return(ast.Name(_RESULT, ast.Load()) if gives_value else None)
+    answer = ast.Return(ast.Name(RESULT, ast.Load()) if gives_value else None)
     return [located(stmt, node) for stmt in (never, ast.If(test, [answer], []))]
 
 
@@ -82,7 +79,7 @@ def step_of_call(source: str, scope: FunctionType, name: str) -> bool:
         return False
     loop = SOURCES[source]
     anew = bound([loop.node])
-    live = (anew | loop.set_by_calls) - {"_"}
+    live = (anew | loop.set_by_calls) - {ONCE}
     with signals():
         lists = lists_of_step(loop, variables)
         step = as_step(source, variables, tuple(sorted(live)), anew, lists=lists)

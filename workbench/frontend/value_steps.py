@@ -1,0 +1,47 @@
+"""Values that a step computes: an expression as a loop of one turn, `for _ in range(1): _wb_result = f(a, b)`, which is
+translated as any other loop is."""
+
+from __future__ import annotations
+
+import ast
+from types import FunctionType
+from typing import Any
+
+from .counted_loops import signals
+from .held import UNDEFINED
+from .jumps import LoopSource, located
+from .looping import SOURCES, as_step
+from .loops.equations import emit_loop
+from .loops.step_lists import lists_of_step
+from .recording import current_trace
+from .variables import Variables
+
+RESULT = "_wb_result"
+ONCE = "_"  # the variable of the loop
+
+
+def single_turn(turn: ast.stmt, like: ast.AST, set_by_calls: frozenset[str] = frozenset()) -> LoopSource:
+    """A loop that runs a statement once."""
+    once = ast.Call(ast.Name("range", ast.Load()), [ast.Constant(1)], [])
+    loop = located(ast.For(ast.Name(ONCE, ast.Store()), once, [turn], [], None), like)
+    return LoopSource(loop, None, None, set_by_calls=set_by_calls)
+
+
+def value_as_loop(value: ast.expr) -> LoopSource:
+    return single_turn(ast.Assign([ast.Name(RESULT, ast.Store())], value), value)
+
+
+def value_of_step(source: str, scope: FunctionType) -> Any:
+    """The value of an expression, computed by a step; `UNDEFINED` where it cannot be one. source: as of `looping`;
+    scope: has what it reads in its closure."""
+    trace = current_trace()
+    if trace is None or trace.on_gpu:
+        return UNDEFINED
+    variables = Variables(scope)
+    variables.extra[RESULT] = UNDEFINED
+    with signals():
+        step = as_step(source, variables, (RESULT,), frozenset((RESULT, ONCE)),
+                       lists=lists_of_step(SOURCES[source], variables))  # fmt: skip
+        if step is not None:
+            emit_loop(step, variables, "for")
+    return variables.extra[RESULT]
