@@ -14,7 +14,7 @@ from . import looping
 from .jumps import LoopSource, located
 from .liveness import bound, read
 from .syntax import copied, walk
-from .value_steps import ONCE, RESULT, value_as_loop
+from .value_steps import ONCE, RESULT, listing_as_loop, value_as_loop
 
 OPERATIONS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 _UFUNC_METHODS = ("reduce", "accumulate")
@@ -107,8 +107,11 @@ class Expressions(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:  # noqa: N802 (ast's name)
+        written = copied(node)
         parts = self._parts(node) if not node.generators[0].ifs else None
-        return self._counted(node) if parts is None else self._made("listed", parts, node)
+        if parts is None:
+            return self._counted(node)
+        return self._made("listed", [*parts, *_source_of_listing(written)], node)
 
     def _counted(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> ast.AST:
         """A comprehension that is written out, if it is not too long."""
@@ -126,10 +129,11 @@ class Expressions(ast.NodeTransformer):
         """`np.array([... for ...])`."""
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(), attr="array" | "asarray"), args=[items], keywords=more):
+                written = copied(items)
                 parts = self._rows(items) if [k.arg for k in more] in ([], ["dtype"]) else None
                 if parts is None:
                     return None
-                made = self._made("array_of", [node.func, *parts], node)
+                made = self._made("array_of", [node.func, *parts, *_source_of_listing(written)], node)
                 made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in more]
                 return made
         return None
@@ -226,6 +230,13 @@ class Expressions(ast.NodeTransformer):
 
     def _made(self, name: str, operands: list[ast.expr], node: ast.expr) -> ast.Call:
         return located(ast.Call(operation(name), operands, []), node)
+
+
+def _source_of_listing(node: ast.expr) -> list[ast.expr]:
+    """The loop that makes the list, if its items may be numbers, as far as the text tells."""
+    if not isinstance(node, ast.ListComp) or isinstance(node.elt, ast.ListComp | ast.List | ast.Tuple | ast.Dict):
+        return []
+    return registered(listing_as_loop(node), frozenset((RESULT,)))
 
 
 def _asks_for_membership(node: ast.Compare) -> bool:

@@ -4,15 +4,17 @@ translated as any other loop is."""
 from __future__ import annotations
 
 import ast
+import math
 from types import FunctionType
 from typing import Any
 
 from .counted_loops import signals
 from .held import UNDEFINED
 from .jumps import LoopSource, located
-from .looping import SOURCES, as_step
+from .looping import SOURCES, as_step, prefers_step
 from .loops.equations import emit_loop
 from .loops.step_lists import lists_of_step
+from .loops.types import Number
 from .recording import current_trace
 from .variables import Variables
 
@@ -31,9 +33,37 @@ def value_as_loop(value: ast.expr) -> LoopSource:
     return single_turn(ast.Assign([ast.Name(RESULT, ast.Store())], value), value)
 
 
-def value_of_step(source: str, scope: FunctionType) -> Any:
+def listing_as_loop(node: ast.ListComp) -> LoopSource:
+    """The comprehension of one loop, as one that appends to the list `_wb_result`."""
+    (part,) = node.generators
+    method = ast.Attribute(ast.Name(RESULT, ast.Load()), "append", ast.Load())
+    loop = ast.For(part.target, part.iter, [ast.Expr(ast.Call(method, [node.elt], []))], [], None)
+    return LoopSource(located(ast.fix_missing_locations(ast.copy_location(loop, node)), node), None, None)
+
+
+def listing_of_step(source: str, scope: FunctionType, n: int) -> list[Any] | None:
+    """The list of `n` numbers that a comprehension makes, computed by a step; None where it cannot be one, or had
+    better not be."""
+    trace = current_trace()
+    if trace is None or trace.on_gpu:
+        return None
+    variables = Variables(scope)
+    variables.extra[RESULT] = made = []
+    names = frozenset((RESULT,))
+    with signals():
+        lists = lists_of_step(SOURCES[source], variables, names, names, n)
+        step = as_step(source, variables, (RESULT,), lists=lists)
+        left = None if step is None else step.lists.get(RESULT)
+        if step is None or left is None or not isinstance(left.kind.item, Number) or not prefers_step(step, n):
+            return None
+        emit_loop(step, variables, "for")
+    return made
+
+
+def value_of_step(source: str, scope: FunctionType, *, n: float = math.inf, must: bool = False) -> Any:
     """The value of an expression, computed by a step; `UNDEFINED` where it cannot be one. source: as of `looping`;
-    scope: has what it reads in its closure."""
+    scope: has what it reads in its closure; n: how often its own loop turns; must: whether a step is better than
+    anything else."""
     trace = current_trace()
     if trace is None or trace.on_gpu:
         return UNDEFINED
@@ -42,6 +72,6 @@ def value_of_step(source: str, scope: FunctionType) -> Any:
     with signals():
         step = as_step(source, variables, (RESULT,), frozenset((RESULT, ONCE)),
                        lists=lists_of_step(SOURCES[source], variables))  # fmt: skip
-        if step is not None:
+        if step is not None and (must or prefers_step(step, n)):
             emit_loop(step, variables, "for")
     return variables.extra[RESULT]
