@@ -28,7 +28,7 @@ def _always_an_equation(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scan_of(compiled: Any, *args: Any) -> bool:
-    return any(eqn.primitive.name == "scan" for eqn in wb.make_jaxpr(compiled.fn)(*args).eqns)
+    return any(eqn.primitive.name in ("scan", "loop") for eqn in wb.make_jaxpr(compiled.fn)(*args).eqns)
 
 
 def lists(x: np.ndarray) -> Any:

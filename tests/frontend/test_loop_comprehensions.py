@@ -143,3 +143,98 @@ def test_sorted_numbers_with_nan_are_in_pythons_order_or_left_to_it() -> None:
 
 
 COMPILED = wb.jit(of_windows)
+
+
+def weight(r: Any, h: Any) -> Any:
+    q = r / h
+    if q < 1:
+        return 1 - 1.5 * q * q + 0.75 * q**3
+    elif q < 2:
+        return 0.25 * (2 - q) ** 3
+    return 0.0
+
+
+def halvings(n: Any) -> Any:
+    k = 0
+    while n > 1.0:
+        n *= 0.5
+        k += 1
+    return k
+
+
+ARRAYS = [
+    lambda x: np.array([v * v + 1 for v in x]),
+    lambda x: np.array([x[i] * x[i + 1] for i in range(len(x) - 1)]),
+    lambda x: np.array([v if v > 0 else 0.0 for v in x]),
+    lambda x: np.array([max(min(v, 1.0), -1.0) for v in x]),
+    lambda x: np.array([weight(abs(v), 0.3) for v in x]),
+    lambda x: np.array([halvings(abs(v) * 100) for v in x]),
+    lambda x: np.asarray([a * b - i for i, (a, b) in enumerate(zip(x, x[::-1], strict=True))]),
+    lambda x: np.array([v > 0 for v in x]),
+    lambda x: np.array([int(v * 10) for v in x], dtype=float),
+    lambda x: np.array([np.sum(x[:3] * v) for v in x]),
+    lambda x: np.array([k for k in range(3, 40, 2)]) + x[0],  # noqa: C416
+    lambda x: np.array([r.sum() for r in x.reshape(-1, 2)]),
+]
+FOLDS = [
+    lambda x: sum(v * v for v in x),
+    lambda x: sum(v for v in x if v > 0),
+    lambda x: max(abs(v) for v in x),
+    lambda x: (any(v > 2 for v in x), all(v > -9 for v in x)),
+    lambda x: sum(weight(abs(v), 0.5) for v in x) / len(x),
+    lambda x: sum(halvings(abs(v) * 9) for v in x),
+    lambda x: min(v * i for i, v in enumerate(x)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("k", range(len(ARRAYS) + len(FOLDS)))
+def test_numbers_of_elements_are_as_numpys(k: int, dtype: Any) -> None:
+    program = [*ARRAYS, *FOLDS][k]
+    x = (np.random.default_rng(k).standard_normal(40) * 3).astype(dtype)
+    compiled = wb.jit(program)
+    for _ in range(2):
+        assert_same(compiled(x), program(x), max_ulp=16)
+    if dtype == np.float64:  # what is a float of Python's on one path has no one dtype then with others
+        assert not compiled.fallbacks
+        assert k in (6, 10, 11) or loops_of(compiled)  # those that are known, traced or written out
+
+
+@given(hnp.arrays(np.float64, st.integers(0, 40), elements=st.sampled_from([0.0, -0.0, np.nan, np.inf, 1.5, -2.5])))
+def test_arrays_of_special_values(x: np.ndarray) -> None:
+    assert_same(RAMP(x), ramp(x))
+
+
+def ramp(x):
+    return np.array([v if v > 0 else 0.0 for v in x])
+
+
+RAMP = wb.jit(ramp)
+
+
+def test_what_a_comprehension_reads_stays_as_it_is() -> None:
+    def program(x):
+        scale = 2.0
+        first = np.array([v * scale for v in x])
+        scale = 3.0
+        x[0] = 7.0
+        second = [v * scale for v in x]
+        v = 5
+        return first, second, v, sum(v for v in x)
+
+    x = np.arange(1.0, 30.0)
+    compiled = wb.jit(program)
+    for _ in range(2):
+        assert_same(compiled(x.copy()), program(x.copy()))
+    assert not compiled.fallbacks
+
+
+def test_an_error_in_a_comprehension_is_pythons() -> None:
+    def program(x, n):
+        return np.array([x[i + n] for i in range(len(x))])
+
+    x = np.arange(20.0)
+    compiled = wb.jit(program)
+    assert_same(compiled(x, 0), x)
+    with pytest.raises(IndexError):
+        compiled(x, 1)

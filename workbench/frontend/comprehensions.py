@@ -47,36 +47,35 @@ Element = Callable[[Any], Any]
 
 def listed(iterable: Any, element: FunctionType, source: str = "", scope: FunctionType | None = None) -> list:
     """`[element(item) for item in iterable]`. source, scope: of the loop that does it."""
+    from .value_steps import listing_of_step
+
     items = _as_rows(iterable)
-    numbers = _numbers_of(items, source, scope)
-    if numbers is not None:
-        return numbers
+    if items is not None and scope is not None:
+        numbers = listing_of_step(source, scope, len(items))
+        if numbers is not None:
+            return numbers
     found = None if items is None else _stacked(items, element, Variables(element), closure_names(element))
     return [element(item) for item in _written_out(iterable)] if found is None else found
 
 
-def _numbers_of(items: Any, source: str, scope: FunctionType | None) -> list | None:
-    """The items of a comprehension, if they are numbers, which a loop computes."""
-    from .value_steps import listing_of_step
-
-    return None if items is None or scope is None else listing_of_step(source, scope, len(items))
-
-
 def array_of(
     function: Any, iterable: Any, element: FunctionType, source: str = "", scope: FunctionType | None = None,
-    **options: Any,
+    filling: str = "", **options: Any,
 ) -> Any:  # fmt: skip
     """`function([element(item) for item in iterable], **options)`, where that may be `np.array`: rows that are arrays,
     or lists of numbers, become one array. function: or None for such a list inside of another one; source, scope: of
-    the loop that does it; options: a dtype, which is taken so where the rows have it."""
+    the loop that does it; filling: of the one that fills the array; options: a dtype, which is taken so where the rows
+    have it."""
+    from .value_steps import array_of_step
+
     makes_array = function is None or unwrap(function) in (np.array, np.asarray)
     items = _as_rows(iterable) if makes_array else None
     if items is not None:
         row = lambda item: _as_array(element(item))  # noqa: E731
-        rows = _numbers_of(items, source, scope)
-        if rows is None:
+        found = None if scope is None else array_of_step(source, filling, scope, len(items))
+        if found is None:
             rows = _stacked(items, row, Variables(element), closure_names(element))
-        found = None if rows is None else rows_together(rows)
+            found = None if rows is None else rows_together(rows)
         if found is not None and not options:
             return found
         if found is not None and _is_cast(found.dtype, dtype := np.dtype(unwrap(options["dtype"]))):

@@ -14,7 +14,7 @@ from . import looping
 from .jumps import LoopSource, located
 from .liveness import bound, read
 from .syntax import copied, walk
-from .value_steps import ONCE, RESULT, listing_as_loop, value_as_loop
+from .value_steps import HIDDEN, filling_as_loop, listing_as_loop, value_as_loop
 
 OPERATIONS = "<workbench.frontend.branching>"  # a constant of the converted code, replaced by the module itself
 _UFUNC_METHODS = ("reduce", "accumulate")
@@ -133,7 +133,7 @@ class Expressions(ast.NodeTransformer):
                 parts = self._rows(items) if [k.arg for k in more] in ([], ["dtype"]) else None
                 if parts is None:
                     return None
-                made = self._made("array_of", [node.func, *parts, *_source_of_listing(written)], node)
+                made = self._made("array_of", [node.func, *parts, *_source_of_listing(written, filling=True)], node)
                 made.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in more]
                 return made
         return None
@@ -200,7 +200,7 @@ class Expressions(ast.NodeTransformer):
                 return None
         if parts is None:
             return None
-        source = registered(value_as_loop(written), frozenset((RESULT, ONCE)))
+        source = registered(value_as_loop(written), HIDDEN)
         condition = parts[2:] or [ast.Constant(None)]
         return self._made("folded_items", [node.func, *parts[:2], *condition, *source], node)
 
@@ -232,11 +232,13 @@ class Expressions(ast.NodeTransformer):
         return located(ast.Call(operation(name), operands, []), node)
 
 
-def _source_of_listing(node: ast.expr) -> list[ast.expr]:
-    """The loop that makes the list, if its items may be numbers, as far as the text tells."""
+def _source_of_listing(node: ast.expr, *, filling: bool = False) -> list[ast.expr]:
+    """The loop that makes the list, if its items may be numbers, as far as the text tells. filling: and the one that
+    fills an array."""
     if not isinstance(node, ast.ListComp) or isinstance(node.elt, ast.ListComp | ast.List | ast.Tuple | ast.Dict):
         return []
-    return registered(listing_as_loop(node), frozenset((RESULT,)))
+    found = registered(listing_as_loop(node), HIDDEN)
+    return [*found, *registered(filling_as_loop(node), HIDDEN)[:1]] if filling else found
 
 
 def _asks_for_membership(node: ast.Compare) -> bool:

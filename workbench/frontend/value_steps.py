@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -12,7 +13,7 @@ from .counted_loops import signals
 from .held import UNDEFINED
 from .jumps import LoopSource, located
 from .looping import SOURCES, as_step, prefers_step
-from .loops.equations import emit_loop
+from .loops.equations import Translated, emit_loop
 from .loops.step_lists import lists_of_step
 from .loops.types import Number
 from .recording import current_trace
@@ -20,6 +21,8 @@ from .variables import Variables
 
 RESULT = "_wb_result"
 ONCE = "_"  # the variable of the loop
+_PLACE, _ENUMERATE = "_wb_place", "_wb_enumerate"
+HIDDEN = frozenset((RESULT, ONCE, _PLACE, _ENUMERATE))  # names that are no variables of the user's
 
 
 def single_turn(turn: ast.stmt, like: ast.AST, set_by_calls: frozenset[str] = frozenset()) -> LoopSource:
@@ -41,23 +44,64 @@ def listing_as_loop(node: ast.ListComp) -> LoopSource:
     return LoopSource(located(ast.fix_missing_locations(ast.copy_location(loop, node)), node), None, None)
 
 
+def filling_as_loop(node: ast.ListComp) -> LoopSource:
+    """The same as one that fills the array `_wb_result`."""
+    (part,) = node.generators
+    target = ast.Tuple([ast.Name(_PLACE, ast.Store()), part.target], ast.Store())
+    numbered = ast.Call(ast.Name(_ENUMERATE, ast.Load()), [part.iter], [])
+    place = ast.Subscript(ast.Name(RESULT, ast.Load()), ast.Name(_PLACE, ast.Load()), ast.Store())
+    loop = ast.For(target, numbered, [ast.Assign([place], node.elt)], [], None)
+    return LoopSource(located(ast.fix_missing_locations(ast.copy_location(loop, node)), node), None, None)
+
+
 def listing_of_step(source: str, scope: FunctionType, n: int) -> list[Any] | None:
     """The list of `n` numbers that a comprehension makes, computed by a step; None where it cannot be one, or had
     better not be."""
+    found = _step_of_listing(source, scope, n)
+    if found is None or not prefers_step(found[0], n):
+        return None
+    step, variables, _ = found
+    emit_loop(step, variables, "for")
+    return variables.extra[RESULT]
+
+
+def array_of_step(source: str, filling: str, scope: FunctionType, n: int) -> Any:
+    """The array that is made of such a list; None where it cannot be one. filling: the loop that fills it."""
+    found = _step_of_listing(source, scope, n, for_array=True)
+    if found is None:
+        return None
+    from .numpy_api.creation import empty
+
+    _, _, kind = found
+    variables = Variables(scope)
+    made: Any = empty((n,), kind.dtype)
+    variables.extra |= {RESULT: made, _ENUMERATE: enumerate}
+    with signals():
+        step = as_step(filling, variables, (), frozenset((_PLACE,)), lists=lists_of_step(SOURCES[filling], variables))
+        if step is None or not prefers_step(step, n):
+            return None
+        emit_loop(step, variables, "for")
+    return made
+
+
+def _step_of_listing(
+    source: str, scope: FunctionType, n: int, *, for_array: bool = False
+) -> tuple[Translated, Variables, Number] | None:
     trace = current_trace()
     if trace is None or trace.on_gpu:
         return None
     variables = Variables(scope)
-    variables.extra[RESULT] = made = []
+    variables.extra[RESULT] = []
     names = frozenset((RESULT,))
     with signals():
         lists = lists_of_step(SOURCES[source], variables, names, names, n)
-        step = as_step(source, variables, (RESULT,), lists=lists)
-        left = None if step is None else step.lists.get(RESULT)
-        if step is None or left is None or not isinstance(left.kind.item, Number) or not prefers_step(step, n):
-            return None
-        emit_loop(step, variables, "for")
-    return made
+        step = as_step(
+            source, variables, (RESULT,), lists=replace(lists, for_arrays=names if for_array else frozenset())
+        )
+    left = None if step is None else step.lists.get(RESULT)
+    if step is None or left is None or not isinstance(left.kind.item, Number):
+        return None
+    return step, variables, left.kind.item
 
 
 def value_of_step(source: str, scope: FunctionType, *, n: float = math.inf, must: bool = False) -> Any:
@@ -72,6 +116,13 @@ def value_of_step(source: str, scope: FunctionType, *, n: float = math.inf, must
     with signals():
         step = as_step(source, variables, (RESULT,), frozenset((RESULT, ONCE)),
                        lists=lists_of_step(SOURCES[source], variables))  # fmt: skip
-        if step is not None and (must or prefers_step(step, n)):
-            emit_loop(step, variables, "for")
+        if step is None or not must and (not prefers_step(step, n) or _may_be_either(step)):
+            return UNDEFINED
+        emit_loop(step, variables, "for")
     return variables.extra[RESULT]
+
+
+def _may_be_either(step: Translated) -> bool:
+    """Whether a number may be Python's or NumPy's, and what is computed with it has another dtype then."""
+    numbers = [kind for _, kind, _ in step.outputs if isinstance(kind, Number)]
+    return any(kind.mixed or kind.unsure and kind.dtype.char not in "ld" for kind in numbers)

@@ -59,7 +59,8 @@ class Lists:
     """What a loop may do with lists outside. names: of those that it may change or read; fixed: of those that keep
     their lengths; stacked: of those to which each iteration appends the same number of items, and does nothing else
     with, how many there will be; may_leave: whether what they hold afterwards may be looked at; tables: of
-    dictionaries and sets; alone: the fixed and stacked ones to which nothing else refers."""
+    dictionaries and sets; alone: the fixed and stacked ones to which nothing else refers; for_arrays: those of which
+    arrays are made, to which Python's floats are as good as NumPy's."""
 
     names: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
@@ -67,6 +68,7 @@ class Lists:
     may_leave: bool = False
     tables: frozenset[str] = frozenset()
     alone: frozenset[str] = frozenset()
+    for_arrays: frozenset[str] = frozenset()
 
     def with_unknown_length(self, name: str) -> Lists | None:
         """The same, but that only the run tells how many items the list `name` holds; None if others refer to it."""
@@ -354,7 +356,9 @@ class LeftList:
     stacked: bool = False
 
     @classmethod
-    def of(cls, name: str, kind: Growing, length: int | None = None, *, stacked: bool = False) -> LeftList:
+    def of(
+        cls, name: str, kind: Growing, length: int | None = None, *, stacked: bool = False, for_array: bool = False
+    ) -> LeftList:
         """UntranslatableError for what a `CountedList` cannot hold."""
         if kind.is_queue or kind.item is None or isinstance(kind.item, Growing):
             raise UntranslatableError(f"`{name}`, {kind}")
@@ -363,7 +367,7 @@ class LeftList:
         doubtful = [leaf for leaf in leaves if leaf.unsure or leaf.mixed or leaf.enum]
         if any(leaf not in (Number(F64, unsure=True), Number(I64, unsure=True)) for leaf in doubtful):
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
-        if doubtful:
+        if doubtful and not for_array:
             if length is not None:
                 raise DoubtfulItemsError(name)
             mixed = tuple(dict.fromkeys(float if leaf.kind == "f" else int for leaf in doubtful))

@@ -143,7 +143,7 @@ class _Builder:
         self.in_closures: set[str] = set()  # lists that functions read or change
         self.may_leave = lists.may_leave
         self.lengths = {**{name: len(variables.glimpse(name)) for name in lists.fixed}, **lists.stacked}
-        self.stacked = lists.stacked.keys()
+        self.stacked, self.for_arrays = lists.stacked.keys(), lists.for_arrays
         self.none_before: set[str] = set()  # variables that may be None before the loop
         given: dict[str, Type] = {}
         for name in sorted(names & first | (lists.names | lists.tables) - names):
@@ -393,7 +393,9 @@ class _Builder:
     def _leave(self, name: str, kind: Growing) -> None:
         if not self.may_leave:
             raise UntranslatableError(f"`{name}`, a list that a branch or loop around would have to hand on")
-        self.left_lists[name] = LeftList.of(name, kind, self.lengths.get(name), stacked=name in self.stacked)
+        self.left_lists[name] = LeftList.of(
+            name, kind, self.lengths.get(name), stacked=name in self.stacked, for_array=name in self.for_arrays
+        )
 
     def _avals(self, name: str, kind: Type) -> list[Aval]:
         left = self.left_lists.get(name)
