@@ -39,13 +39,14 @@ class NotConvertibleError(Exception):
 class LoopSource:
     """A loop as the user wrote it. stop: the variable that converted code asks whether it was left by `break`; keeps:
     the variables that say whether and what it returned; after: the names that are read later on, if that is known;
-    set_by_calls: those that functions which it calls may set."""
+    set_by_calls: those that functions which it calls may set; text: what it stands for, if it was no loop."""
 
     node: ast.For | ast.While
     stop: str | None
     keeps: tuple[str, str] | None
     after: frozenset[str] | None = None
     set_by_calls: frozenset[str] = frozenset()
+    text: str = ""
 
 
 class Jumps:

@@ -25,11 +25,14 @@ _PLACE, _ENUMERATE = "_wb_place", "_wb_enumerate"
 HIDDEN = frozenset((RESULT, ONCE, _PLACE, _ENUMERATE))  # names that are no variables of the user's
 
 
-def single_turn(turn: ast.stmt, like: ast.AST, set_by_calls: frozenset[str] = frozenset()) -> LoopSource:
+def single_turn(
+    turn: ast.Assign | ast.Expr, like: ast.AST, set_by_calls: frozenset[str] = frozenset()
+) -> LoopSource:  # fmt: skip
     """A loop that runs a statement once."""
+    text = ast.unparse(ast.fix_missing_locations(turn.value))
     once = ast.Call(ast.Name("range", ast.Load()), [ast.Constant(1)], [])
     loop = located(ast.For(ast.Name(ONCE, ast.Store()), once, [turn], [], None), like)
-    return LoopSource(loop, None, None, set_by_calls=set_by_calls)
+    return LoopSource(loop, None, None, set_by_calls=set_by_calls, text=text)
 
 
 def value_as_loop(value: ast.expr) -> LoopSource:
@@ -41,7 +44,7 @@ def listing_as_loop(node: ast.ListComp) -> LoopSource:
     (part,) = node.generators
     method = ast.Attribute(ast.Name(RESULT, ast.Load()), "append", ast.Load())
     loop = ast.For(part.target, part.iter, [ast.Expr(ast.Call(method, [node.elt], []))], [], None)
-    return LoopSource(located(ast.fix_missing_locations(ast.copy_location(loop, node)), node), None, None)
+    return _in_place_of(node, loop)
 
 
 def filling_as_loop(node: ast.ListComp) -> LoopSource:
@@ -51,7 +54,12 @@ def filling_as_loop(node: ast.ListComp) -> LoopSource:
     numbered = ast.Call(ast.Name(_ENUMERATE, ast.Load()), [part.iter], [])
     place = ast.Subscript(ast.Name(RESULT, ast.Load()), ast.Name(_PLACE, ast.Load()), ast.Store())
     loop = ast.For(target, numbered, [ast.Assign([place], node.elt)], [], None)
-    return LoopSource(located(ast.fix_missing_locations(ast.copy_location(loop, node)), node), None, None)
+    return _in_place_of(node, loop)
+
+
+def _in_place_of(node: ast.ListComp, loop: ast.For) -> LoopSource:
+    made = located(ast.fix_missing_locations(ast.copy_location(loop, node)), node)
+    return LoopSource(made, None, None, text=ast.unparse(node))
 
 
 def listing_of_step(source: str, scope: FunctionType, n: int) -> list[Any] | None:

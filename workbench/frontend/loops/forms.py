@@ -34,6 +34,7 @@ class Form:
 
     node: ast.For | ast.While
     set_by_calls: frozenset[str] = frozenset()  # the names that functions which it calls may set
+    stands_for: str = ""  # what the user wrote, if it was no loop
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
@@ -101,7 +102,7 @@ class Form:
 
     @functools.cached_property
     def text(self) -> str:
-        return ast.unparse(self.node)
+        return self.stands_for or ast.unparse(self.node)
 
 
 def _itself(value: ast.expr | None) -> Iterator[str]:
@@ -151,7 +152,7 @@ def _made(source: LoopSource, live: tuple[str, ...], is_unset: Callable[[str], b
 
     (node,) = without_generators([node], is_builtin)
     node = split_conversions(node, {*live, *live_at_head(node, frozenset())}, is_builtin)
-    return Form(node, source.set_by_calls)
+    return Form(node, source.set_by_calls, source.text)
 
 
 @functools.lru_cache(256)
