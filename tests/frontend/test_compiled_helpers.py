@@ -7,6 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba import prange
 
 import workbench as wb
 from tests.compare import assert_same
@@ -160,3 +161,30 @@ def test_a_fold_of_a_function_with_branches_is_a_loop(kind: str) -> None:
     for _ in range(2):
         assert_same(compiled(x), program(x), max_ulp=64)
     assert not compiled.fallbacks
+
+
+@numba.njit(parallel=True)
+def weighted(x: Any) -> Any:
+    out = np.empty_like(x)
+    for i in numba.prange(len(x)):
+        total = 0.0
+        for k in range(6):
+            total += x[i] * k
+        out[i] = total
+    return out
+
+
+def test_prange_is_range() -> None:
+    def program(x):
+        n = int(x.argmax()) + 1
+        total = 0.0
+        for i in prange(n):
+            total += x[i]
+        return weighted(x) * 2, total
+
+    x = RNG.standard_normal(30)
+    compiled = wb.jit(program)
+    for _ in range(2):
+        assert_same(compiled(x), program(x), max_ulp=64)
+    assert not compiled.fallbacks
+    assert len(loops_of(compiled)) == 2

@@ -238,3 +238,23 @@ def test_an_error_in_a_comprehension_is_pythons() -> None:
     assert_same(compiled(x, 0), x)
     with pytest.raises(IndexError):
         compiled(x, 1)
+
+
+def test_what_a_loop_goes_over_is_computed_once() -> None:
+    def array(x):
+        rest = [10, 20, 30]
+        return np.array([x[i] * 2 for i in range(rest.pop())]), len(rest)
+
+    def total(x):
+        rest = [10, 20, 30]
+        return sum(x[i] for i in range(rest.pop())), len(rest)
+
+    def loop(x):
+        rest, s = [10, 20, 30], 0.0
+        for i in range(rest.pop()):
+            s += x[i]
+        return s, len(rest)
+
+    x = RNG.standard_normal(40)
+    for function in (array, total, loop):
+        assert_same(wb.jit(function)(x), function(x), max_ulp=16)

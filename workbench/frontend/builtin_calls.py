@@ -223,6 +223,9 @@ _CONVERSIONS: dict[Any, Callable[[Tracer], Any]] = {
 
 def range_(function: Any, *bounds: Any) -> Any:
     """`range(*bounds)`, also of traced integers."""
+    from .numba_functions import is_prange
+
+    function = range if is_prange(function) else function
     bounds = tuple(map(settled, bounds))
     if function is range and any(type(b) is Tracer for b in bounds):
         known = [known_value(b) if type(b) is Tracer else b for b in bounds]

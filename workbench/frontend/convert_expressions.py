@@ -13,6 +13,7 @@ import numpy as np
 from . import looping
 from .jumps import LoopSource, located
 from .liveness import bound, read
+from .loop_patterns import may_change_things
 from .syntax import copied, walk
 from .value_steps import HIDDEN, filling_as_loop, listing_as_loop, value_as_loop
 
@@ -48,7 +49,7 @@ def operation(name: str) -> ast.expr:
 
 def items_of(node: ast.expr) -> ast.expr:
     """`range(n)` may be of a traced number, `enumerate(x)` and `zip(x, y)` of traced arrays."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+    if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in ("range", "prange"):
         if not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
             new = ast.Call(operation("range_"), [node.func, *map(Expressions().visit, node.args)], [])
             return located(new, node)
@@ -200,6 +201,8 @@ class Expressions(ast.NodeTransformer):
                 return None
         if parts is None:
             return None
+        if may_change_things(items.generators[0].iter):  # which is computed already
+            return self._made("folded_items", [node.func, *parts], node)
         source = registered(value_as_loop(written), HIDDEN)
         condition = parts[2:] or [ast.Constant(None)]
         return self._made("folded_items", [node.func, *parts[:2], *condition, *source], node)
@@ -236,6 +239,8 @@ def _source_of_listing(node: ast.expr, *, filling: bool = False) -> list[ast.exp
     """The loop that makes the list, if its items may be numbers, as far as the text tells. filling: and the one that
     fills an array."""
     if not isinstance(node, ast.ListComp) or isinstance(node.elt, ast.ListComp | ast.List | ast.Tuple | ast.Dict):
+        return []
+    if may_change_things(node.generators[0].iter):  # which is computed already
         return []
     found = registered(listing_as_loop(node), HIDDEN)
     return [*found, *registered(filling_as_loop(node), HIDDEN)[:1]] if filling else found

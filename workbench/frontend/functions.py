@@ -85,7 +85,7 @@ def class_body_names(code: types.CodeType) -> set[str]:
 
 def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     """A function, method, partial or class as traced code sees it; NOT_CALLABLE for anything else."""
-    from .numba_functions import NumbaFunction, is_numbas
+    from .numba_functions import NumbaFunction, is_numbas, is_prange
     from .proxies import CachedFunction, DispatchingFunction, wrap_library
 
     if isinstance(value, types.FunctionType) and _chooses_by_type(value):
@@ -130,6 +130,8 @@ def lift_callable(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
         return lifter._remember(value, CachedFunction(lifter, value, name), read)
     if isinstance(value, type):
         lifter.guard(name, read, value)
+        if is_prange(value):
+            return range
         return lift_class(lifter, value, name, read)
     if isinstance(value, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
         lifter.guard(name, read, value)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from .jumps import LoopSource
 from .liveness import bound
@@ -98,3 +101,26 @@ def _value(node: ast.expr, value_of: Callable[[str], Any]) -> int | float | None
         case _:
             return None
     return found if isinstance(found, int | float) and type(found) is not bool else None
+
+
+_ONLY_LOOK = frozenset(("abs", "bool", "complex", "divmod", "enumerate", "float", "int", "len", "list", "max", "min",
+                        "prange", "range", "reversed", "round", "set", "sorted", "sum", "tuple", "zip"))  # fmt: skip
+_CHANGE = frozenset(("byteswap", "clear", "copyto", "fill", "itemset", "partition", "place", "pop", "popitem", "put",
+                     "putmask", "resize", "setdefault", "setflags", "sort", "update"))  # fmt: skip
+
+
+def may_change_things(node: ast.AST) -> bool:
+    """Whether an expression may do more than to compute a value, as far as the names of what it calls tell: then it is
+    computed once."""
+    for n in walk(node):
+        match n:
+            case ast.Call(func=ast.Name(id=name)):
+                if name not in _ONLY_LOOK:
+                    return True
+            case ast.Call(func=ast.Attribute(attr=attr)):
+                known = any(hasattr(kind, attr) for kind in (np.ndarray, np, np.linalg, math, dict, str))
+                if attr in _CHANGE or not known and attr not in _ONLY_LOOK:
+                    return True
+            case ast.Call() | ast.NamedExpr() | ast.Yield() | ast.YieldFrom() | ast.Await():
+                return True
+    return False

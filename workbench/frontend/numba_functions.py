@@ -42,6 +42,11 @@ def python_function(value: Any, lifter: Lifter | None = None) -> Any:
     return function if lifter is None else lifter.lift(function, function.__name__, lambda: function)
 
 
+def is_prange(value: Any) -> bool:
+    """Whether it is `numba.prange`, which is `range` to Python."""
+    return isinstance(value, type) and (value.__module__, value.__name__) == ("numba.misc.special", "prange")
+
+
 def is_numbas(value: Any) -> bool:
     """Whether numba compiles it, of a Python function."""
     if type(value) is NumbaFunction:

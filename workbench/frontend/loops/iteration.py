@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numba_functions import is_prange
 from .arrays import tuple_of
 from .letters import letter
 from .operators import index
@@ -98,9 +99,12 @@ class Iteration(Writers):
 
     def _iterator(self, node: ast.expr) -> Any:
         """Which of `range`, `enumerate`, `zip` and `reversed` is called, with arguments that are taken here."""
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        if not isinstance(node, ast.Call) or not (
+            isinstance(node.func, ast.Name) or isinstance(node.func, ast.Attribute) and node.func.attr == "prange"
+        ):
             return None
         function = self.static(node.func)
+        function = range if is_prange(function) else function
         given = len(node.args), [k.arg for k in node.keywords]
         match function, given:
             case (_, (1 | 2 | 3, [])) if function is range:

@@ -22,6 +22,7 @@ from ...primitives.loops import LoopArgument, LoopPlace, LoopProgram
 from ..aliases import CODE, chain, root_of
 from ..choices import has_few_members
 from ..jumps import LoopSource
+from ..loop_patterns import may_change_things
 from ..numba_functions import python_function
 from ..tracer import Tracer, lift, require_trace
 from ..views import ViewOp
@@ -72,6 +73,11 @@ def translate(
     """`UntranslatableError` where the loop has no step. variables: of the converted code around it; live: the variables
     that are read after the loop or at its head; anew: those that it surely sets before it reads them; items: what a
     `for` loop goes over, computed already, in case that its expression is none that can be translated."""
+    if items is not None and isinstance(source.node, ast.For) and may_change_things(source.node.iter):
+        if type(items) is not Tracer or not items.shape:
+            raise UntranslatableError("what it goes over may change things, and was computed already")
+        variables.extra[ITEMS] = items
+        return _translated(over_items(source), variables, live, anew, lists)
     try:
         return _translated(source, variables, live, anew, lists)
     except DoubtfulItemsError as doubt:
