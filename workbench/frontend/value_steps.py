@@ -124,7 +124,7 @@ def value_of_step(source: str, scope: FunctionType, *, n: float = math.inf, must
     with signals():
         step = as_step(source, variables, (RESULT,), frozenset((RESULT, ONCE)),
                        lists=lists_of_step(SOURCES[source], variables))  # fmt: skip
-        if step is None or not must and (not prefers_step(step, n) or _may_be_either(step)):
+        if step is None or _may_be_either(step) or not must and not prefers_step(step, n):
             return UNDEFINED
         emit_loop(step, variables, "for")
     return variables.extra[RESULT]
