@@ -163,7 +163,7 @@ def kept(test: Any) -> Any:
         try:
             bool(test)
         except TracingError as error:
-            error.of_listing = True
+            error.of_listing = not require_trace().lifter.of_cell  # whose variables a loop's would be
             raise
     return test
 
@@ -216,7 +216,7 @@ def _stacked(items: Any, element: Element, variables: Variables, reads: list[str
     n_eqns = len(trace.eqns)
     with signals():
         if stage.attempt_range(range(len(items)), MAX_UNROLLED_EQNS):
-            if not trace.lifter.keeps_listings and any(map(_is_pythons, trace.eqns[n_eqns:])):
+            if not (trace.lifter.keeps_listings or trace.lifter.of_cell) and any(map(_is_pythons, trace.eqns[n_eqns:])):
                 raise ListingInPythonError
             return collected
     if n_leaves > MOST_LEAVES:  # written out, it would be as many equations

@@ -100,6 +100,8 @@ def _step_or_traced(
         if was_plain:
             trace.plain_loops.discard(source)
             step = make_step(of_step)
+        if step is None and of_step.with_unknown_lengths() != of_step:  # of which Python's numbers come out as NumPy's
+            step = make_step(of_step.with_unknown_lengths())
         if step is None:
             raise
         trace.failure = failure

@@ -38,7 +38,9 @@ def without_generators(
 
 def without_listings(stmts: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with comprehensions written out, as loops; folds of generators stay."""
-    return without_generators(stmts, lambda name: False, listings=True)
+    if not holds_listings(stmts):
+        return stmts
+    return _Rewriter(stmts, lambda name: False, listings=True, under_own_names=True).block(copied(stmts))
 
 
 def holds_listings(stmts: Iterable[ast.stmt]) -> bool:
@@ -55,7 +57,13 @@ def _fold_of(node: ast.AST) -> str:
 
 
 class _Rewriter:
-    def __init__(self, stmts: Iterable[ast.stmt], is_builtin: Callable[[str], bool], *, listings: bool):
+    """under_own_names: the list that a variable is given is made under that name, so that it has no other one."""
+
+    def __init__(
+        self, stmts: Iterable[ast.stmt], is_builtin: Callable[[str], bool], *, listings: bool,
+        under_own_names: bool = False,
+    ):  # fmt: skip
+        self.under_own_names = under_own_names
         self.is_builtin = is_builtin
         self.listings = listings
         self.taken = {n.id for stmt in stmts for n in walk(stmt) if isinstance(n, ast.Name)}
@@ -76,8 +84,10 @@ class _Rewriter:
             return [stmt]
         before: list[ast.stmt] = []
         match stmt:
-            case ast.Assign(targets=[ast.Name(id=name)]) if self.is_listing(value) and name not in _names(value):
-                self.listing(value, name, before)  # of which no other name knows then
+            case ast.Assign(targets=[ast.Name(id=name)]) if (
+                self.under_own_names and self.is_listing(value) and name not in _names(value)
+            ):
+                self.listing(value, name, before)
                 rest: list[ast.stmt] = []
             case _:
                 setattr(stmt, head, self.expression(value, before))  # type: ignore[arg-type]  # there is one

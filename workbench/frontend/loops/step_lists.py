@@ -40,7 +40,6 @@ from .types import (
     I64,
     PYTHONS,
     WIDE,
-    DoubtfulItemsError,
     Growing,
     Items,
     Number,
@@ -70,12 +69,10 @@ class Lists:
     alone: frozenset[str] = frozenset()
     for_arrays: frozenset[str] = frozenset()
 
-    def with_unknown_length(self, name: str) -> Lists | None:
-        """The same, but that only the run tells how many items the list `name` holds; None if others refer to it."""
-        if name not in self.alone:
-            return None
-        stacked = {other: n for other, n in self.stacked.items() if other != name}
-        return replace(self, fixed=self.fixed - {name}, stacked=stacked)
+    def with_unknown_lengths(self) -> Lists:
+        """The same, but that only the run tells how many items a list holds to which nothing else refers."""
+        stacked = {name: n for name, n in self.stacked.items() if name not in self.alone}
+        return replace(self, fixed=self.fixed - self.alone, stacked=stacked)
 
 
 NO_LISTS = Lists()
@@ -369,7 +366,7 @@ class LeftList:
             raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
         if doubtful and not for_array:
             if length is not None:
-                raise DoubtfulItemsError(name)
+                raise UntranslatableError(f"`{name}`, a list of numbers whose type depends on the path")
             mixed = tuple(dict.fromkeys(float if leaf.kind == "f" else int for leaf in doubtful))
         items = tuple(Item((), leaf.dtype, "python" if leaf.weak else "scalar") for leaf in leaves)
         tree = None if isinstance(kind.item, Number) else optree.tree_structure(_zeros(kind.item), none_is_leaf=True)

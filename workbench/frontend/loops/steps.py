@@ -49,7 +49,6 @@ from .types import (
     SMALL,
     SUPPORTED,
     Array,
-    DoubtfulItemsError,
     Growing,
     Items,
     Number,
@@ -80,11 +79,6 @@ def translate(
         return _translated(over_items(source), variables, live, anew, lists)
     try:
         return _translated(source, variables, live, anew, lists)
-    except DoubtfulItemsError as doubt:
-        longer = lists.with_unknown_length(doubt.name)
-        if longer is None:
-            raise
-        return translate(source, variables, live, anew, items, longer)
     except UntranslatableError:
         node = source.node
         if type(items) is not Tracer or not items.shape or not isinstance(node, ast.For):
@@ -103,8 +97,8 @@ def _translated(
     first = (frozenset(carried) | form.needed) - anew
     try:
         return _Builder(form, variables, carried, first, anew, source.after, lists).build()
-    except UntranslatableError as reason:
-        if first <= form.needed or isinstance(reason, DoubtfulItemsError):
+    except UntranslatableError:
+        if first <= form.needed:
             raise
         return _Builder(form, variables, carried, form.needed, anew, source.after, lists).build()
 

@@ -35,14 +35,6 @@ class UnknownItemError(UntranslatableError):
     """Nothing is known yet of the elements of a list: something further down tells."""
 
 
-class DoubtfulItemsError(UntranslatableError):
-    """A list of known length gets numbers that are Python's or NumPy's, depending on the path."""
-
-    def __init__(self, name: str):
-        super().__init__(f"`{name}`, a list of numbers whose type depends on the path")
-        self.name = name
-
-
 @dataclass(frozen=True, slots=True)
 class Number:
     """A scalar. interval: of a weak integer; single: a weak float that float32 holds exactly; unsure: it may also be a
