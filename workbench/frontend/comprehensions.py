@@ -37,9 +37,8 @@ MOST_EQNS = 2048  # of one that is written out: Python, or a loop over numbers, 
 MOST_EQNS_OF_ROWS = 256  # of elements of arrays and ranges, of which there are many
 MOST_LEAVES = 4096  # of lists in lists, which Python picks up faster one by one
 _ITEMS = "_wb_items"
-_CALLS = frozenset(
-    ("sort", "argsort", "partition", "argpartition", "searchsorted")
-)  # loops of the user's have their own
+# Loops of the user's have routines of their own for these.
+_CALLS = frozenset(("sort", "argsort", "partition", "argpartition", "searchsorted"))
 _COLLECTIONS = (list, tuple, sorted, set, frozenset)
 
 Element = Callable[[Any], Any]
