@@ -282,6 +282,8 @@ REDUCTIONS: dict[str, tuple[Call, ...]] = {
         lambda x: np.gradient(x), lambda x: np.gradient(x, 2.0, edge_order=2),
         lambda x: np.gradient(x, np.array([0, 1, 3.0]), axis=0),
         lambda x: np.gradient(x, np.array([0, 1, 3.0]), axis=0, edge_order=2),
+        lambda x: np.gradient(x, (x[:, 0] == 0) + np.arange(3.0) ** 2, axis=0),
+        lambda x: np.gradient(x, (x[:, 0] == x[:, 0]) * 2 + np.arange(3), axis=0, edge_order=2),
     ),
     "cov": (lambda x: np.cov(x), lambda x: np.cov(x, bias=True, rowvar=False)),
     "corrcoef": (lambda x: np.corrcoef(x) if x.size > 2 else None,),

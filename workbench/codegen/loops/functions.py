@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import draws, elements, folds, lists, numbers, products, random_words, recursion, routines, tables
+from . import draws, elements, folds, lists, numbers, products, random_words, recursion, routines, single_numbers, tables
 
-MODULES = (numbers, elements, folds, products, routines, lists, tables, draws, random_words, recursion)
+MODULES = (numbers, elements, folds, products, routines, lists, tables, draws, random_words, recursion, single_numbers)
 FUNCTIONS: dict[str, Any] = {
     **numbers.FUNCTIONS, **elements.FUNCTIONS, **folds.FUNCTIONS, **products.FUNCTIONS, **routines.FUNCTIONS,
     **lists.FUNCTIONS, **tables.FUNCTIONS, **draws.FUNCTIONS, **draws.WORDS, **recursion.FUNCTIONS,
+    **single_numbers.FUNCTIONS,
 }  # fmt: skip

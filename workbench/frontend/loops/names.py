@@ -29,7 +29,7 @@ def local(name: str) -> str:
     """A variable's name in the text: the user's, unless something of ours is called so."""
     head, _, end = name.rpartition("_")
     is_numbered = head in _NUMBERED and end.isdigit()
-    is_taken = name in _RESERVED or is_numbered or head and end in _SHORT or name.startswith("word_")
+    is_taken = name in _RESERVED or is_numbered or head and end in _SHORT or name.startswith(("word_", "libm_"))
     return f"{name}_" if is_taken else name
 
 

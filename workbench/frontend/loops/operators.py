@@ -177,8 +177,10 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
             return Value(f"{name}({left}, {right})", Number(dtype, unsure=True))
         if symbol in ("/", "//", "%") and not (b.literal is not None and b.literal != 0):
             right = f"nonzero({right})"
-        if symbol == "**" and not (b.literal is not None and b.literal == 2 and dtype.kind == "f"):
+        if symbol == "**" and dtype != F64:
             raise UntranslatableError("a power of numbers that may be Python's")
+        if symbol == "**" and not (b.literal == 2 and y.kind == "i"):
+            return Value(f"power_of_python({left}, {right})", Number(dtype, unsure=True))
     if dtype == BOOL:
         if symbol not in "+*&|^":
             raise UntranslatableError(f"{symbol} between booleans")

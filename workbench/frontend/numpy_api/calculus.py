@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import tracer as core
 from ..layouts import followed_strides
-from . import indexing, library, reductions, ufuncs
+from . import indexing, library, reductions, selection, ufuncs
 from .operands import (
     array,
     as_array,
@@ -23,7 +23,6 @@ from .operands import (
     operand,
     reshape_to,
     shape_of,
-    unsupported,
 )
 from .promotion import FLOAT64
 from .reductions import part
@@ -74,17 +73,28 @@ def _gradient_along(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
             "required."
         )
+    uniform: Any = None  # whether coordinates that are traced lie evenly
     steps = None
     if ndim_of(spacing) == 1:
-        d = reductions.diff(spacing)
-        d = cast(d, FLOAT64) if d.dtype.kind in "iu" else d
-        numbers = known(d)
-        if numbers is not None and numbers.size and (numbers == numbers[0]).all():
-            spacing = numbers[0]
-        elif numbers is None:
-            raise unsupported("gradient with traced coordinates cannot be compiled")
-        else:
-            steps = d
+        steps = reductions.diff(spacing)
+        steps = cast(steps, FLOAT64) if steps.dtype.kind in "iu" else steps
+        numbers = known(steps)
+        if numbers is None:
+            spacing = reshape_to(part(steps, 0, 0, 1), ())
+            uniform = reductions.all_(call(np.equal, steps, spacing))
+        elif (numbers == numbers[0]).all():
+            spacing, steps = numbers[0], None
+    pieces = _gradient_pieces(f, axis, spacing, steps, edge_order)
+    if uniform is not None:
+        even = _gradient_pieces(f, axis, spacing, None, edge_order)
+        pieces = [selection.where(uniform, x, y) for x, y in zip(even, pieces, strict=True)]
+    dtype = FLOAT64 if f.dtype.kind == "b" else f.dtype
+    return bind("concatenate", *(cast(piece, dtype) for piece in pieces), dimension=axis)
+
+
+def _gradient_pieces(f: Any, axis: int, spacing: Any, steps: Any, edge_order: int) -> list[Any]:
+    """The first row, those inside and the last one. steps: distances that differ, or None, where all are `spacing`."""
+    n = f.shape[axis]
 
     def at(start: int, stop: int) -> Any:
         return part(f, axis, start % (n + 1), stop % (n + 1))
@@ -104,9 +114,7 @@ def _gradient_along(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
         inner = call(np.add, call(np.add, call(np.multiply, a, at(0, -3)), call(np.multiply, b, at(1, -2))),
                      call(np.multiply, c, at(2, -1)))  # fmt: skip
     first, last = _gradient_ends(f, axis, n, spacing, steps, edge_order)
-    dtype = FLOAT64 if f.dtype.kind == "b" else f.dtype
-    pieces = [cast(first, dtype), cast(inner, dtype), cast(last, dtype)]
-    return bind("concatenate", *pieces, dimension=axis)
+    return [first, inner, last]
 
 
 def _gradient_ends(f: Any, axis: int, n: int, spacing: Any, steps: Any, edge_order: int) -> tuple[Any, Any]:

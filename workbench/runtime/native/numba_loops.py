@@ -22,6 +22,7 @@ from ... import __version__
 from ...codegen.loops.draws import PYTHONS
 from ...codegen.loops.functions import FUNCTIONS, MODULES
 from ...codegen.loops.linked import linked
+from ...codegen.loops.single_numbers import with_libm
 from ...codegen.scalar_math import definitions, names_in, namespace
 from ...primitives.loops import LoopProgram
 from ..log import logger
@@ -58,10 +59,11 @@ def compile_with_numba(program: LoopProgram) -> Callable[..., Any] | None:
 def _compile(program: LoopProgram, signature: tuple[types.Type, ...]) -> CompileResult:
     digest = hashlib.sha256(program.source.encode()).hexdigest()[:16]
     filename = f"<workbench loop {digest}>"
-    linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
+    source = with_libm(program.source)
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     # numba writes the module's name into what it caches, and imports it when reading back.
-    scope: dict[str, Any] = {"np": np, "__name__": __name__, **FUNCTIONS, **namespace(names_in(program.source))}
-    exec(compile(program.source, filename, "exec"), scope)
+    scope: dict[str, Any] = {"np": np, "__name__": __name__, **FUNCTIONS, **namespace(names_in(source))}
+    exec(compile(source, filename, "exec"), scope)
     for name, value in list(scope.items()):
         if getattr(getattr(value, "__code__", None), "co_filename", "") == filename:
             # numba names symbols after functions, and numbers those of one name: two loops that other processes have
