@@ -87,9 +87,7 @@ def test_who_calls_the_c_library(function, one_by_one):
     for _ in range(2):
         got = compiled(x, y)
         np.testing.assert_allclose(got, function(x, y), rtol=1e-12)
-    (program,) = [
-        eqn.params["program"] for eqn in compiled.compilations[-1].plan.jaxpr.eqns if "program" in eqn.params
-    ]
+    (program,) = [eqn.params["program"] for eqn in compiled.compilations[-1].plan.jaxpr.eqns if "program" in eqn.params]
     assert ("libm_" in with_libm(program.source)) is one_by_one
     assert "libm_" not in program.source
 

@@ -43,6 +43,7 @@ from .loop_patterns import appended
 from .loops.generators import without_listings
 from .recursive_functions import question
 from .syntax import FUTURE_FLAGS, copied, nested_code, syntax_of, walk
+from .tuple_variables import split_tuples
 
 # These look at their caller's frame, which conversion changes.
 _FRAME_READERS = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__", "globals"))
@@ -207,7 +208,10 @@ class _Function:
             raise NotConvertibleError("a cell that deletes names")
         shared = captured(body) | self.globals | self.outer
         self.set_by = {} if self.is_module else set_by_functions(body)
-        own_names = (bound(body) | parameters(node)) - shared if isinstance(node, ast.FunctionDef) else frozenset()
+        own_names = frozenset[str]()
+        if isinstance(node, ast.FunctionDef):
+            body = split_tuples(body, bound(body) - parameters(node) - shared)
+            own_names = (bound(body) | parameters(node)) - shared
         jumps = Jumps(own_names, self.set_by.keys())
         lowered = jumps.function([_Nested().visit(TestsAsBreaks().visit(stmt)) for stmt in body])
         self.stop_of, self.tails, self.source_of = jumps.stop_of, jumps.tails, jumps.source_of

@@ -187,7 +187,7 @@ class Jumps:
         ast.copy_location(new, stmt)
         if state.stop is not None:
             self.stop_of[new] = state.stop
-        self.source_of[new] = LoopSource(copied(stmt), state.stop, state.keeps)
+        self.source_of[new] = LoopSource(copied(stmt), state.stop, state.keeps, text=getattr(stmt, "written", ""))
         return [*before, new], after
 
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import draws, elements, folds, lists, numbers, products, random_words, recursion, routines, single_numbers, tables
+from . import (
+    draws,
+    elements,
+    folds,
+    lists,
+    numbers,
+    products,
+    random_words,
+    recursion,
+    routines,
+    single_numbers,
+    tables,
+)
 
 MODULES = (numbers, elements, folds, products, routines, lists, tables, draws, random_words, recursion, single_numbers)
 FUNCTIONS: dict[str, Any] = {
