@@ -283,6 +283,11 @@ def getitem(x: Any, key: Any) -> Any:
         split = split_mask(x, key)
         if split is not None:
             return masked.select(*split)
+    stretch = _stretch_of(x, key)
+    if stretch is not None:
+        from . import stretches
+
+        return stretches.getitem(*stretch)
     plan = make_plan(x.shape, key)
     view = basic_view(x, plan)
     if not plan.indices:
@@ -335,6 +340,16 @@ def _evenly_spaced(plan: Plan, ndim: int) -> tuple[slice, ...] | None:
     items = [slice(None)] * ndim
     items[axis] = slice(index[0], None if end < 0 else end, step)
     return tuple(items)
+
+
+def _stretch_of(x: Any, key: Any) -> Any:
+    """The parts of an index with a slice whose length only the run tells, None for all others."""
+    for item in key if isinstance(key, tuple) else (key,):
+        if type(item) is slice and (is_tracer(item.start) or is_tracer(item.stop)):
+            from .stretches import stretch_of
+
+            return stretch_of(x, key)
+    return None
 
 
 def _needs_selection(key: Any) -> bool:
@@ -435,6 +450,12 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if not x.writeable or not x.buffer.writeable:
         raise ValueError("assignment destination is read-only")
     x, key, value = *_with_known_lengths(x, key), as_numpys(value)
+    stretch = _stretch_of(x, key)
+    if stretch is not None:
+        from . import stretches
+
+        stretches.setitem(*stretch, as_cast(with_filled(value)))
+        return
     if _needs_selection(key) or issubclass(type(value), core.Deferred):
         from . import masked
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
-from ...ir import Atom, Literal
 from .. import diagnostics, operators, views
 from .. import tracer as core
 from ..recording import current_trace
-from . import creation, indexing, movement, reductions, selection, statistics, ufuncs
+from . import creation, indexing, movement, reductions, selection, statistics, stretches, ufuncs
 from .elementwise import truth
 from .operands import array, as_axes, bind, cast, is_tracer, known, ndim_of, operand, reshape_to, shape_of
 from .promotion import BOOL, INT64, as_dtype, check_cast
 from .reductions import NOVALUE
+from .same_masks import same_mask
 
 _FINDERS = frozenset(("nonzero", "flatnonzero", "argwhere", "where"))
 OPERATORS = {**operators.BINARY_OPERATORS, **operators.COMPARISONS}
@@ -30,11 +30,14 @@ class Selection(core.Deferred):
     """`array[..., mask, ...]`, one axis in place of the mask's.
 
     array: (*lead, *mask.shape, *rest), its own buffer; axis: of the selected elements, len(lead); positions_of: for
-    what `np.nonzero(mask)` gives, the dimension of the mask whose positions these are.
+    what `np.nonzero(mask)` gives, the dimension of the mask whose positions these are; stretch: of a slice of unknown
+    length, where it is.
     """
 
+    stretch: stretches.Stretch | None = None
+
     def __init__(self, values: Any, mask: Any, axis: int, positions_of: int | None = None, origin: Any = None):
-        self.array = values
+        self.values = values
         self.mask = mask
         self.axis = axis
         self.positions_of = positions_of
@@ -43,16 +46,22 @@ class Selection(core.Deferred):
     # ---- what it looks like ----
 
     @property
+    def array(self) -> Any:
+        if self.stretch is not None and not self.stretch.is_current:
+            raise self.error("a slice, as long as data tell, of an array that was written to since")
+        return self.values
+
+    @property
     def ndim(self) -> int:
-        return self.array.ndim - self.mask.ndim + 1
+        return self.values.ndim - self.mask.ndim + 1
 
     @property
     def rest(self) -> tuple[int, ...]:
-        return self.array.shape[self.axis + self.mask.ndim :]
+        return self.values.shape[self.axis + self.mask.ndim :]
 
     @property
     def dtype(self) -> np.dtype:
-        return self.array.dtype
+        return self.values.dtype
 
     @property
     def itemsize(self) -> int:
@@ -60,12 +69,12 @@ class Selection(core.Deferred):
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        return (*self.array.shape[: self.axis], self._count(), *self.rest)
+        return (*self.values.shape[: self.axis], self._count(), *self.rest)
 
     @property
     def size(self) -> Any:
         count: Any = self._count()
-        for n in (*self.array.shape[: self.axis], *self.rest):
+        for n in (*self.values.shape[: self.axis], *self.rest):
             count = count * n
         return count
 
@@ -87,6 +96,8 @@ class Selection(core.Deferred):
         _, counted = core.require_trace(self.mask).lists_of_masks.get(id(self.mask.buffer), (None, None))
         if counted is not None:
             return counted.error()
+        if self.stretch is not None:
+            what = what.replace("an array indexed with a mask", "a slice whose bounds are traced")
         if self.origin.op in _FINDERS:
             what = what.replace("an array indexed with a mask", f"the positions that np.{self.origin.op} finds")
         return diagnostics.data_dependent_shape(self.mask, what, span=next(iter(self.origin.spans), None))
@@ -224,28 +235,6 @@ def extract(condition: Any, arr: Any) -> Selection:
     return select(reshape_to(arr, (arr.size,)), reshape_to(condition, (condition.size,)), 0)
 
 
-def same_mask(a: Any, b: Any) -> bool:
-    """Whether two masks hold the same values: one variable, or the same operations on the same variables."""
-    if a.shape != b.shape:
-        return False
-    return _same_value(core.require_trace(), core.lift(a).current, core.lift(b).current, {})
-
-
-def _same_value(trace: Any, a: Atom, b: Atom, producers: dict) -> bool:
-    if a is b:
-        return True
-    if isinstance(a, Literal) or isinstance(b, Literal):
-        return isinstance(a, Literal) and isinstance(b, Literal) and a.aval == b.aval and repr(a.val) == repr(b.val)
-    if not producers:
-        producers.update((out, eqn) for eqn in trace.eqns for out in eqn.outvars)
-    first, second = producers.get(a), producers.get(b)
-    if first is None or second is None or first.primitive is not second.primitive or first is second:
-        return False
-    if len(first.invars) != len(second.invars) or dict(first.params) != dict(second.params):
-        return False
-    return all(_same_value(trace, x, y, producers) for x, y in zip(first.invars, second.invars, strict=True))
-
-
 def matches(a: Selection, b: Selection) -> bool:
     return a.axis == b.axis and same_mask(a.mask, b.mask)
 
@@ -283,6 +272,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any])
         kwargs = {**kwargs, "out": tuple(o.array for o in outs)}
     results = ufuncs.call_ufunc(ufunc, *[aligned(model, x) for x in inputs], **kwargs)
     if any(o is not None for o in outs):
+        for o in outs:
+            stretches.written_back(o)
         return outs if len(outs) > 1 else outs[0]  # pyright: ignore[reportGeneralTypeIssues]  # there is one
     return _wrapped(model, results)
 
@@ -297,7 +288,15 @@ def _wrapped(model: Selection, results: Any) -> Any:
         return tuple(_wrapped(model, r) for r in results)
     if results.ndim < model.axis + model.mask.ndim:  # it did not depend on the elements
         raise model.error()
-    return Selection(core.as_array(results) if results.scalar else results, model.mask, model.axis)
+    return _like(model, core.as_array(results) if results.scalar else results)
+
+
+def _like(model: Selection, values: Any) -> Selection:
+    """What was computed from a selection."""
+    found = Selection(values, model.mask, model.axis, origin=model.origin)
+    if model.stretch is not None:
+        found.stretch = stretches.Stretch(model.stretch.start, model.stretch.stop)
+    return found
 
 
 def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -394,6 +393,35 @@ def count_nonzero(x: Selection, axis: Any = None, *, keepdims: Any = False) -> A
     return reduce(reductions.sum_, nonzeros, axis, keepdims)
 
 
+def _place_of(extreme: Callable[..., Any]) -> Callable[..., Any]:
+    """`argmax` or `argmin`: the first place of what `extreme` finds."""
+
+    def call(x: Selection, axis: Any = None, out: Any = None, *, keepdims: Any = NOVALUE) -> Any:
+        if type(x) is not Selection or x.ndim != 1 or x.mask.ndim != 1 or axis not in (None, 0, -1) or out is not None:
+            raise (find((x, axis, out)) or x).error()
+        if keepdims is not NOVALUE:
+            raise x.error()
+        found = extreme(x)
+        there = ufuncs.call_ufunc(np.equal, x.array, found)
+        if x.dtype.kind == "f":
+            both = [ufuncs.call_ufunc(np.isnan, v) for v in (x.array, found)]
+            there = ufuncs.call_ufunc(np.logical_or, there, ufuncs.call_ufunc(np.logical_and, *both))
+        place = reductions.argmax(ufuncs.call_ufunc(np.logical_and, x.mask, there))
+        if x.stretch is not None:
+            return ufuncs.call_ufunc(np.subtract, place, x.stretch.start)
+        before = ufuncs.call_ufunc(np.less, bind("iota", dtype=INT64, shape=x.mask.shape, dimension=0), place)
+        return reductions.count_nonzero(ufuncs.call_ufunc(np.logical_and, x.mask, before))
+
+    return call
+
+
+def cumsum(x: Selection, axis: Any = None, dtype: Any = None, out: Any = None) -> Selection:
+    if type(x) is not Selection or x.ndim != 1 or x.mask.ndim != 1 or axis not in (None, 0, -1) or out is not None:
+        raise (find((x, axis, dtype, out)) or x).error()
+    present = bind("select_n", x.mask, x.dtype.type(0), x.array)
+    return _wrapped(x, reductions.cumsum(present, 0, dtype))
+
+
 def reduce_ufunc(ufunc: np.ufunc, x: Selection, axis: Any = 0, *args: Any, **kwargs: Any) -> Any:
     handler = REDUCERS.get(ufunc)
     if handler is None or args:
@@ -437,6 +465,7 @@ any_, all_ = _reducer(reductions.any_, False), _reducer(reductions.all_, False)
 variance, standard_deviation = _reducer(statistics.variance), _reducer(statistics.standard_deviation)
 amax = _reducer(_extreme(np.maximum, "max"), False)
 amin = _reducer(_extreme(np.minimum, "min"), False)
+argmax, argmin = _place_of(amax), _place_of(amin)
 REDUCERS = {
     np.add: sum_, np.multiply: prod, np.maximum: amax, np.minimum: amin, np.logical_or: any_, np.logical_and: all_,
 }  # fmt: skip
@@ -471,6 +500,9 @@ def _of_selection(x: Selection, key: Any) -> Any:
         inner = items[0]
         if inner.dtype == BOOL and inner.ndim == 1 and matches(x, inner):  # x[a][b]
             return select(x.array, bind("and", x.mask, inner.array), 0)
+    item = stretches.item_of(x, items) if Ellipsis not in map(type, items) and find(items) is None else None
+    if item is not None:
+        return item
     whole = slice(None)
     head = items[: x.axis + 1]
     if find(items) is not None or len(head) <= x.axis or any(not _is_whole(i) for i in head):
@@ -509,12 +541,19 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         indexing.setitem(x, key if mask is None else mask, value)
         return
     items = key if isinstance(key, tuple) else (key,)
+    if stretches.put_item(x, items, value):
+        stretches.written_back(x)
+        return
     inner = items[0]
     if len(items) == 1 and type(inner) is Selection and inner.dtype == BOOL and inner.ndim == 1 and matches(x, inner):
         assign(x.array, bind("and", x.mask, inner.array), 0, value)
+        stretches.written_back(x)
         return
-    target = x if items == (Ellipsis,) else _of_selection(x, key)
+    target = x if items == (Ellipsis,) or x.stretch is not None and items == (slice(None),) else _of_selection(x, key)
+    if target is not x and x.stretch is not None:
+        raise x.error()
     views.write(target.array, indexing.as_assigned(aligned(target, value), target.dtype, target.array.shape))
+    stretches.written_back(x)
 
 
 def assign(x: Any, mask: Any, axis: int, value: Selection) -> None:
@@ -540,11 +579,13 @@ def astype(x: Selection, dtype: Any, order: str = "K", casting: str = "unsafe", 
            copy: bool = True) -> Selection:  # fmt: skip
     target = as_dtype(dtype)
     check_cast(x.dtype, target, casting, "array data")
-    return Selection(creation.astype(x.array, target, copy=True), x.mask, x.axis, origin=x.origin)
+    return _like(x, creation.astype(x.array, target, copy=True))
 
 
 def copied(x: Selection, *_: Any, **__: Any) -> Selection:
-    return Selection(core.as_array(bind("copy", x.array)), x.mask, x.axis, x.positions_of, x.origin)
+    found = _like(x, core.as_array(bind("copy", x.array)))
+    found.positions_of = x.positions_of
+    return found
 
 
 def raveled(x: Selection, order: str = "C") -> Selection:
@@ -579,7 +620,8 @@ def ndim(x: Selection) -> int:
 
 METHODS: dict[str, Callable[..., Any]] = {
     "sum": sum_, "prod": prod, "mean": mean, "any": any_, "all": all_, "max": amax, "min": amin, "var": variance,
-    "std": standard_deviation, "ptp": ptp, "astype": astype, "copy": copied, "flatten": copied, "ravel": raveled,
+    "std": standard_deviation, "ptp": ptp, "argmax": argmax, "argmin": argmin,
+    "cumsum": cumsum, "astype": astype, "copy": copied, "flatten": copied, "ravel": raveled,
     "reshape": reshaped, "dot": dot, "fill": fill, "round": _elementwise(selection.around),
     "clip": _elementwise(selection.clip), "conj": _elementwise(np.conjugate), "conjugate": _elementwise(np.conjugate),
     "real": _elementwise(selection.real), "imag": _elementwise(selection.imag), "T": raveled,
@@ -587,7 +629,8 @@ METHODS: dict[str, Callable[..., Any]] = {
 PROPERTIES = frozenset({"real", "imag", "T"})
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.sum: sum_, np.prod: prod, np.mean: mean, np.any: any_, np.all: all_, np.max: amax, np.amax: amax, np.min: amin,
-    np.amin: amin, np.var: variance, np.std: standard_deviation, np.ptp: ptp, np.count_nonzero: count_nonzero,
+    np.amin: amin, np.argmax: argmax, np.argmin: argmin, np.cumsum: cumsum, np.var: variance,
+    np.std: standard_deviation, np.ptp: ptp, np.count_nonzero: count_nonzero,
     np.dot: dot, np.inner: dot, np.linalg.norm: norm, np.nansum: _without_nan(sum_), np.nanmean: _without_nan(mean),
     np.nanstd: _without_nan(standard_deviation), np.nanvar: _without_nan(variance), np.ravel: raveled,
     np.copy: copied, np.astype: astype, np.ndim: ndim, np.place: place, np.size: lambda a, axis=None: a.size,
