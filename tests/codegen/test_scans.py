@@ -1,4 +1,4 @@
-"""Prefix sums and products in kernels of their own: NumPy's bits for every dtype, axis and layout."""
+"""Prefix sums, products and extremes in kernels of their own: NumPy's bits for every dtype, axis and layout."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,9 @@ SHAPES = [(1025,), (31, 31, 4), (40, 50, 3), (3, 700, 5), (700, 3), (3, 1000), (
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "int16"])
-@pytest.mark.parametrize("function", [np.cumsum, np.cumprod])
+@pytest.mark.parametrize(
+    "function", [np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate], ids=lambda f: f.__qualname__
+)
 def test_scans_give_numpys_bits_along_every_axis(function, dtype):
     rng = np.random.default_rng(0)
 
@@ -40,6 +42,18 @@ def test_scans_hand_on_what_is_not_finite():
             np.testing.assert_array_equal(wb.jit(lambda x: np.cumsum(x, axis))(x), np.cumsum(x, axis))  # noqa: B023
     zeros = np.full((40, 50), -0.0)
     np.testing.assert_array_equal(np.signbit(wb.jit(lambda x: np.cumsum(x, 1))(zeros)), np.signbit(np.cumsum(zeros, 1)))
+
+
+@pytest.mark.parametrize("n", [1024, 1031, 2000])
+@pytest.mark.parametrize("extreme", [np.maximum, np.minimum], ids=lambda f: f.__name__)
+def test_extremes_hand_on_what_is_not_finite(extreme, n):
+    rng = np.random.default_rng(n)
+    for special in (np.nan, np.inf, -np.inf, -0.0):
+        for places in ([0], [n - 1], [500, 507], [3, 800, 801, 802], range(n)):
+            x = rng.standard_normal(n)
+            x[list(places)] = special
+            for array in (x, x.astype(np.float32)):
+                np.testing.assert_array_equal(wb.jit(extreme.accumulate)(array), extreme.accumulate(array))
 
 
 def test_other_shapes_need_no_other_kernel():

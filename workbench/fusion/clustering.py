@@ -73,6 +73,9 @@ def _planned(
     raise AssertionError("the plan has a cycle")
 
 
+MOST_BRIEF = 16  # elements
+
+
 class _CycleError(Exception):
     """Steps wait for each other."""
 
@@ -365,10 +368,13 @@ class _Clustering:
                 yield NumpyStep(name("N"), node, why.code, why.reason)
 
     def _only_moves(self, group: Group) -> bool:
-        """Whether a group does nothing but copy arrays in memory to other places, which NumPy does block by block."""
+        """Whether a group does nothing but copy arrays in memory to other places, which NumPy does block by block.
+        A few elements are a kernel's all the same: a call of NumPy costs more, and keeps the plan from being one."""
         (eqn, *more) = group.eqns
+        is_brief = not self.prefix and eqn.outvars[0].aval.size <= MOST_BRIEF
         return (
             not more
+            and not is_brief
             and is_index_map(eqn)
             and eqn not in self.classes.stores
             and is_choosy(eqn)

@@ -14,6 +14,7 @@ import numpy as np
 from ...errors import TracingError
 from .. import diagnostics, operators, views
 from .. import tracer as core
+from ..checks import end_unless
 from ..recording import current_trace
 from . import creation, indexing, movement, reductions, selection, statistics, stretches, ufuncs
 from .elementwise import truth
@@ -393,22 +394,25 @@ def count_nonzero(x: Selection, axis: Any = None, *, keepdims: Any = False) -> A
     return reduce(reductions.sum_, nonzeros, axis, keepdims)
 
 
-def _place_of(extreme: Callable[..., Any]) -> Callable[..., Any]:
-    """`argmax` or `argmin`: the first place of what `extreme` finds."""
+def _place_of(name: str) -> Callable[..., Any]:
+    """`argmax` or `argmin`: the first place of the extreme among what is selected."""
+    place_of, extreme_of = (reductions.argmax, np.maximum) if name == "max" else (reductions.argmin, np.minimum)
 
     def call(x: Selection, axis: Any = None, out: Any = None, *, keepdims: Any = NOVALUE) -> Any:
         if type(x) is not Selection or x.ndim != 1 or x.mask.ndim != 1 or axis not in (None, 0, -1) or out is not None:
             raise (find((x, axis, out)) or x).error()
-        if keepdims is not NOVALUE:
+        if keepdims is not NOVALUE or x.dtype.kind == "c":
             raise x.error()
-        found = extreme(x)
-        there = ufuncs.call_ufunc(np.equal, x.array, found)
-        if x.dtype.kind == "f":
-            both = [ufuncs.call_ufunc(np.isnan, v) for v in (x.array, found)]
-            there = ufuncs.call_ufunc(np.logical_or, there, ufuncs.call_ufunc(np.logical_and, *both))
-        place = reductions.argmax(ufuncs.call_ufunc(np.logical_and, x.mask, there))
+        worst = x.dtype.type(_worst(x.dtype, name))
+        chosen = bind("select_n", x.mask, worst, x.array)
+        extreme = reductions.reduce_ufunc(extreme_of, chosen, None, None, None, False)
+        first = reductions.argmax(x.mask) if x.stretch is None else x.stretch.start
+        # What is as extreme as what was left out may be found there.
+        place = selection.where(ufuncs.call_ufunc(np.equal, extreme, worst), first, place_of(chosen))
         if x.stretch is not None:
-            return ufuncs.call_ufunc(np.subtract, place, x.stretch.start)
+            end_unless(ufuncs.call_ufunc(np.less, first, x.stretch.stop))
+            return ufuncs.call_ufunc(np.subtract, place, first)
+        end_unless(reductions.any_(x.mask))
         before = ufuncs.call_ufunc(np.less, bind("iota", dtype=INT64, shape=x.mask.shape, dimension=0), place)
         return reductions.count_nonzero(ufuncs.call_ufunc(np.logical_and, x.mask, before))
 
@@ -465,7 +469,7 @@ any_, all_ = _reducer(reductions.any_, False), _reducer(reductions.all_, False)
 variance, standard_deviation = _reducer(statistics.variance), _reducer(statistics.standard_deviation)
 amax = _reducer(_extreme(np.maximum, "max"), False)
 amin = _reducer(_extreme(np.minimum, "min"), False)
-argmax, argmin = _place_of(amax), _place_of(amin)
+argmax, argmin = _place_of("max"), _place_of("min")
 REDUCERS = {
     np.add: sum_, np.multiply: prod, np.maximum: amax, np.minimum: amin, np.logical_or: any_, np.logical_and: all_,
 }  # fmt: skip
