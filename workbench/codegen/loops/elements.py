@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.core.cgutils import get_item_pointer2, unpack_tuple
 from numba.core.imputils import impl_ret_borrowed
@@ -52,6 +53,17 @@ def count_between(first, i, n):
 def apart(i, j):
     if i == j:
         raise ValueError
+
+
+@linked(error_model="numpy")
+def in_room(x, n):
+    """`x` at the beginning of a new array of `n` elements."""
+    if x.shape[0] > n:
+        raise LookupError()
+    room = np.empty(n, x.dtype)
+    room[: x.shape[0]] = x
+    room[x.shape[0] :] = 0
+    return room
 
 
 @linked(error_model="numpy", forceinline=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +38,7 @@ class Translated:
     lists: dict[str, LeftList]  # that it leaves
     tables: dict[str, LeftTable]  # of whose keys and values these lists are
     optional: frozenset[str]  # the variables that may be None afterwards: their last result tells
+    shortened: Set[str]  # arrays that may be shorter afterwards: their last result tells how long
     node: ast.For | ast.While
 
 
@@ -48,6 +49,7 @@ _PYTHONS: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "f": (float,
 def emit_loop(found: Translated, variables: Any, op: str) -> None:
     """Record the equation, and set the variables."""
     from ..merging import name_mixed
+    from ..numpy_api.stretches import shorter
 
     variables.rely_on_glimpses()
 
@@ -80,6 +82,8 @@ def emit_loop(found: Translated, variables: Any, op: str) -> None:
             if left.stacked:
                 variables.get(name).extend(value)
                 value = variables.get(name)
+        elif name in found.shortened:
+            value = shorter(*value)
         elif isinstance(kind, Items):
             value = list(value) if kind.is_list else tuple(value)
         else:

@@ -11,7 +11,8 @@ _RESERVED = frozenset((
     "complex", "count_between", "counts", "counts_of_distinct", "determinant", "distinct", "dot", "draw_binomial",
     "draw_bounded", "draw_weighted", "ends_of", "enter", "finite", "first_above", "first_at_least", "first_of",
     "fitted", "forget_number", "forget_tuple", "fused", "hash_of_both", "hash_of_float", "heappop", "heappush",
-    "how_many", "interpolated", "inverse", "is_among", "is_same_list", "item_or", "itself", "known", "larger",
+    "how_many", "in_room", "interpolated", "inverse", "is_among", "is_same_list", "item_or", "itself", "known",
+    "larger",
     "least_of", "least_of_list", "len", "length", "loose", "lost", "max", "min", "more_than_zero", "most_of",
     "most_of_list", "no_index", "no_items", "nonnegative", "nonzero", "np", "old_exponential", "old_normal", "place_in",
     "place_in_queue", "place_of", "place_of_number", "place_of_tuple", "place_to_insert", "places", "polynomial",
@@ -36,6 +37,11 @@ def local(name: str) -> str:
 def is_set(name: str) -> str:
     """The flag in the text that tells whether a variable has been set: no name that a user would take."""
     return f"{local(name)}__set"
+
+
+def room_of(name: str) -> str:
+    """The length in the text that an array had before the loop, which may leave a shorter one."""
+    return f"{local(name)}__room"
 
 
 def is_none(name: str) -> str:

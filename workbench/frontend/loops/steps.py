@@ -31,7 +31,7 @@ from .equations import Translated
 from .expressions import is_set, local
 from .forms import ITEMS, Form, code_of, form_of, over_items
 from .leaving import left_views, possible_views
-from .names import is_none
+from .names import is_none, room_of
 from .optional import is_none_or_value, with_flag
 from .overwritten import overwritten_operands
 from .python_form import Spread, python_form, setter, without_cells
@@ -132,6 +132,7 @@ class _Builder:
         self.parameters: dict[str, tuple[Any, Type]] = {}
         self.statics: dict[str, Any] = {}
         self.touches = False
+        self.rooms: dict[str, int] = {}  # of arrays that get shorter and are left
         self.shrinks = False  # it carries arrays whose lengths it decides, which no equation of a traced loop can
         self.changed: frozenset[str] = frozenset()  # numbers that may have another type than in the end
         self.module = Module(functools.partial(_changes, variables, names))  # which must not keep this alive
@@ -273,7 +274,7 @@ class _Builder:
         prefer = is_better_whole(facts) or self.shrinks or calls_itself
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested or calls_itself,
-            sharing, views, self.left_lists, self.left_tables, self.scope.optional, self.node,
+            sharing, views, self.left_lists, self.left_tables, self.scope.optional, self.rooms.keys(), self.node,
         )  # fmt: skip
 
     def _places(
@@ -349,10 +350,13 @@ class _Builder:
                 if type(value) is Tracer and name not in self.form.renamed:
                     continue  # it is written into
                 if None in kind.shape:
-                    if self.after is not None and name not in self.after:
-                        self.shrinks = True
-                        continue
-                    raise UntranslatableError(f"`{name}`, whose length the loop decides")
+                    is_left = self.after is None or name in self.after
+                    if is_left and not self._has_room(name, kind):
+                        raise UntranslatableError(f"`{name}`, whose length the loop decides")
+                    self.shrinks = True
+                    if is_left:
+                        outputs.append((name, kind, 2))
+                    continue
             if isinstance(kind, Growing | Table):
                 continue
             has_members = isinstance(kind, Items) and any(isinstance(x, Number) and x.enum for x in kind.items)
@@ -390,6 +394,16 @@ class _Builder:
             raise UntranslatableError("several lists, of which two may be one")
         return outputs
 
+    def _has_room(self, name: str, kind: Array) -> bool:
+        """Whether an array that gets shorter can be left where it was as long as ever, with how long it is then."""
+        before = self.parameters.get(name, (None, None))[1]
+        if self.trace.region or kind.ndim != 1 or kind.origins - {name} or not isinstance(before, Array):
+            return False
+        if before.ndim != 1 or before.dtype != kind.dtype or before.shape[0] is None:
+            return False
+        self.rooms[name] = before.shape[0]
+        return True
+
     def _leave(self, name: str, kind: Growing) -> None:
         if not self.may_leave:
             raise UntranslatableError(f"`{name}`, a list that a branch or loop around would have to hand on")
@@ -399,6 +413,8 @@ class _Builder:
 
     def _avals(self, name: str, kind: Type) -> list[Aval]:
         left = self.left_lists.get(name)
+        if name in self.rooms:
+            return [Aval((self.rooms[name],), kind.dtype), Aval((), I64)]
         if left is None:
             return _avals(kind) + [Aval((), BOOL, True)] * (name in self.scope.optional)
         arrays = [Aval((left.room[1],), item.dtype) for item in left.items.items]
@@ -429,6 +445,7 @@ class _Builder:
         head += ["    " + line for line in self.scope.none_lines(given, self.parameters)]
         head += [f"    {is_set(n)} = {self._is_given(n)}" for n in sorted(self.scope.flagged)]
         head += ["    " + line for line in self.scope.flags_at_first(given)]
+        head += [f"    {room_of(n)} = {local(n)}.shape[0]" for n in self.rooms]
         tail = []
         for n in sorted(self.scope.flagged):
             tail += [f"    if not {is_set(n)}:", "        raise NameError()"]
@@ -440,6 +457,8 @@ class _Builder:
                 lines: list[str] = []
                 results += self.left_lists[name].text(lines)
                 tail += ["    " + line for line in lines]
+            elif name in self.rooms:
+                results += [f"in_room({local(name)}, {room_of(name)})", f"{local(name)}.shape[0]"]
             else:
                 n_items = n - (name in self.scope.optional)
                 items = [f"{local(name)}[{k}]" for k in range(n_items)]
@@ -569,12 +588,20 @@ class _Builder:
             if n in self.scope.optional
             else self.left_lists[n].spread
             if n in self.left_lists
+            else functools.partial(_in_room, self.rooms[n])
+            if n in self.rooms
             else list
             if isinstance(kind, Items)
             else None
             for n, kind, _ in outputs
         ]
         return python_form(namespace["loop"], names, arrays, statics, self.trace.lifter, spread)
+
+
+def _in_room(n: int, x: np.ndarray) -> tuple[np.ndarray, int]:
+    if len(x) > n:
+        raise LookupError
+    return np.concatenate([x, np.zeros(n - len(x), x.dtype)]), len(x)
 
 
 def name_of_parameter(name: str) -> str:

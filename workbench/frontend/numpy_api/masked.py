@@ -270,6 +270,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any])
     if any(o is not None for o in outs):
         if any(type(o) is not Selection or not matches(model, o) or o.rest != model.rest for o in outs):
             raise model.error()
+        for o in outs:
+            stretches.check_is_writeable(o)
         kwargs = {**kwargs, "out": tuple(o.array for o in outs)}
     results = ufuncs.call_ufunc(ufunc, *[aligned(model, x) for x in inputs], **kwargs)
     if any(o is not None for o in outs):
@@ -544,6 +546,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
             raise find(key if isinstance(key, tuple) else (key,)).error()  # type: ignore[union-attr]
         indexing.setitem(x, key if mask is None else mask, value)
         return
+    stretches.check_is_writeable(x)
     items = key if isinstance(key, tuple) else (key,)
     if stretches.put_item(x, items, value):
         stretches.written_back(x)

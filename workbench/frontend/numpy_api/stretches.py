@@ -27,12 +27,13 @@ call = ufuncs.call_ufunc
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """From `start` to `stop` along the axis of the selection. view: the array that it was cut out of, None if it was
-    computed; version: of the memory at that time."""
+    computed; version: of the memory at that time; frozen: it may be memory of others, who would see what is written."""
 
     start: Any
     stop: Any
     view: Any = None
     version: int = 0
+    frozen: bool = False
 
     @property
     def is_current(self) -> bool:
@@ -76,6 +77,18 @@ def setitem(x: Any, axis: int, item: slice, value: Any) -> None:
     from . import masked
 
     masked.assign(x, _mask(x.shape[axis], *_bounds(item, x.shape[axis])), axis, value)
+
+
+def shorter(x: Any, n: Any) -> Selection:
+    """The first `n` elements of an array that a loop has left."""
+    found = _cut(x, 0, np.int64(0), n)
+    found.stretch = Stretch(np.int64(0), n, frozen=True)
+    return found
+
+
+def check_is_writeable(selected: Selection) -> None:
+    if selected.stretch is not None and selected.stretch.frozen:
+        raise selected.error("an array whose length a loop decides, and that is written into")
 
 
 def item_of(selected: Selection, key: tuple[Any, ...]) -> Any:
