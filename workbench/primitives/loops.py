@@ -45,6 +45,8 @@ class LoopPlace:
         """Which of the options it is, from 1, and which element along the axis; then the number of a view, then that of
         an earlier variable that is the same array; 0 if it is an array of its own."""
         value: np.ndarray = variables[self.variable]
+        if not self._may_be_another(value, variables, arguments):
+            return 0, 0
         n_options = len(self.options)
         for number, other in enumerate(self.earlier, start=1 + n_options + len(self.views)):
             if _is_same(value, variables[other]):
@@ -73,6 +75,15 @@ class LoopPlace:
         if any(isinstance(array, np.ndarray) and np.may_share_memory(value, array) for array in arguments):
             raise LoopAbortedError("WB350  a loop leaves a view that its text does not tell: NumPy runs it all again")
         return 0, 0
+
+    def _may_be_another(self, value: np.ndarray, variables: Sequence[Any], arguments: Sequence[Any]) -> bool:
+        for array in arguments:
+            if type(array) is np.ndarray and np.may_share_memory(value, array):
+                return True
+        for k in self.earlier:
+            if value is variables[k] or np.may_share_memory(value, variables[k]) or not value.size:
+                return True
+        return False
 
 
 def _is_same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -80,9 +80,9 @@ def _aborted(program: LoopProgram, error: BaseException) -> LoopAbortedError:
 
 def _direct(program: LoopProgram, given: Collection[int]) -> Loop | None:
     """What `take`, the loop and `give` do one after another, without deciding anything; None for loops with views among
-    their arguments, or that leave some."""
-    variables = program.results[len(program.written) :]
-    if program.places or any(a.views for a in program.arguments):
+    their arguments."""
+    variables = program.results[len(program.written) : len(program.results) - 2 * len(program.places)]
+    if any(a.views for a in program.arguments):
         return None
     operands = [f"o{k}" for k in range(1 + max((a.operand for a in program.arguments), default=-1))]
     lines, arguments = [], []
@@ -98,6 +98,10 @@ def _direct(program: LoopProgram, given: Collection[int]) -> Loop | None:
     targets = f"{', '.join(names)}, = " if names else ""
     results = [operands[k] for k in program.written]
     lines.append(f"    {targets}entry({', '.join(arguments)})")
+    everything = (
+        f"({''.join(f'{n}, ' for n in names)}), ({''.join(f'{operands[a.operand]}, ' for a in program.arguments)})"
+    )
+    lines += [f"    code{k}, index{k} = places[{k}].find({everything})" for k in range(len(program.places))]
     taken = [operands[a.operand] for a in program.arguments if a.is_array]
     for k, (name, aval) in enumerate(zip(names, variables, strict=True)):
         if aval.shape:
@@ -106,10 +110,18 @@ def _direct(program: LoopProgram, given: Collection[int]) -> Loop | None:
             results.append(name)
         else:
             results.append(f"asarray({name}, dtypes[{k}])")
+    for k in range(len(program.places)):
+        code, index = (aval.dtype.name for aval in program.results[len(results) : len(results) + 2])
+        results += [f"asarray(code{k}, '{code}')", f"asarray(index{k}, '{index}')"]
     lines.append(f"    return ({''.join(f'{r}, ' for r in results)})")
     text = "\n".join([f"def run({', '.join(operands)}):", *lines])
     scope: dict[str, Any] = {"in_order": in_order, "asarray": np.asarray, "entry": compiled_entry(program)}
-    scope |= {"own_array": own_array, "avals": variables, "dtypes": [aval.dtype for aval in variables]}
+    scope |= {
+        "own_array": own_array,
+        "places": program.places,
+        "avals": variables,
+        "dtypes": [aval.dtype for aval in variables],
+    }
     exec(text, scope)
     return scope["run"]
 
