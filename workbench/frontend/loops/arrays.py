@@ -57,7 +57,7 @@ class Arrays(Writer):
         """The value, in memory if it is an array, that others may write to or keep."""
         parts = value.literal if isinstance(value.literal, tuple) else (value,)
         if any(v.lazy is not None and v.lazy.shares for v in parts):
-            raise UntranslatableError("what may be a view, kept for later")
+            return self.copied_view(value)  # type: ignore[attr-defined]  # of picking
         return self.array(value)
 
     def array(self, value: Value) -> Value:

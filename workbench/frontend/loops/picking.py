@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -116,6 +116,17 @@ class Picking(Conditions):
             new = self.kept(new)
         chosen = self.library(np.where, [mask, new, base], {})  # type: ignore[attr-defined]  # of calls
         self.store(base, "", kind.shape, chosen)  # type: ignore[attr-defined]  # of statements
+
+    def copied_view(self, value: Value) -> Value:
+        """A copy of what may be a view in NumPy. No one can tell, as long as neither is written to, nor left."""
+        lazy = value.lazy
+        if lazy is None or not lazy.reads or not all(read.origins for read in lazy.reads):
+            raise UntranslatableError("what may be a view, kept for later")
+        origins = frozenset[str]().union(*(read.origins for read in lazy.reads))
+        self.module.unwritten |= origins
+        self.module.copied |= origins
+        made = self.array(value)  # type: ignore[attr-defined]  # of arrays
+        return replace(made, type=replace(made.type, origins=origins))
 
     # ---- `a.flat` ----
 

@@ -349,6 +349,8 @@ class _Builder:
             if isinstance(kind, Array):
                 if type(value) is Tracer and name not in self.form.renamed:
                     continue  # it is written into
+                if not self.module.copied.isdisjoint(kind.origins):
+                    raise UntranslatableError(f"`{name}`, which may be a view")
                 if None in kind.shape:
                     is_left = self.after is None or name in self.after
                     if is_left and not self._has_room(name, kind):

@@ -75,6 +75,7 @@ class Module:
     globals: dict[str, Any] = field(default_factory=dict)  # arrays outside that functions read, by parameter
     pending: dict[Any, Any] = field(default_factory=dict)  # functions that are being translated -> their translators
     written: set[str] = field(default_factory=set)  # arrays from outside that are written to
+    copied: set[str] = field(default_factory=set)  # arrays from outside of which variables may be views in NumPy
     unwritten: set[str] = field(default_factory=set)  # arrays from outside that must not be written to
     buffers: dict[str, int] = field(default_factory=dict)  # arrays from outside -> what tells their memory
     paths: dict[str, tuple] = field(default_factory=dict)  # arrays that functions read -> where these find them
