@@ -18,6 +18,7 @@ from workbench.primitives.lowering import Choose, Compute, Element, Read
 # What each scalar function means: our primitive of that name, or NumPy's function where the names differ.
 NUMPY_NAMES = {
     "pow_minus_two": lambda x: np.power(x, np.full_like(x, -2)),
+    "pow_minus_three": lambda x: np.power(x, np.full_like(x, -3)),
     "pow_whole": np.power, "maximum": np.maximum, "minimum": np.minimum,
     "bits": lambda x: x.view(f"i{x.itemsize}"), "from_bits": lambda bits: bits.view(f"f{bits.itemsize}"),
     "threefry2x32_first": functools.partial(REGISTRY["threefry2x32"].impl, word=0),

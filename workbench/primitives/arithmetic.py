@@ -89,7 +89,7 @@ mod_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("mod", x, y), flops=10, 
 
 # ---- pow ----
 # Exponents that a square root or a quotient serve, at a fifth of the time.
-POWERS_BY_ROOT = {0.5: "pow_half", 1.5: "pow_three_halves", -0.5: "pow_minus_half"}
+POWERS_BY_ROOT = {0.5: "pow_half", 1.5: "pow_three_halves", -0.5: "pow_minus_half", -1.5: "pow_minus_three_halves"}
 
 
 COMPLEX_POWERS_MULTIPLIED = 100  # below this NumPy multiplies whole powers of complex numbers out
@@ -175,6 +175,8 @@ def _multiply_out(ctx: ScalarContext, x: str) -> str:
             return _reciprocal(ctx, x)
         case -2 if ctx.dtype.kind == "f":
             return ctx.call("pow_minus_two", x)
+        case -3 if ctx.dtype.kind == "f":
+            return ctx.call("pow_minus_three", x)
     return ctx.call("pow", x, ctx.const(y))
 
 

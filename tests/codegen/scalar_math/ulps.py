@@ -14,9 +14,12 @@ from workbench.codegen.scalar_math import namespace, scalar_function
 UNARY = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
     "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "logistic", "pow_half", "pow_three_halves",
-    "pow_minus_half", "pow_minus_two",
+    "pow_minus_half", "pow_minus_three_halves", "pow_minus_two", "pow_minus_three",
 )  # fmt: skip
-EXPONENTS = {"pow_half": 0.5, "pow_three_halves": 1.5, "pow_minus_half": -0.5, "pow_minus_two": -2.0}
+EXPONENTS = {
+    "pow_half": 0.5, "pow_three_halves": 1.5, "pow_minus_half": -0.5, "pow_minus_three_halves": -1.5,
+    "pow_minus_two": -2.0, "pow_minus_three": -3.0,
+}  # fmt: skip
 BINARY = ("pow", "atan2", "hypot", "logaddexp", "logaddexp2")
 
 # Ends of ranges, of float32 and of float64, and the places where a function changes its formula.

@@ -185,6 +185,14 @@ def power_of_python(a, b):
 
 
 @linked(error_model="numpy", forceinline=True)
+def root_of_python(a):
+    """`a**0.5` of a Python float."""
+    if a < 0.0:
+        raise ZeroDivisionError
+    return math.sqrt(a) + 0.0
+
+
+@linked(error_model="numpy", forceinline=True)
 def larger(a, b):
     return b if b > a else a
 

@@ -173,6 +173,33 @@ def pow_minus_half_T(x):
     return select_T(x == T_type(-math.inf), T_type(0.0), result)
 
 
+def pow_minus_three_halves_T(x):
+    """x**(-3/2). At most 1.5 ULP."""
+    root = sqrt_T(x)
+    inverse = T_type(1.0) / root
+    # x * inverse**2 is 1 - rest: x**(-3/2) is inverse**3 * (1 - rest)**(-3/2).
+    product = x * inverse
+    rest = fma_T(negative_T(product), inverse, T_type(1.0)) - fma_T(x, inverse, negative_T(product)) * inverse
+    square = inverse * inverse
+    cube = square * inverse
+    low = fma_T(square, inverse, negative_T(cube)) + fma_T(inverse, inverse, negative_T(square)) * inverse
+    low = fma_T(cube, T_type(1.5) * rest, low)
+    refined = cube + low
+    result = select_T(fabs_T(low) < cube, refined, fabs_T(cube))
+    return select_T(x == T_type(-math.inf), T_type(0.0), result)
+
+
+def pow_minus_three_T(x):
+    """x**-3. At most 1.5 ULP."""
+    inverse = T_type(1.0) / x
+    lost = fma_T(negative_T(inverse), x, T_type(1.0))
+    square = inverse * inverse
+    cube = square * inverse
+    low = fma_T(square, inverse, negative_T(cube)) + fma_T(inverse, inverse, negative_T(square)) * inverse
+    low = fma_T(cube, T_type(3.0) * lost, low)
+    return select_T(fabs_T(low) < fabs_T(cube), cube + low, cube)
+
+
 def pow_minus_two_T(x):
     """x**-2. At most 1 ULP."""
     inverse = T_type(1.0) / x

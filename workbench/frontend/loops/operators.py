@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...ir.avals import short_dtype_name
+from ...primitives.arithmetic import POWERS_BY_ROOT
 from ..constants import computes_as_int
 from .types import (
     BOOL,
@@ -180,7 +181,7 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
         if symbol == "**" and dtype != F64:
             raise UntranslatableError("a power of numbers that may be Python's")
         if symbol == "**" and not (b.literal == 2 and y.kind == "i"):
-            return Value(f"power_of_python({left}, {right})", Number(dtype, unsure=True))
+            return Value(_power_of_pythons(b, left, right), Number(dtype, unsure=True))
     if dtype == BOOL:
         if symbol not in "+*&|^":
             raise UntranslatableError(f"{symbol} between booleans")
@@ -202,6 +203,10 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
     elif symbol == "**" and dtype.kind == "f" and y.kind == "i" and b.literal in (3, 4):  # as kernels multiply out
         square = call("square", dtype, left)
         text = f"({square} * {left})" if b.literal == 3 else call("square", dtype, square)
+    elif symbol == "**" and dtype.kind == "f" and type(b.literal) is float and b.literal in POWERS_BY_ROOT:
+        text = call(POWERS_BY_ROOT[b.literal], dtype, left)
+    elif symbol == "**" and dtype.kind == "f" and b.literal in (-2, -3):
+        text = call("pow_minus_two" if b.literal == -2 else "pow_minus_three", dtype, left)
     elif symbol == "**" and dtype.kind in "iu":
         power = right if b.literal is not None and b.literal >= 0 or dtype.kind == "u" else f"nonnegative({right})"
         text = call("pow", dtype, left, power)
@@ -300,10 +305,14 @@ def _binary_of_pythons(symbol: str, a: Value, b: Value, *, alone: bool = False) 
         case "**" if kind != "c" and b.literal == 2:
             text = f"unless_infinite(square_f64({left}), {left})"
         case "**" if kind != "c":
-            text = f"power_of_python({left}, {right})"
+            text = _power_of_pythons(b, left, right)
         case _:
             raise UntranslatableError(f"{symbol} between {x} and {y}")
     return Value(text, Number(dtype, True))
+
+
+def _power_of_pythons(exponent: Value, left: str, right: str) -> str:
+    return f"root_of_python({left})" if exponent.literal == 0.5 else f"power_of_python({left}, {right})"
 
 
 def _as_float(value: Value, dtype: np.dtype) -> str:
