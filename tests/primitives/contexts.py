@@ -12,13 +12,14 @@ import numpy as np
 
 from workbench.ir import Aval, Primitive, aval_of
 from workbench.ir.primitive import REGISTRY
+from workbench.primitives.arithmetic import WHOLE_POWERS
 from workbench.primitives.index import Expr, size
 from workbench.primitives.lowering import Choose, Compute, Element, Read
 
 # What each scalar function means: our primitive of that name, or NumPy's function where the names differ.
 NUMPY_NAMES = {
     "pow_minus_two": lambda x: np.power(x, np.full_like(x, -2)),
-    "pow_minus_three": lambda x: np.power(x, np.full_like(x, -3)),
+    **{name: lambda x, n=n: np.power(x, np.full_like(x, n)) for n, name in WHOLE_POWERS.items()},
     "pow_whole": np.power, "maximum": np.maximum, "minimum": np.minimum,
     "bits": lambda x: x.view(f"i{x.itemsize}"), "from_bits": lambda bits: bits.view(f"f{bits.itemsize}"),
     "threefry2x32_first": functools.partial(REGISTRY["threefry2x32"].impl, word=0),

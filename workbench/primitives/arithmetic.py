@@ -91,6 +91,9 @@ mod_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("mod", x, y), flops=10, 
 # Exponents that a square root or a quotient serve, at a fifth of the time.
 POWERS_BY_ROOT = {0.5: "pow_half", 1.5: "pow_three_halves", -0.5: "pow_minus_half", -1.5: "pow_minus_three_halves"}
 
+# Whole ones, of floats, that products serve whose rounding is made up for.
+WHOLE_POWERS = {n: f"pow_{n}" if n > 0 else f"pow_minus_{-n}" for n in (*range(-12, -2), *range(5, 17))}
+
 
 COMPLEX_POWERS_MULTIPLIED = 100  # below this NumPy multiplies whole powers of complex numbers out
 
@@ -99,6 +102,8 @@ def _power(ctx: ScalarContext, x: str, y: str) -> str:
     exponent = ctx.constant(y)
     if ctx.dtype.kind == "f" and exponent is not None and float(exponent) in POWERS_BY_ROOT:
         return ctx.call(POWERS_BY_ROOT[float(exponent)], x)
+    if ctx.dtype.kind == "f" and exponent is not None and float(exponent) in (3, 4, -1, -2, *WHOLE_POWERS):
+        return _whole_power(ctx, x, int(exponent))
     if ctx.dtype.kind == "c" and exponent is not None:
         number = complex(exponent)
         if number.imag == 0 and number.real.is_integer() and abs(number.real) < COMPLEX_POWERS_MULTIPLIED:
@@ -156,7 +161,10 @@ def integer_pow_aval(x: Aval, *, y: int) -> Aval:
 
 
 def _multiply_out(ctx: ScalarContext, x: str) -> str:
-    y = ctx.params["y"]
+    return _whole_power(ctx, x, ctx.params["y"])
+
+
+def _whole_power(ctx: ScalarContext, x: str, y: int) -> str:
     if ctx.dtype.kind == "c":
         if y == 2:
             return _multiply(ctx, x, x)
@@ -175,8 +183,8 @@ def _multiply_out(ctx: ScalarContext, x: str) -> str:
             return _reciprocal(ctx, x)
         case -2 if ctx.dtype.kind == "f":
             return ctx.call("pow_minus_two", x)
-        case -3 if ctx.dtype.kind == "f":
-            return ctx.call("pow_minus_three", x)
+    if ctx.dtype.kind == "f" and y in WHOLE_POWERS:
+        return ctx.call(WHOLE_POWERS[y], x)
     return ctx.call("pow", x, ctx.const(y))
 
 

@@ -6,6 +6,7 @@ up to 745; a float32 pow works in float64. The polynomials are fitted by tests/c
 
 from __future__ import annotations
 
+from ...primitives.arithmetic import WHOLE_POWERS
 from .exponential import POLYNOMIALS as EXPONENTIAL_POLYNOMIALS
 from .exponential import VALUES as EXPONENTIAL_VALUES
 from .registry import FLOATS, library
@@ -189,17 +190,6 @@ def pow_minus_three_halves_T(x):
     return select_T(x == T_type(-math.inf), T_type(0.0), result)
 
 
-def pow_minus_three_T(x):
-    """x**-3. At most 1.5 ULP."""
-    inverse = T_type(1.0) / x
-    lost = fma_T(negative_T(inverse), x, T_type(1.0))
-    square = inverse * inverse
-    cube = square * inverse
-    low = fma_T(square, inverse, negative_T(cube)) + fma_T(inverse, inverse, negative_T(square)) * inverse
-    low = fma_T(cube, T_type(3.0) * lost, low)
-    return select_T(fabs_T(low) < fabs_T(cube), cube + low, cube)
-
-
 def pow_minus_two_T(x):
     """x**-2. At most 1 ULP."""
     inverse = T_type(1.0) / x
@@ -212,6 +202,36 @@ def pow_minus_two_T(x):
 ''',
     FLOATS,
 )
+
+
+def _whole_power(n: int) -> str:
+    """x**n by repeated squares, each in two numbers, the second of which holds what rounding took from the first."""
+    name = f"pow_{n}_T" if n > 0 else f"pow_minus_{-n}_T"
+    lines = [f"def {name}(x):", f'    """x**{n}. At most {1 if n > 0 else 1.5} ULP."""']
+    if n > 0:
+        lines += ["    b = x"]
+    else:
+        lines += ["    b = T_type(1.0) / x", "    b_low = b * fma_T(negative_T(b), x, T_type(1.0))"]
+    high, low, k = "b", "" if n > 0 else "b_low", 0
+    for bit in f"{abs(n):b}"[1:]:
+        for other in ("itself", "b")[: 1 + int(bit)]:
+            k += 1
+            by = high if other == "itself" else "b"
+            lines.append(f"    h{k} = {high} * {by}")
+            rest = f"fma_T({high}, {by}, negative_T(h{k}))"
+            if other == "itself":
+                rest = f"fma_T({high} + {high}, {low}, {rest})" if low else rest
+            else:
+                rest = f"fma_T({low}, b, {rest})" if low else rest
+                rest = f"fma_T({high}, b_low, {rest})" if n < 0 else rest
+            lines.append(f"    l{k} = {rest}")
+            high, low = f"h{k}", f"l{k}"
+    lines.append(f"    return select_T(fabs_T({low}) < fabs_T({high}), {high} + {low}, {high})")
+    return "\n" + "\n".join(lines) + "\n"
+
+
+for _n in WHOLE_POWERS:
+    library(_whole_power(_n), FLOATS)
 
 library(
     '''

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...ir.avals import short_dtype_name
-from ...primitives.arithmetic import POWERS_BY_ROOT
+from ...primitives.arithmetic import POWERS_BY_ROOT, WHOLE_POWERS
 from ..constants import computes_as_int
 from .types import (
     BOOL,
@@ -200,13 +200,15 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
     elif symbol == "**" and b.literal == 2 and y.kind == "i":
         text = call("square", dtype, left)
         text = f"unless_infinite({text}, {left})" if unsure else text
-    elif symbol == "**" and dtype.kind == "f" and y.kind == "i" and b.literal in (3, 4):  # as kernels multiply out
+    elif symbol == "**" and dtype.kind == "f" and b.literal in (3, 4):  # as kernels multiply out
         square = call("square", dtype, left)
         text = f"({square} * {left})" if b.literal == 3 else call("square", dtype, square)
     elif symbol == "**" and dtype.kind == "f" and type(b.literal) is float and b.literal in POWERS_BY_ROOT:
         text = call(POWERS_BY_ROOT[b.literal], dtype, left)
-    elif symbol == "**" and dtype.kind == "f" and b.literal in (-2, -3):
-        text = call("pow_minus_two" if b.literal == -2 else "pow_minus_three", dtype, left)
+    elif symbol == "**" and dtype.kind == "f" and b.literal == -2:
+        text = call("pow_minus_two", dtype, left)
+    elif symbol == "**" and dtype.kind == "f" and b.literal in WHOLE_POWERS:
+        text = call(WHOLE_POWERS[b.literal], dtype, left)
     elif symbol == "**" and dtype.kind in "iu":
         power = right if b.literal is not None and b.literal >= 0 or dtype.kind == "u" else f"nonnegative({right})"
         text = call("pow", dtype, left, power)
