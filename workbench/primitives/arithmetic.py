@@ -89,7 +89,10 @@ mod_p.def_lowering(Pointwise(lambda ctx, x, y: ctx.call("mod", x, y), flops=10, 
 
 # ---- pow ----
 # Exponents that a square root or a quotient serve, at a fifth of the time.
-POWERS_BY_ROOT = {0.5: "pow_half", 1.5: "pow_three_halves", -0.5: "pow_minus_half", -1.5: "pow_minus_three_halves"}
+POWERS_BY_ROOT = {
+    0.25: "pow_quarter", 0.5: "pow_half", 1.5: "pow_three_halves", 2.5: "pow_five_halves", 3.5: "pow_seven_halves",
+    -0.5: "pow_minus_half", -1.5: "pow_minus_three_halves",
+}  # fmt: skip
 
 # Whole ones, of floats, that products serve whose rounding is made up for.
 WHOLE_POWERS = {n: f"pow_{n}" if n > 0 else f"pow_minus_{-n}" for n in (*range(-12, -2), *range(5, 17))}

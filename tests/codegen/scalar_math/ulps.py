@@ -10,15 +10,15 @@ import numpy as np
 from numba import njit
 
 from workbench.codegen.scalar_math import namespace, scalar_function
-from workbench.primitives.arithmetic import WHOLE_POWERS
+from workbench.primitives.arithmetic import POWERS_BY_ROOT, WHOLE_POWERS
 
 UNARY = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "logistic", "pow_half", "pow_three_halves",
-    "pow_minus_half", "pow_minus_three_halves", "pow_minus_two", *WHOLE_POWERS.values(),
+    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "logistic", *POWERS_BY_ROOT.values(),
+    "pow_minus_two", *WHOLE_POWERS.values(),
 )  # fmt: skip
 EXPONENTS = {
-    "pow_half": 0.5, "pow_three_halves": 1.5, "pow_minus_half": -0.5, "pow_minus_three_halves": -1.5,
+    **{name: exponent for exponent, name in POWERS_BY_ROOT.items()},
     "pow_minus_two": -2.0, **{name: float(n) for n, name in WHOLE_POWERS.items()},
 }  # fmt: skip
 BINARY = ("pow", "atan2", "hypot", "logaddexp", "logaddexp2")

@@ -162,6 +162,35 @@ def pow_three_halves_T(x):
     return select_T(x == T_type(-math.inf), T_type(math.inf), result)
 
 
+def pow_five_halves_T(x):
+    """x**(5/2). At most 1.5 ULP."""
+    root = sqrt_T(x)
+    square = x * x
+    product = square * root
+    low = fma_T(fma_T(x, x, negative_T(square)), root, fma_T(square, root, negative_T(product)))
+    low = fma_T(T_type(0.5) * x * root, fma_T(negative_T(root), root, x), low)
+    result = select_T(fabs_T(low) < product, product + low, fabs_T(product))
+    return select_T(x == T_type(-math.inf), T_type(math.inf), result)
+
+
+def pow_seven_halves_T(x):
+    """x**(7/2). At most 1.5 ULP."""
+    root = sqrt_T(x)
+    square = x * x
+    cube = square * x
+    cube_low = fma_T(fma_T(x, x, negative_T(square)), x, fma_T(square, x, negative_T(cube)))
+    product = cube * root
+    low = fma_T(cube_low, root, fma_T(cube, root, negative_T(product)))
+    low = fma_T(T_type(0.5) * square * root, fma_T(negative_T(root), root, x), low)
+    result = select_T(fabs_T(low) < product, product + low, fabs_T(product))
+    return select_T(x == T_type(-math.inf), T_type(math.inf), result)
+
+
+def pow_quarter_T(x):
+    """x**(1/4). At most 1 ULP."""
+    return select_T(x == T_type(-math.inf), T_type(math.inf), sqrt_T(sqrt_T(x)) + T_type(0.0))
+
+
 def pow_minus_half_T(x):
     """x**(-1/2). At most 0.6 ULP."""
     root = sqrt_T(x)
