@@ -258,3 +258,44 @@ def test_what_a_loop_goes_over_is_computed_once() -> None:
     x = RNG.standard_normal(40)
     for function in (array, total, loop):
         assert_same(wb.jit(function)(x), function(x), max_ulp=16)
+
+
+def colours(adjacent, make):
+    n = adjacent.shape[0]
+    colour = -np.ones(n, int)
+    for v in np.argsort(-adjacent.sum(axis=1), kind="stable"):
+        used = set(colour[u] for u in range(n) if adjacent[v, u] and colour[u] >= 0)
+        c = 0
+        while c in used:
+            c += 1
+        colour[v] = c
+    return colour
+
+
+def triangles(adjacent, make):
+    n, total = len(adjacent), 0
+    for v in range(n):
+        near = list(u for u in range(n) if adjacent[v, u])
+        for i in range(len(near)):
+            for j in range(i + 1, len(near)):
+                total += adjacent[near[i], near[j]]
+    return total
+
+
+def own_set(adjacent, make):
+    set = make  # noqa: A001
+    total = 0
+    for v in range(len(adjacent)):
+        total += set(u for u in range(len(adjacent)) if adjacent[v, u])
+    return total
+
+
+@pytest.mark.filterwarnings("ignore:.*runs in NumPy")
+@pytest.mark.parametrize("program", [colours, triangles, own_set], ids=lambda f: f.__name__)
+def test_sets_and_lists_of_filtered_generators(program):
+    adjacent = np.random.default_rng(8).random((30, 30)) < 0.2
+    adjacent |= adjacent.T
+    compiled = wb.jit(program)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(adjacent, sum), program(adjacent, sum))
+    assert program is own_set or not compiled.fallbacks

@@ -117,6 +117,8 @@ def folded_items(
         return _any_or_all(function, source, element, condition)
     if condition is None:
         return folded(function, (element(item) for item in source))
+    if function in (set, list, sorted):  # of which a loop may make one
+        return folded(function, (element(item) for item in source if kept(condition(item))))
     return folded(function, (element(item) for item in source if condition(item)))
 
 

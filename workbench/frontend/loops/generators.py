@@ -31,6 +31,7 @@ def without_generators(
 ) -> list[ast.stmt]:
     """The statements with folds of generators written out; the given ones are left as they are. listings: and with
     comprehensions written out, as lists that grow."""
+    stmts = _as_listings(stmts, is_builtin) if listings else stmts
     if not (listings and holds_listings(stmts)) and not any(_fold_of(n) for stmt in stmts for n in walk(stmt)):
         return stmts
     return _Rewriter(stmts, is_builtin, listings=listings).block(copied(stmts))
@@ -38,6 +39,8 @@ def without_generators(
 
 def without_listings(stmts: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with comprehensions written out, as loops; folds of generators stay."""
+    taken = {n.id for stmt in stmts for n in walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stmts = _as_listings(stmts, lambda name: name not in taken)
     if not holds_listings(stmts):
         return stmts
     return _Rewriter(stmts, lambda name: False, listings=True, under_own_names=True).block(copied(stmts))
@@ -46,6 +49,40 @@ def without_listings(stmts: list[ast.stmt]) -> list[ast.stmt]:
 def holds_listings(stmts: Iterable[ast.stmt]) -> bool:
     """Whether there are comprehensions that make lists, dictionaries or sets."""
     return any(isinstance(n, _LISTINGS) for stmt in stmts for n in walk(stmt))
+
+
+def _as_listings(stmts: list[ast.stmt], is_builtin: Callable[[str], bool]) -> list[ast.stmt]:
+    """The statements with `{x for ...}` for `set(x for ...)`, and a list for `list` and `sorted`."""
+    if not any(_collection_of(n) for stmt in stmts for n in walk(stmt)):
+        return stmts
+    rewriter = _Collections(is_builtin)
+    return [rewriter.visit(stmt) for stmt in copied(stmts)]
+
+
+class _Collections(ast.NodeTransformer):
+    def __init__(self, is_builtin: Callable[[str], bool]):
+        self.is_builtin = is_builtin
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        name = _collection_of(node)
+        if not name or not self.is_builtin(name):
+            return node
+        (items,) = node.args
+        assert isinstance(items, ast.GeneratorExp)
+        made = ast.copy_location((ast.SetComp if name == "set" else ast.ListComp)(items.elt, items.generators), node)
+        if name != "sorted":
+            return made
+        node.args = [made]
+        return node
+
+
+def _collection_of(node: ast.AST) -> str:
+    """The name of what makes a collection of one generator, in a call of it alone."""
+    match node:
+        case ast.Call(func=ast.Name(id="set" | "list" | "sorted" as name), args=[ast.GeneratorExp()], keywords=[]):
+            return name
+    return ""
 
 
 def _fold_of(node: ast.AST) -> str:
