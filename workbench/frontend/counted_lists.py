@@ -419,13 +419,17 @@ class CountedList(_Counted):
         if self.length is not None:
             return self.arrays[0].copy()
         from .numpy_api.creation import arange
+        from .numpy_api.stretches import Stretch
 
         if self.arrays[0].dtype != np.float64 and not any_type:
             end_unless(self.count[()] > 0)
         room: Any = arange(self.room)
-        mask = room < self.count[()]
+        count = self.count[()]
+        mask = room < count
         require_trace().lists_of_masks[id(mask.buffer)] = mask, self
-        return self.arrays[0][mask]
+        found: Any = self.arrays[0][mask]
+        found.stretch = Stretch(np.int64(0), count)
+        return found
 
     def error(self) -> TracingError:
         return build(

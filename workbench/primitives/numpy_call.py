@@ -23,13 +23,16 @@ numpy_call_p = Primitive("numpy_call", multiple_results=True)
 
 def numpy_function(name: str) -> Callable[..., Any]:
     """`np.linalg.pinv` for "linalg.pinv"; of another package `scipy.special.gamma` for "scipy.special:gamma", and for
-    "scipy.signal:lfilter(b, a, x)" one that takes the operands as these arguments."""
+    "scipy.signal:lfilter(b, a, x)" one that takes the operands as these arguments. "selected:median(a[0])" takes an
+    array and a mask for what it selects from axis 0 on."""
     if name in _OURS:
         return _OURS[name]
     if ":" not in name:
         return reduce(getattr, name.split("."), np)
     module, _, path = name.partition(":")
     path, _, parameters = path.rstrip(")").partition("(")
+    if module == "selected":
+        return partial(_called_of_selected, numpy_function(path), parameters.split(", "))
     function = getattr(importlib.import_module(module), path)
     return partial(_called_by_name, function, parameters.split(", ")) if parameters else function
 
@@ -38,6 +41,17 @@ def _called_by_name(function: Callable[..., Any], names: Sequence[str], *operand
     # Some compiled functions ask for arrays that may be written to, and do not write to them.
     arrays = [x if x.flags.writeable else x.copy() for x in map(np.asarray, operands)]
     return function(**dict(zip(names, arrays, strict=True)), **settings)
+
+
+def _called_of_selected(
+    function: Callable[..., Any], parameters: Sequence[str], *operands: np.ndarray, **settings: Any
+) -> Any:
+    given, rest = {}, iter(operands)
+    for parameter in parameters:
+        key, _, axis = parameter.rstrip("]").partition("[")
+        array = next(rest)
+        given[key] = array[(*(slice(None),) * int(axis), next(rest))] if axis else array
+    return function(**given, **settings)
 
 
 def _spelled(name: str) -> str:

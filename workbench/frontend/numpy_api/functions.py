@@ -25,6 +25,7 @@ from . import (
     picking,
     polynomials,
     reductions,
+    selected_calls,  # noqa: F401  (it adds to what selections are passed to)
     selection,
     sorting,
     statistics,
