@@ -285,6 +285,10 @@ REDUCTIONS: dict[str, tuple[Call, ...]] = {
         lambda x: np.gradient(x, (x[:, 0] == 0) + np.arange(3.0) ** 2, axis=0),
         lambda x: np.gradient(x, (x[:, 0] == x[:, 0]) * 2 + np.arange(3), axis=0, edge_order=2),
     ),
+    "unique": (
+        lambda x: np.unique(x).size if x.size and x.dtype.kind != "c" else None,
+        lambda x: np.unique(x, return_counts=True)[1].max() if x.size and x.dtype.kind != "c" else None,
+    ),
     "cov": (lambda x: np.cov(x), lambda x: np.cov(x, bias=True, rowvar=False)),
     "corrcoef": (lambda x: np.corrcoef(x) if x.size > 2 else None,),
     "dot": (lambda x: np.dot(x, x.T), lambda x: np.dot(x, 2), lambda x: x.dot(x)),

@@ -13,6 +13,7 @@ from . import (
     calculus,
     contractions,
     creation,
+    distinct,
     einsum,
     fft,
     histograms,
@@ -203,9 +204,9 @@ FUNCTIONS.update({
 })  # fmt: skip
 
 # ---- refused, unless the operands are known while tracing ----
-_DISTINCT = "the number of distinct values, which is the shape of the result, depends on data"
+_DISTINCT = distinct.WHY
 REFUSED = {
-    np.unique: _DISTINCT, np.unique_all: _DISTINCT, np.unique_counts: _DISTINCT, np.unique_inverse: _DISTINCT,
+    np.unique_all: _DISTINCT, np.unique_counts: _DISTINCT, np.unique_inverse: _DISTINCT,
     np.unique_values: _DISTINCT, np.union1d: _DISTINCT, np.intersect1d: _DISTINCT, np.setdiff1d: _DISTINCT,
     np.setxor1d: _DISTINCT, np.trim_zeros: "how many zeros there are to trim depends on data",
     np.roots: "leading and trailing zeros are cut off, so that the shape of the result depends on data",
@@ -213,6 +214,7 @@ REFUSED = {
     np.histogramdd: "it returns a list of edges within a tuple, which no program does",
 }  # fmt: skip
 FUNCTIONS.update({function: library.refused(function, why) for function, why in REFUSED.items()})
+FUNCTIONS[np.unique] = distinct.unique
 
 
 # ---- lists of traced values, on which NumPy does not dispatch ----

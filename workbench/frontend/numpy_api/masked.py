@@ -36,6 +36,7 @@ class Selection(core.Deferred):
     """
 
     stretch: stretches.Stretch | None = None
+    what = "an array indexed with a mask"  # for messages
 
     def __init__(self, values: Any, mask: Any, axis: int, positions_of: int | None = None, origin: Any = None):
         self.values = values
@@ -92,15 +93,16 @@ class Selection(core.Deferred):
             raise self.error()
         return f"Selection<{self.dtype}, {self.ndim} dimensions>"
 
-    def error(self, what: str = "an array indexed with a mask") -> TracingError:
+    def error(self, what: str = "") -> TracingError:
         """WB110, at the line that selected the elements; of a list's, at the line that needs them."""
         _, counted = core.require_trace(self.mask).lists_of_masks.get(id(self.mask.buffer), (None, None))
         if counted is not None:
             return counted.error()
-        if self.stretch is not None:
-            what = what.replace("an array indexed with a mask", "a slice whose bounds are traced")
+        if self.stretch is not None and self.what is Selection.what:
+            what = what or "a slice whose bounds are traced"
         if self.origin.op in _FINDERS:
-            what = what.replace("an array indexed with a mask", f"the positions that np.{self.origin.op} finds")
+            what = what or f"the positions that np.{self.origin.op} finds"
+        what = what or self.what
         return diagnostics.data_dependent_shape(self.mask, what, span=next(iter(self.origin.spans), None))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -636,7 +638,8 @@ METHODS: dict[str, Callable[..., Any]] = {
 PROPERTIES = frozenset({"real", "imag", "T"})
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.sum: sum_, np.prod: prod, np.mean: mean, np.any: any_, np.all: all_, np.max: amax, np.amax: amax, np.min: amin,
-    np.amin: amin, np.argmax: argmax, np.argmin: argmin, np.cumsum: cumsum, np.var: variance,
+    np.amin: amin, np.argmax: argmax, np.argmin: argmin, np.cumsum: cumsum,
+    np.diff: stretches.diff, np.sort: stretches.sort, np.var: variance,
     np.std: standard_deviation, np.ptp: ptp, np.count_nonzero: count_nonzero,
     np.dot: dot, np.inner: dot, np.linalg.norm: norm, np.nansum: _without_nan(sum_), np.nanmean: _without_nan(mean),
     np.nanstd: _without_nan(standard_deviation), np.nanvar: _without_nan(variance), np.ravel: raveled,

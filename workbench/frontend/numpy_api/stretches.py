@@ -14,9 +14,10 @@ import numpy as np
 from .. import tracer as core
 from .. import views
 from ..checks import end_unless
-from . import indexing, selection, ufuncs
+from . import indexing, reductions, selection, sorting, ufuncs
 from .operands import bind, is_tracer, known
 from .promotion import INT64
+from .reductions import NOVALUE
 
 if TYPE_CHECKING:
     from .masked import Selection
@@ -95,36 +96,75 @@ def item_of(selected: Selection, key: tuple[Any, ...]) -> Any:
     """`selected[key]`, where `key` asks for one element along the axis, or for a part of it; None otherwise."""
     stretch, axis, whole = selected.stretch, selected.axis, slice(None)
     item = key[axis] if len(key) > axis else whole
-    if stretch is None or any(type(k) is not slice or k != whole for k in key[:axis]):
+    if any(type(k) is not slice or k != whole for k in key[:axis]):
         return None
-    if type(item) is slice and item != whole and item.step in (None, 1) and len(key) == axis + 1:
+    if (
+        stretch is not None
+        and type(item) is slice
+        and item != whole
+        and item.step in (None, 1)
+        and len(key) == axis + 1
+    ):
         if not all(bound is None or _is_integer(bound) for bound in (item.start, item.stop)):
             return None
         start, stop = _bounds(item, call(np.maximum, call(np.subtract, stretch.stop, stretch.start), 0))
         bounds = call(np.add, stretch.start, start), call(np.add, stretch.start, stop)
         return _cut(selected.array if stretch.view is None else stretch.view, axis, *bounds)
-    place = _element(stretch, item)
+    place = _element(selected, item)
     return None if place is None else indexing.getitem(selected.array, (*(whole,) * axis, place, *key[axis + 1 :]))
 
 
 def put_item(selected: Selection, key: tuple[Any, ...], value: Any) -> bool:
     """`selected[key] = value` for one element of the first axis; whether that was it."""
-    place = _element(selected.stretch, key[0]) if selected.stretch is not None and selected.axis == 0 else None
+    place = _element(selected, key[0]) if selected.axis == 0 else None
     if place is not None:
         indexing.setitem(selected.array, (place, *key[1:]), value)
     return place is not None
 
 
-def _element(stretch: Stretch, item: Any) -> Any:
+def _element(selected: Selection, item: Any) -> Any:
     """Where the element is in the whole array, None if the index is no integer. The call ends if there is none."""
-    if not _is_integer(item) or isinstance(item, bool):
+    if not _is_integer(item) or isinstance(item, bool) or selected.mask.ndim != 1:
         return None
+    stretch = selected.stretch
+    if stretch is None:
+        count = reductions.count_nonzero(selected.mask)
+        k = selection.where(item < 0, call(np.add, item, count), item) if is_tracer(item) else item
+        k = call(np.add, count, k) if not is_tracer(k) and k < 0 else k
+        end_unless(call(np.logical_and, call(np.greater_equal, k, 0), call(np.less, k, count)))
+        so_far = reductions.cumsum(selected.mask, 0, None)
+        return reductions.argmax(call(np.greater, so_far, k))
     from_start, from_stop = call(np.add, stretch.start, item), call(np.add, stretch.stop, item)
     place = (
         selection.where(item < 0, from_stop, from_start) if is_tracer(item) else from_stop if item < 0 else from_start
     )
     end_unless(call(np.logical_and, place >= stretch.start, place < stretch.stop))
     return place
+
+
+def diff(a: Selection, n: Any = 1, axis: Any = -1, prepend: Any = NOVALUE, append: Any = NOVALUE) -> Selection:
+    """Differences of elements that follow each other, where they lie side by side."""
+    stretch = getattr(a, "stretch", None)
+    if stretch is None or type(n) is not int or n < 1 or a.ndim != 1 or axis not in (0, -1) or len(a.array) < 2:
+        raise a.error()
+    if prepend is not NOVALUE or append is not NOVALUE:
+        raise a.error()
+    last = call(np.maximum, call(np.subtract, stretch.stop, 1), stretch.start)
+    found = _cut(reductions.diff(a.array), 0, stretch.start, last)
+    found.stretch, found.origin, found.what = Stretch(stretch.start, last), a.origin, a.what
+    return found if n == 1 else diff(found, n - 1)
+
+
+def sort(a: Selection, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Selection:
+    """The selected elements in order: before all others, which are as large as can be."""
+    if a.ndim != 1 or a.mask.ndim != 1 or axis not in (0, -1, None) or order is not None or a.dtype.kind not in "iuf":
+        raise a.error()
+    largest = np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).max
+    ordered = sorting.sort(bind("select_n", a.mask, a.dtype.type(largest), a.array), -1, kind, None, stable=stable)
+    n = reductions.count_nonzero(a.mask)
+    found = _cut(ordered, 0, np.int64(0), n)
+    found.stretch, found.origin, found.what = Stretch(np.int64(0), n), a.origin, "a sorted array of unknown length"
+    return found
 
 
 def written_back(selected: Selection) -> None:
