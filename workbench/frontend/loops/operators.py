@@ -208,7 +208,7 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
     elif symbol == "**" and dtype.kind == "f" and b.literal == -2:
         text = call("pow_minus_two", dtype, left)
     elif symbol == "**" and dtype.kind == "f" and b.literal in WHOLE_POWERS:
-        text = call(WHOLE_POWERS[b.literal], dtype, left)
+        text = call(WHOLE_POWERS[int(b.literal)], dtype, left)
     elif symbol == "**" and dtype.kind in "iu":
         power = right if b.literal is not None and b.literal >= 0 or dtype.kind == "u" else f"nonnegative({right})"
         text = call("pow", dtype, left, power)

@@ -415,7 +415,7 @@ class _Builder:
 
     def _avals(self, name: str, kind: Type) -> list[Aval]:
         left = self.left_lists.get(name)
-        if name in self.rooms:
+        if name in self.rooms and isinstance(kind, Array):
             return [Aval((self.rooms[name],), kind.dtype), Aval((), I64)]
         if left is None:
             return _avals(kind) + [Aval((), BOOL, True)] * (name in self.scope.optional)

@@ -454,7 +454,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if stretch is not None:
         from . import stretches
 
-        stretches.setitem(*stretch, as_cast(with_filled(value)))
+        view, axis, item = stretch
+        stretches.setitem(view, axis, item, as_cast(with_filled(value)))
         return
     if _needs_selection(key) or issubclass(type(value), core.Deferred):
         from . import masked

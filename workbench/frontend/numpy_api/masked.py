@@ -508,7 +508,7 @@ def _of_selection(x: Selection, key: Any) -> Any:
         inner = items[0]
         if inner.dtype == BOOL and inner.ndim == 1 and matches(x, inner):  # x[a][b]
             return select(x.array, bind("and", x.mask, inner.array), 0)
-    item = stretches.item_of(x, items) if Ellipsis not in map(type, items) and find(items) is None else None
+    item = stretches.item_of(x, items) if find(items) is None and not any(i is Ellipsis for i in items) else None
     if item is not None:
         return item
     whole = slice(None)
