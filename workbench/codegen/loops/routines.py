@@ -356,6 +356,58 @@ def weighted_counts(x, weights, least):
 
 
 @linked(error_model="numpy")
+def bin_edges(a, n, low, high, is_given):
+    """The edges of `n` equal bins between `low` and `high`, or between the ends of `a`, as `np.histogram` has them."""
+    if n < 1 or not is_given and a.size == 0:
+        raise ValueError
+    if not is_given:
+        low = high = a[0]
+        for x in a:
+            low, high = min(low, x), max(high, x)
+            if x != x:
+                low = x
+                break
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise ValueError
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    step = (high - low) / n
+    if step == 0.0:
+        raise ValueError
+    edges = np.empty(n + 1)
+    for k in range(n):
+        edges[k] = k * step + low
+    edges[n] = high
+    return edges
+
+
+@linked(error_model="numpy")
+def counts_in_bins(a, edges):
+    n = edges.size - 1
+    low, high = edges[0], edges[n]
+    out = np.zeros(n, np.int64)
+    for x in a:
+        if x >= low and x <= high:
+            k = np.int64((x - low) / (high - low) * n)
+            k = k - 1 if k == n else k
+            if x < edges[k]:
+                k -= 1
+            elif k != n - 1 and x >= edges[k + 1]:
+                k += 1
+            out[k] += 1
+    return out
+
+
+@linked(error_model="numpy")
+def densities(counts, edges):
+    total = np.sum(counts)
+    out = np.empty(counts.size)
+    for k in range(counts.size):
+        out[k] = counts[k] / (edges[k + 1] - edges[k]) / total
+    return out
+
+
+@linked(error_model="numpy")
 def places(mask):
     """`np.flatnonzero` of an array of one axis."""
     total = 0

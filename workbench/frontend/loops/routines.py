@@ -28,6 +28,7 @@ from .types import (
     Static,
     UntranslatableError,
     Value,
+    literal,
 )
 
 ROUTINES: dict[Any, str] = {
@@ -38,7 +39,7 @@ ROUTINES: dict[Any, str] = {
     np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
     np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
     np.inner: "inner", np.median: "median", np.interp: "interp", np.unique: "unique",
-    np.polyfit: "polyfit", np.polyval: "polyval",
+    np.polyfit: "polyfit", np.polyval: "polyval", np.histogram: "histogram",
 }  # fmt: skip
 STACKS = (np.stack, np.vstack, np.hstack)  # of arrays in a list
 DESCRIPTIONS = (np.iinfo, np.finfo, np.dtype)
@@ -205,6 +206,31 @@ class Routines(Rearranging):
         self._row(weights, "bincount")
         text = f"weighted_counts({self._held(x)}, {self._held(weights, F64)}, {least})"
         return Value(text, Array(F64, (None,)))
+
+    def _call_histogram(
+        self, a: Value, bins: Value | None = None, range: Value | None = None,  # noqa: A002  (NumPy's name)
+        density: Value | None = None,
+    ) -> Value:  # fmt: skip
+        if isinstance(a.type, Array) and a.type.ndim > 1:
+            a = self.flattened(a)
+        kind = self._row(a, "histogram", "if")
+        if kind.dtype.kind == "f" and kind.dtype != F64:
+            raise UntranslatableError(f"histogram() of {kind.dtype}")
+        bins = literal(10) if bins is None else bins
+        ends = None if range is None or isinstance(range.type, Static) else range.literal
+        is_number = isinstance(bins.type, Number) and bins.type.dtype.kind in "iu"
+        if not is_number or ends is not None and len(ends) != 2 or ends is None and range is not None:
+            raise UntranslatableError("histogram() of such bins")
+        if density is not None and not isinstance(density.literal, bool):
+            raise UntranslatableError("histogram()")
+        held = self.early(self._held(a, F64))
+        low, high = ("0.0", "0.0") if ends is None else (cast(end, F64) for end in ends)
+        edges = self.early(f"bin_edges({held}, {index(bins)}, {low}, {high}, {ends is not None})")
+        n = bins.literal if isinstance(bins.literal, int) else None
+        text, dtype = f"counts_in_bins({held}, {edges})", I64
+        if density is not None and density.literal:
+            text, dtype = f"densities({text}, {edges})", F64
+        return tuple_of([Value(text, Array(dtype, (n,))), Value(edges, Array(F64, (None if n is None else n + 1,)))])
 
     def _call_flatnonzero(self, a: Value) -> Value:
         self._row(a, "flatnonzero")
