@@ -49,9 +49,18 @@ def in_range(index: np.ndarray, size: int, mode: str) -> np.ndarray:
 
 def take(x: np.ndarray, indices: tuple[np.ndarray, ...], axes: tuple[int, ...], position: int) -> np.ndarray:
     """NumPy's own integer-array indexing (and its IndexError), with the axes moved to the front and back."""
-    found = np.moveaxis(x, axes, range(len(axes)))[tuple(indices)]
-    ranks = range(indices[0].ndim)
-    return np.array(np.moveaxis(found, ranks, [position + axis for axis in ranks]), order="C")
+    found = axes_first(x, axes)[tuple(indices)]
+    n = indices[0].ndim
+    if position and n:
+        found = np.moveaxis(found, range(n), [position + axis for axis in range(n)])
+    # One integer for each axis takes a view.
+    return np.asarray(found, order="C") if n else np.array(found, order="C")
+
+
+def axes_first(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """`x` with `axes` in front of the others. `np.moveaxis` takes microseconds to find that they are there."""
+    n = len(axes)
+    return x if tuple(axes) == tuple(range(n)) else np.moveaxis(x, axes, range(n))
 
 
 # ---- gather_nd: x at integer index arrays; "promise" is -n <= index < n, unchecked ----

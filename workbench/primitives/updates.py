@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Aval, Primitive
 from .index import conjunction
-from .indexing import check_starts, clamped, clamped_slices, gather_shape, in_range
+from .indexing import axes_first, check_starts, clamped, clamped_slices, gather_shape, in_range
 from .lowering import Choose, Element, Index, IndexContext, IndexMap, LibraryCall, Read
 from .signatures import ALL, check_dtype, check_same_dtype
 
@@ -164,10 +164,10 @@ def scatter_into(
     """`x`, written in place: nothing of it if an index is out of range."""
     *indices, update = operands
     at = tuple(in_range(i, x.shape[axis], mode) for i, axis in zip(indices, axes, strict=True))
-    if update.ndim:
+    if update.ndim and position:
         ranks = range(indices[0].ndim)
         update = np.moveaxis(update, [position + axis for axis in ranks], ranks)
-    SCATTER_OPS[op](np.moveaxis(x, axes, range(len(axes))), at, update)
+    SCATTER_OPS[op](axes_first(x, axes), at, update)
     return x
 
 
