@@ -23,6 +23,7 @@ from .diagnostics import build
 from .growing import rows_together
 from .held import UNDEFINED
 from .merging import not_traceable, refuse
+from .numpy_api.masked import Selection
 from .patience import Patience
 from .proxies import unwrap
 from .recording import current_trace
@@ -172,6 +173,8 @@ def kept(test: Any) -> Any:
 def counted(iterable: Any, most: int = MOST_EQNS, kind: str = "comprehension") -> Iterable[Any]:
     """The items, until what a comprehension or loop does with them is more than so many equations."""
     trace = current_trace()
+    if kind == "comprehension":
+        _check_is_countable(iterable)
     return iterable if trace is None else _counted(iterable, Patience(trace, most, kind))
 
 
@@ -181,8 +184,17 @@ def _counted(iterable: Iterable[Any], patience: Patience) -> Iterator[Any]:
         patience.ask()
 
 
+def _check_is_countable(iterable: Any) -> None:
+    """Of items whose number the run tells, a loop may make the list."""
+    if type(iterable) is Selection:
+        error = iterable.error()
+        error.of_listing = not require_trace().lifter.of_cell  # whose variables a loop's would be
+        raise error
+
+
 def _written_out(iterable: Any) -> Any:
     """The items of what could not become one equation, each of which is equations of its own."""
+    _check_is_countable(iterable)
     if type(iterable) is TracedRange:
         return range(iterable.start, iterable.stop, iterable.step)  # which says why it cannot be
     return iterable if _as_rows(iterable) is None else counted(iterable, MOST_EQNS_OF_ROWS)
