@@ -119,7 +119,7 @@ class Outputs:
         """Write back what was mutated and make the return value. inputs: of the program, captures included."""
         if type(results[0] if results else None) is Tracer:
             return self._build(results, inputs, write)
-        owned = _owned(results, inputs, dict(self.writes))
+        owned = _owned(results, inputs, self.writes)
         # A result that is another input's own memory must be saved before that input is written.
         for i, k in self.writes:
             if owned[k] is inputs[i]:
@@ -161,7 +161,7 @@ class Outputs:
                 values[k] = leaf.value.value(results, results[leaf.count], values)
         if self.n_inner:
             del values[-self.n_inner :]
-        result = optree.tree_unflatten(self.tree, values)
+        result = self.tree.unflatten(values)
         result = result if self.repeats is None else self.repeats.put_into(result)
         if self.held:
             held: Any = result
@@ -176,11 +176,13 @@ class Outputs:
         return result
 
 
-def _owned(results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Mapping[int, int]) -> list[np.ndarray]:
+def _owned(
+    results: Sequence[np.ndarray], inputs: Sequence[Any], targets: Sequence[tuple[int, int]]
+) -> list[np.ndarray]:
     """Results with memory of their own: a program may hand an input, a constant or one array twice through. targets:
-    the results that are written to an input; they may be in its memory already."""
-    owned, seen = [], {id(x) for x in inputs}
-    in_place = {k for i, k in targets.items() if results[k] is inputs[i]}
+    the inputs that a result is written to, in whose memory that may be already."""
+    owned, seen = [], set(map(id, inputs))
+    in_place = {k for i, k in targets if results[k] is inputs[i]} if targets else ()
     for k, result in enumerate(results):
         if k in in_place or result is None:  # None: nobody looks at it
             owned.append(result)

@@ -82,6 +82,16 @@ def read_after_a_write(x, a, b):
     return y.sum()
 
 
+def written_to_between(x, a, b):
+    y = x[a:b]
+    z = y * 2
+    x += 1
+    y *= 3
+    x[::2] -= 1
+    y[0] -= 1
+    return x, y.sum(), z.sum(), y[1:].mean()
+
+
 def of_matrices(x, a, b):
     m = np.outer(x, x)
     m[a:b] = 0
@@ -97,7 +107,7 @@ def bounds_that_are_computed(x, a, b):
 
 WRITES = [
     zeros, in_place, through_a_view, one_element_of_a_view, all_of_a_view, copy_of_it, computed_from_it,
-    read_after_a_write, of_matrices, bounds_that_are_computed,
+    read_after_a_write, written_to_between, of_matrices, bounds_that_are_computed,
 ]  # fmt: skip
 
 
@@ -123,7 +133,7 @@ def test_slices_give_what_numpys_give(function):
             assert_same(found, expected, max_ulp=16, reduction_scale=100.0)
 
 
-@pytest.mark.parametrize("function", [NUMBERS["argmax"], in_place, bounds_that_are_computed])
+@pytest.mark.parametrize("function", [NUMBERS["argmax"], in_place, written_to_between, bounds_that_are_computed])
 def test_they_are_compiled(function):
     x = np.random.default_rng(6).standard_normal(200_000)
     compiled = wb.jit(function)

@@ -6,6 +6,7 @@ the same mask needs no array of them: it becomes a select. Anything else raises 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +51,9 @@ class Selection(core.Deferred):
     @property
     def array(self) -> Any:
         if self.stretch is not None and not self.stretch.is_current:
-            raise self.error("a slice, as long as data tell, of an array that was written to since")
+            view = self.stretch.view
+            self.values = _own(view)
+            self.stretch = dataclasses.replace(self.stretch, version=view.buffer.version)
         return self.values
 
     @property
@@ -193,9 +196,14 @@ def find(values: Any) -> Selection | None:
 def select(x: Any, mask: Any, axis: int) -> Selection:
     """`x[mask]`, a copy as NumPy's is."""
     x, mask = core.lift(x), core.lift(mask)  # of the trace that runs, which may be a loop's body
+    return Selection(_own(x), mask, axis)
+
+
+def _own(x: Any) -> Any:
+    """The values of `x` now, in an array that nobody writes to."""
     own = core.from_atom(core.require_trace(), x.current)
     own.scalar = False
-    return Selection(own, mask, axis)
+    return own
 
 
 def nonzero(a: Any) -> tuple[Selection, ...]:
@@ -623,10 +631,6 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     indexing.setitem(arr if arr.ndim == 1 else movement.reshape(arr, (-1,)), flat, vals)
 
 
-def ndim(x: Selection) -> int:
-    return x.ndim
-
-
 METHODS: dict[str, Callable[..., Any]] = {
     "sum": sum_, "prod": prod, "mean": mean, "any": any_, "all": all_, "max": amax, "min": amin, "var": variance,
     "std": standard_deviation, "ptp": ptp, "argmax": argmax, "argmin": argmin,
@@ -643,7 +647,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.std: standard_deviation, np.ptp: ptp, np.count_nonzero: count_nonzero,
     np.dot: dot, np.inner: dot, np.linalg.norm: norm, np.nansum: _without_nan(sum_), np.nanmean: _without_nan(mean),
     np.nanstd: _without_nan(standard_deviation), np.nanvar: _without_nan(variance), np.ravel: raveled,
-    np.copy: copied, np.astype: astype, np.ndim: ndim, np.place: place, np.size: lambda a, axis=None: a.size,
+    np.copy: copied, np.astype: astype, np.ndim: lambda a: a.ndim, np.place: place, np.size: lambda a, axis=None: a.size,
     **{f: _elementwise(g) for f, g in (
         (np.where, selection.where), (np.clip, selection.clip), (np.isclose, selection.isclose),
         (np.round, selection.around), (np.around, selection.around), (np.nan_to_num, selection.nan_to_num),

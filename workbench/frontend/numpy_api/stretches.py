@@ -1,7 +1,7 @@
 """Slices whose length is known only when the program runs: `x[: np.argmin(x) + 1]`, `x[first:last].mean()`.
 
-They are selections by a mask (`masked`), of which more is known: where they begin and end. NumPy's are views: once the
-array is written to, what was cut out before is out of date, and nothing may be computed with it.
+They are selections by a mask (`masked`), of which more is known: where they begin and end. NumPy's are views: what is
+written to the array is read again, and what is written into them is written to the array.
 """
 
 from __future__ import annotations
@@ -145,7 +145,9 @@ def _element(selected: Selection, item: Any) -> Any:
 def diff(a: Selection, n: Any = 1, axis: Any = -1, prepend: Any = NOVALUE, append: Any = NOVALUE) -> Selection:
     """Differences of elements that follow each other, where they lie side by side."""
     stretch = getattr(a, "stretch", None)
-    if stretch is None or type(n) is not int or n < 1 or a.ndim != 1 or axis not in (0, -1) or len(a.array) < 2:
+    if stretch is None:
+        raise next(x for x in (a, prepend, append) if hasattr(x, "stretch")).error()
+    if type(n) is not int or n < 1 or a.ndim != 1 or axis not in (0, -1) or len(a.array) < 2:
         raise a.error()
     if prepend is not NOVALUE or append is not NOVALUE:
         raise a.error()
