@@ -647,7 +647,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.std: standard_deviation, np.ptp: ptp, np.count_nonzero: count_nonzero,
     np.dot: dot, np.inner: dot, np.linalg.norm: norm, np.nansum: _without_nan(sum_), np.nanmean: _without_nan(mean),
     np.nanstd: _without_nan(standard_deviation), np.nanvar: _without_nan(variance), np.ravel: raveled,
-    np.copy: copied, np.astype: astype, np.ndim: lambda a: a.ndim, np.place: place, np.size: lambda a, axis=None: a.size,
+    np.copy: copied, np.astype: astype, np.ndim: lambda a: a.ndim, np.place: place,
+    np.size: lambda a, axis=None: a.size,
     **{f: _elementwise(g) for f, g in (
         (np.where, selection.where), (np.clip, selection.clip), (np.isclose, selection.isclose),
         (np.round, selection.around), (np.around, selection.around), (np.nan_to_num, selection.nan_to_num),
