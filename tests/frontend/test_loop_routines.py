@@ -679,7 +679,7 @@ def settled(values, wanted):
         changed = not np.array_equal(new, values)
         values = new
         sweeps += 1
-    return values, sweeps, np.unique(values).size
+    return values, sweeps, np.union1d(values, []).size
 
 
 def test_parts_run_what_the_user_wrote() -> None:
@@ -693,7 +693,7 @@ def test_parts_run_what_the_user_wrote() -> None:
         np.testing.assert_array_equal(found[0], expected[0])
         assert found[1:] == expected[1:]
     (reason,) = compiled.fallbacks
-    assert "unique" in str(reason) or "settled" in str(reason), reason
+    assert "union1d" in str(reason) or "settled" in str(reason), reason
 
 
 @pytest.mark.parametrize("dtype", numpy_orders.DTYPES)

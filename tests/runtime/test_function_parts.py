@@ -28,7 +28,7 @@ def parts_of(fn, *args, **kwargs):
 def mixed(x, k=2.0, *more, bins=8, **names):
     """A docstring."""
     y = np.exp(-x * x) * k + OFFSET
-    levels = np.unique(np.round(y, 1))
+    levels = np.union1d(np.round(y, 1), [])
     if len(levels) > 3:
         y = y * 2
     counts = np.bincount((np.abs(x) * bins).astype(int))
@@ -68,7 +68,7 @@ def test_closures_and_globals_are_read_at_each_call(monkeypatch):
 
 def raises_late(x):
     x *= 2
-    n = len(np.unique(x))
+    n = len(np.union1d(x, []))
     x += n
     y = x.reshape(2, 99)
     x[0] = -1
@@ -109,7 +109,7 @@ def test_an_unset_local_is_no_global():
 
 
 def early(x):
-    if len(np.unique(x)) > 3:
+    if len(np.union1d(x, [])) > 3:
         return x
     return x + 1
 
@@ -217,7 +217,7 @@ def test_explain_shows_the_parts():
     assert {f.code for f in report.fallbacks} == {"WB110"}
     assert report.summary.n_kernels >= 2 and report.summary.numpy_ms
     lines = report.cell.source.splitlines()
-    assert any("np.unique" in lines[f.span.line - 1] for f in report.fallbacks)
+    assert any("np.union1d" in lines[f.span.line - 1] for f in report.fallbacks)
 
 
 def test_what_has_written_is_not_run_again(monkeypatch):
@@ -266,7 +266,7 @@ def test_names_that_nothing_reads_later_are_not_kept():
 def brief_and_long(x, n):
     scale = 2.0 * n
     low = np.minimum(x[:5], scale)
-    found = np.unique(x)
+    found = np.union1d(x, [])
     high = np.exp(np.sin(x)) + len(found)
     return low + scale, high.sum()
 

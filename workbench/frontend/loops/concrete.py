@@ -417,6 +417,9 @@ class _Concrete:
                 raise UntranslatableError(f"a write to `{name}`, which is read-only")
         for name in self.module.unwritten & self.module.written:
             raise UntranslatableError(f"`{name}`, which is written while its elements are gone through")
+        left = [kind for n in self.live if isinstance(kind := kinds.get(n), Array)]
+        if any(not self.module.copied.isdisjoint(kind.origins) for kind in left):
+            raise UntranslatableError("what may be a view, left by the loop")
         # Kernels are for arrays of one length.
         facts = self.module.facts
         facts.partial = facts.partial or any(self._changes_length(name) for name in self.parameters)

@@ -219,14 +219,16 @@ class Contractions(Routines):
         parts = [":"] * kind.ndim
         parts.insert(k, "np.newaxis")
         shape = (*kind.shape[:k], 1, *kind.shape[k:])
-        return Value(f"{self.lasting(a).text}[{', '.join(parts)}]", Array(kind.dtype, shape, kind.origins))
+        held = self.lasting(a)
+        return Value(f"{held.text}[{', '.join(parts)}]", replace(held.type, shape=shape))  # type: ignore[type-var]  # an array's
 
     def _flipped(self, value: Value, axis: int) -> Value:
         kind = value.type
         if not isinstance(kind, Array) or kind.ndim <= axis:
             raise UntranslatableError("a flip of this")
         parts = [":"] * axis + ["::-1"] + [":"] * (kind.ndim - axis - 1)
-        return Value(f"{self.lasting(value).text}[{', '.join(parts)}]", kind)
+        held = self.lasting(value)
+        return Value(f"{held.text}[{', '.join(parts)}]", held.type)
 
     def _call_flipud(self, m: Value) -> Value:
         return self._flipped(m, 0)

@@ -222,6 +222,8 @@ class Scope(Arrays):
             return part
         if isinstance(kind, Array):
             base = self.lasting(base) if name == "T" else self.array(base)
+            kind = base.type
+            assert isinstance(kind, Array)
             match name:
                 case "shape":
                     sizes = [

@@ -19,6 +19,7 @@ from ...errors import TracingError
 from ..syntax import walk
 from ..tracer import Tracer
 from .sharing import VIEWING
+from .types import Array
 
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 
@@ -194,3 +195,46 @@ def _index(node: ast.expr, known: Mapping[str, Any]) -> Any:
     if type(value) is Tracer:
         raise _UnknownError
     return value
+
+
+_KEEP_LENGTHS = frozenset(("where", "clip", "diff", "abs", "copy", "astype"))
+
+
+def room_for(loop: ast.For | ast.While, name: str, kind: Array, before: Any) -> int | None:
+    """How long an array is before a loop that may leave a shorter one, None where that is not so simple. kind: of what
+    it leaves; before: the type that it has before."""
+    if kind.ndim != 1 or kind.origins - {name} or not isinstance(before, Array) or before.ndim != 1:
+        return None
+    # `while a[0] == 0: a = a[1:]` is mostly of known numbers, which Python tells.
+    if before.dtype != kind.dtype or not isinstance(loop, ast.For) or not _only_gets_shorter(loop, name):
+        return None
+    return before.shape[0]
+
+
+def in_room(n: int, x: np.ndarray) -> tuple[np.ndarray, int]:
+    """`x` at the beginning of `n` elements, and its length."""
+    if len(x) > n:
+        raise LookupError
+    return np.concatenate([x, np.zeros(n - len(x), x.dtype)]), len(x)
+
+
+def _only_gets_shorter(loop: ast.For | ast.While, name: str) -> bool:
+    """Whether all that an array is given in a loop is computed element by element, of itself and of parts of it."""
+    given = [n.value for n in walk(loop) if isinstance(n, ast.Assign) and any(map(_is_named(name), n.targets))]
+    bindings = [n for n in walk(loop) if _is_named(name)(n) and not isinstance(n.ctx, ast.Load)]  # type: ignore[attr-defined]
+    return len(given) == len(bindings) and all(map(_keeps_lengths, given))
+
+
+def _is_named(name: str) -> Callable[[ast.AST], bool]:
+    return lambda node: isinstance(node, ast.Name) and node.id == name
+
+
+def _keeps_lengths(value: ast.expr) -> bool:
+    for node in walk(value):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if called not in _KEEP_LENGTHS and not isinstance(getattr(np, called, None), np.ufunc):
+                return False
+        elif isinstance(node, ast.List | ast.Tuple | ast.ListComp | ast.GeneratorExp | ast.Lambda):
+            return False
+    return True

@@ -19,9 +19,10 @@ class Rearranging(Picking):
         return self.elementwise([value], lambda v: v[0])
 
     def transposed(self, value: Value) -> Value:
-        kind = value.type
+        held = self.lasting(value)
+        kind = held.type
         assert isinstance(kind, Array)
-        return Value(f"{self.lasting(value).text}.T", Array(kind.dtype, kind.shape[::-1], kind.origins))
+        return Value(f"{held.text}.T", Array(kind.dtype, kind.shape[::-1], kind.origins))
 
     def _call_transpose(self, value: Value) -> Value:
         if not isinstance(value.type, Array):
@@ -29,11 +30,10 @@ class Rearranging(Picking):
         return self.transposed(value)
 
     def _call_flip(self, value: Value) -> Value:
-        kind = value.type
-        if not isinstance(kind, Array):
+        if not isinstance(value.type, Array):
             raise UntranslatableError("flip()")
-        text = f"{self.lasting(value).text}[{', '.join(['::-1'] * kind.ndim)}]"
-        return Value(text, Array(kind.dtype, kind.shape, kind.origins))
+        held = self.lasting(value)
+        return Value(f"{held.text}[{', '.join(['::-1'] * value.type.ndim)}]", held.type)
 
     def _call_outer(self, a: Value, b: Value) -> Value:
         return self._outer_of(lambda v: binary("*", v[0], v[1]), a, b)

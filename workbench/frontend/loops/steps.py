@@ -30,7 +30,7 @@ from .blanks import blank_of
 from .equations import Translated
 from .expressions import is_set, local
 from .forms import ITEMS, Form, code_of, form_of, over_items
-from .leaving import left_views, possible_views
+from .leaving import in_room, left_views, possible_views, room_for
 from .names import is_none, room_of
 from .optional import is_none_or_value, with_flag
 from .overwritten import overwritten_operands
@@ -399,12 +399,10 @@ class _Builder:
     def _has_room(self, name: str, kind: Array) -> bool:
         """Whether an array that gets shorter can be left where it was as long as ever, with how long it is then."""
         before = self.parameters.get(name, (None, None))[1]
-        if self.trace.region or kind.ndim != 1 or kind.origins - {name} or not isinstance(before, Array):
-            return False
-        if before.ndim != 1 or before.dtype != kind.dtype or before.shape[0] is None:
-            return False
-        self.rooms[name] = before.shape[0]
-        return True
+        room = None if self.trace.region else room_for(self.node, name, kind, before)
+        if room is not None:
+            self.rooms[name] = room
+        return room is not None
 
     def _leave(self, name: str, kind: Growing) -> None:
         if not self.may_leave:
@@ -590,7 +588,7 @@ class _Builder:
             if n in self.scope.optional
             else self.left_lists[n].spread
             if n in self.left_lists
-            else functools.partial(_in_room, self.rooms[n])
+            else functools.partial(in_room, self.rooms[n])
             if n in self.rooms
             else list
             if isinstance(kind, Items)
@@ -598,12 +596,6 @@ class _Builder:
             for n, kind, _ in outputs
         ]
         return python_form(namespace["loop"], names, arrays, statics, self.trace.lifter, spread)
-
-
-def _in_room(n: int, x: np.ndarray) -> tuple[np.ndarray, int]:
-    if len(x) > n:
-        raise LookupError
-    return np.concatenate([x, np.zeros(n - len(x), x.dtype)]), len(x)
 
 
 def name_of_parameter(name: str) -> str:
