@@ -94,3 +94,20 @@ def test_such_loops_are_steps(program):
     compiled(np.random.default_rng(0).random((300, 10, 10)))
     assert not compiled.fallbacks
     assert sum("program" in e.params for e in compiled.compilations[-1].plan.jaxpr.eqns) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*runs in NumPy")
+def test_an_array_that_is_written_under_another_name():
+    def through_another(img, other):
+        out = np.zeros(len(img))
+        for i in range(len(img)):
+            m = img[i].ravel()
+            other[i] += 1
+            out[i] = (m * m).sum()
+        print("", end="")  # which runs in Python, the loop by itself
+        return out
+
+    for function in (through_another, wb.jit(through_another)):
+        img = np.arange(24.0).reshape(6, 2, 2)
+        found = function(img, img)
+        np.testing.assert_array_equal(found, ((np.arange(24.0).reshape(6, 4) + 1) ** 2).sum(axis=1))

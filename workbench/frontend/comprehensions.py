@@ -165,7 +165,7 @@ def kept(test: Any) -> Any:
         try:
             bool(test)
         except TracingError as error:
-            error.of_listing = not require_trace().lifter.of_cell  # whose variables a loop's would be
+            _for_a_loop(error)
             raise
     return test
 
@@ -187,9 +187,13 @@ def _counted(iterable: Iterable[Any], patience: Patience) -> Iterator[Any]:
 def _check_is_countable(iterable: Any) -> None:
     """Of items whose number the run tells, a loop may make the list."""
     if type(iterable) is Selection:
-        error = iterable.error()
-        error.of_listing = not require_trace().lifter.of_cell  # whose variables a loop's would be
-        raise error
+        raise _for_a_loop(iterable.error())
+
+
+def _for_a_loop(error: TracingError) -> TracingError:
+    """The error of a comprehension that a loop could make: the code is traced again with loops in their place."""
+    error.of_listing = not require_trace().lifter.of_cell  # whose variables a loop's would be
+    return error
 
 
 def _written_out(iterable: Any) -> Any:

@@ -415,8 +415,9 @@ class _Concrete:
         for name in self.module.written:
             if not self.given_values[name].flags.writeable:
                 raise UntranslatableError(f"a write to `{name}`, which is read-only")
-        for name in self.module.unwritten & self.module.written:
-            raise UntranslatableError(f"`{name}`, which is written while its elements are gone through")
+        unwritten = frozenset(self.module.unwritten)
+        if unwritten and self.module.written and self.module.may_share(unwritten, frozenset(self.module.written)):
+            raise UntranslatableError("an array that is written while its elements are gone through")
         left = [kind for n in self.live if isinstance(kind := kinds.get(n), Array)]
         if any(not self.module.copied.isdisjoint(kind.origins) for kind in left):
             raise UntranslatableError("what may be a view, left by the loop")
