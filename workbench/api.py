@@ -18,7 +18,8 @@ from .runtime.devices import device
 from .runtime.dispatch import CompiledFunction
 from .runtime.hooks import on_show_graph
 from .runtime.limits import machine_limits
-from .runtime.parts.functions import RESULT, FunctionParts
+from .runtime.parts.functions import RESULT
+from .runtime.parts.untraced import UntracedFunction
 from .runtime.specialisation import Fallback
 
 # Reports are imported when one is made: a program that only computes starts without them.
@@ -161,7 +162,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
         entry, leaves = compiled.where().specialise(args, kwargs)
         if isinstance(entry, Fallback):
             numpy_ms = _time(in_numpy, as_given)
-            if not isinstance(entry.parts, FunctionParts):
+            if not isinstance(entry.parts, UntracedFunction):
                 return numpy_report(compiled.source(), entry.reason, numpy_ms)
             return _explained_in_parts(entry.parts, args, kwargs, numpy_ms, as_given)
         compilation = entry.compilation
@@ -191,9 +192,9 @@ class _Restored:
 
 
 def _explained_in_parts(
-    parts: FunctionParts, args: tuple, kwargs: dict[str, Any], numpy_ms: list[float], as_given: Callable[[], None]
+    parts: UntracedFunction, args: tuple, kwargs: dict[str, Any], numpy_ms: list[float], as_given: Callable[[], None]
 ) -> CompileReport:
-    from .report import compare_with_numpy, numpy_report
+    from .report import compare_with_numpy, numpy_report, whole_report
     from .report.merge import parts_report
 
     ran: list[Any] = []
@@ -201,6 +202,11 @@ def _explained_in_parts(
     def run() -> None:
         ran[:] = parts.run(args, kwargs, timed=True)[1]
 
+    as_given()
+    run()
+    if parts.ran_whole(ran):
+        times = _time(lambda: parts.run_whole(args, kwargs), as_given)
+        return whole_report(ran[0].compilation, parts.reason, times, numpy_ms)
     times = _time(run, as_given)
     if not ran:  # Python ran all of it: no piece was worth compiling
         return numpy_report(parts.source, parts.reason, numpy_ms)

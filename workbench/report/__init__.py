@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .build import build_report, compare_with_numpy, compiling_report, definitions_report, numpy_report
+from .build import build_report, compare_with_numpy, compiling_report, definitions_report, numpy_report, whole_report
 from .comparison import compare
 from .convert import ReportFormatError, json_schema
 from .machine import describe_machine
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MIME_TYPE", "SCHEMA", "STATUSES", "CompileReport", "ReportFormatError", "build_report", "compare",
     "compare_with_numpy", "compiling_report", "definitions_report", "describe_machine", "figures", "json_schema",
-    "numpy_report",
+    "numpy_report", "whole_report",
 ]  # fmt: skip
 
 

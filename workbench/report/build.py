@@ -130,6 +130,16 @@ def definitions_report(source: Any, time_ms: float) -> CompileReport:
     )
 
 
+def whole_report(
+    compilation: Any, reason: BaseException, runs_ms: Sequence[float], numpy_ms: Sequence[float]
+) -> CompileReport:
+    """The report of a function that cannot be traced, for this reason, and was compiled whole."""
+    compilation.runs_ms, compilation.numpy_ms = list(runs_ms), list(numpy_ms)
+    report = build_report(compilation)
+    report.reason = f"Compiled whole, since it cannot be traced: {numpy_report(compilation.source, reason).reason}"
+    return report
+
+
 def compiling_report(source: Any, jaxpr: Jaxpr, numpy_ms: float) -> CompileReport:
     """The report of a cell that ran in NumPy, in `numpy_ms`, because its kernels are still being compiled."""
     return CompileReport(

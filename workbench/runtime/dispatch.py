@@ -48,7 +48,7 @@ from .keys import (
 )
 from .log import logger
 from .loops import LoopAbortedError
-from .parts.functions import FunctionParts
+from .parts.untraced import UntracedFunction
 from .specialisation import Entry, Fallback, Specialisation, UntilItReturns, held_anew
 from .tiers import Pending, compile_later, may_run_in_numpy
 from .varying import (
@@ -141,20 +141,20 @@ class CompiledFunction:
 
     @property
     def compilations(self) -> list[Compilation]:
-        with self._state.lock:
-            entries = [e for found in self._state.specialisations.values() for e in found]
-            others = list(self._elsewhere.values())
+        entries, others = self._everywhere()
         found = [e.compilation for e in entries if not isinstance(e, Fallback) and e.compilation is not None]
         return found + [compilation for other in others for compilation in other.compilations]
 
     @property
     def fallbacks(self) -> list[TracingError]:
         """Why some calls ran in NumPy."""
-        with self._state.lock:
-            entries = [e for found in self._state.specialisations.values() for e in found]
-            others = list(self._elsewhere.values())
+        entries, others = self._everywhere()
         found = [e.reason for e in entries if isinstance(e, Fallback)]
         return found + [reason for other in others for reason in other.fallbacks]
+
+    def _everywhere(self) -> tuple[list[Entry], list[CompiledFunction]]:
+        with self._state.lock:
+            return [e for found in self._state.specialisations.values() for e in found], [*self._elsewhere.values()]
 
     # ---- the call ----
 
@@ -194,7 +194,7 @@ class CompiledFunction:
                             if self.is_strict or has_written(error):
                                 raise
                     elif type(entry) is Fallback and entry.stays_in_numpy:
-                        self._remember_numpy(entry, args, kwargs)
+                        self._remember_way(entry, args, kwargs)
                         in_numpy = True
         try:
             if in_numpy:
@@ -229,8 +229,13 @@ class CompiledFunction:
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast
 
-    def _remember_numpy(self, entry: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Let the next call go to NumPy at once, where its arguments tell quickly that it is such a one again."""
+    def _remember_way(self, entry: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Let the next call run whole or in NumPy at once, if that is known to be faster, where its arguments tell
+        quickly that it is such a one again."""
+        if not entry.stays_in_numpy:
+            if isinstance(entry.parts, UntracedFunction) and not kwargs:
+                self._fast = entry.parts.fast(args, () if self._settled else device_choices) or self._fast
+            return
         if entry is self._refused and self._n_refused >= MOST_REFUSED:
             self._fits_numpy = outside_traces  # whatever they are
             return
@@ -259,7 +264,7 @@ class CompiledFunction:
         there = "" if self._settled or self.place != "cpu" else device_of(args, kwargs)
         if there:
             return self._call_and_follow(self._on(available(there)), args, kwargs)
-        parts: FunctionParts | TimedInNumpy | UntilItReturns | None = None
+        parts: UntracedFunction | TimedInNumpy | UntilItReturns | None = None
         tried: Specialisation | None = None
         running: Specialisation | None = None
         compiling: Pending | None = None
@@ -267,8 +272,8 @@ class CompiledFunction:
             entry, leaves = self._version(args, kwargs)
             if isinstance(entry, Fallback):
                 parts = entry.parts
-                if self._plain and entry.stays_in_numpy:
-                    self._remember_numpy(entry, args, kwargs)
+                if self._plain:
+                    self._remember_way(entry, args, kwargs)
             elif isinstance(entry, Pending):
                 compiling = entry
             elif entry.trial is not None and entry.trial.wants_numpy and not self.is_strict:
@@ -337,12 +342,9 @@ class CompiledFunction:
             return
         entry.trial = None
         if not found.compiled_wins:
-            took = f"{min(found.numpy_s) * 1e3:.3g} ms in NumPy, {found.best_compiled_s * 1e3:.3g} ms compiled"
-            message = (
-                f"WB500  {self.name} runs in NumPy, which is faster for arguments of these types and sizes: {took}."
-            )
-            logger.info("%s", message)
-            self._fall_back(TracingError(message, code="WB500"), args, kwargs)
+            reason = found.numpy_wins(self.name)
+            logger.info("%s", reason)
+            self._fall_back(reason, args, kwargs)
 
     def _leave(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """A check of a version has failed several times in a row. It may be for a message, which parts of the code can
@@ -571,12 +573,12 @@ class CompiledFunction:
                 self._pinned.add(key)
                 self._pin(True)
                 return None
-            self._refused = entry = Fallback(error, self._parts(error))
+            self._refused = entry = Fallback(error, UntracedFunction.of(self.fn, self.source(), error, fast=self.fast))
             self._n_refused += 1
             if any_generator[1] != values:
                 self._refused_kinds[any_generator] = entry
-            how = "in NumPy" if entry.parts is None else "in NumPy, or in parts where that is faster"
-            logger.warning("%s runs %s: %s", self.name, how, error)
+            others = "" if entry.parts is None else ", in parts or whole, whichever is fastest"
+            logger.warning("%s runs in NumPy%s: %s", self.name, others, error)
         else:
             self._n_refused = -math.inf
             trace_ms = (time.perf_counter() - begin) * 1e3
@@ -603,9 +605,6 @@ class CompiledFunction:
         self._state.specialisations[key] = [*found[-3:], entry]
         return entry
 
-    def _parts(self, reason: TracingError) -> FunctionParts | None:
-        return FunctionParts.of(self.fn, self.source(), reason, fast=self.fast)
-
     def _of_other_values(self, varying: Varying, values: tuple) -> Fallback | None:
         """NumPy for a call that differs from many others in constants; None if another version is worth making."""
         if len(varying.numpy_s) < NUMPY_RUNS:
@@ -614,7 +613,7 @@ class CompiledFunction:
             return None
         if varying.numpy is None:
             reason = too_many_values(self.name)
-            varying.numpy = Fallback(reason, self._parts(reason))
+            varying.numpy = Fallback(reason, UntracedFunction.of(self.fn, self.source(), reason, fast=self.fast))
             logger.info("%s", reason)
         return varying.numpy
 

@@ -19,7 +19,7 @@ from .compilation import Compilation
 from .executable import Executable
 from .fast_path import ResultText, fast_device_call, result_text
 from .native.kernels import LARGE
-from .parts.functions import FunctionParts
+from .parts.untraced import UntracedFunction
 from .tiers import Pending, captures_hold
 from .trial import MOST_S, MOST_S_IN_PYTHON, Trial, needs_trial
 from .varying import TimedInNumpy
@@ -124,13 +124,13 @@ class Fallback:
     arguments are like those that came with this key first; MISS for others."""
 
     reason: TracingError
-    parts: FunctionParts | TimedInNumpy | UntilItReturns | None = None
+    parts: UntracedFunction | TimedInNumpy | UntilItReturns | None = None
     fits: Callable[..., Any] | None = None
 
     @property
     def stays_in_numpy(self) -> bool:
         """Whether it is settled that the plain function runs."""
-        return self.parts is None or type(self.parts) is FunctionParts and self.parts.pays is False
+        return self.parts is None or type(self.parts) is UntracedFunction and self.parts.stays_in_numpy
 
 
 @dataclass(eq=False, slots=True)

@@ -9,6 +9,7 @@ are left compiled; calls whose loops Python runs may take longer, since NumPy ca
 
 from __future__ import annotations
 
+from ..errors import TracingError
 from ..fusion import Cluster, LibraryStep, Plan, ViewStep
 from ..primitives.contractions import dot_general_p
 
@@ -72,3 +73,9 @@ class Trial:
             self.compiled_wins = compiled_s <= numpy_s + DISPATCH_S
         elif n_calls > 1 and compiled_s > clearly * numpy_s + DISPATCH_S:
             self.compiled_wins = False
+
+    def numpy_wins(self, name: str) -> TracingError:
+        """Why the function of this name runs in NumPy."""
+        took = f"{min(self.numpy_s) * 1e3:.3g} ms in NumPy, {self.best_compiled_s * 1e3:.3g} ms compiled"
+        message = f"WB500  {name} runs in NumPy, which is faster for arguments of these types and sizes: {took}."
+        return TracingError(message, code="WB500")

@@ -16,6 +16,7 @@ from numba import types
 from ...ir.avals import SHORT_NAMES
 from ...primitives.numpy_orders import order_routines
 from .elements import at_1, put_1
+from .folds import how_many
 from .linked import external, linked, linked_in
 from .products import dot
 
@@ -316,12 +317,58 @@ def distinct(a):
 
 
 @linked(error_model="numpy")
-def counts_of_distinct(a):
-    out, n = np.zeros(a.size, np.int64), 0
+def _marked(a, low, n):
+    """The distinct ones of integers from `low` on, of `n`."""
+    marks = np.zeros(n, np.bool_)
     for i in range(a.size):
-        n += _is_another(a, i)
-        put_1(out, n - 1, at_1(out, n - 1) + 1)
+        put_1(marks, np.int64(np.uint64(at_1(a, i)) - np.uint64(low)), True)
+    out, n = np.empty(n, a.dtype), 0
+    for k in range(marks.size):
+        out[n] = np.uint64(low) + np.uint64(k)
+        n += at_1(marks, k)
     return out[:n]
+
+
+def _distinct_by(sort: Any) -> Callable[..., Any]:
+    @linked(error_model="numpy")
+    def distinct_wholes(a):
+        """`np.unique` of integers: marked in a table where that is not much longer than they are many."""
+        if a.size == 0:
+            return a.copy()
+        low = high = at_1(a, 0)
+        for i in range(a.size):
+            low, high = min(low, at_1(a, i)), max(high, at_1(a, i))
+        span = np.uint64(high) - np.uint64(low)
+        if span < np.uint64(4 * a.size + 1024):
+            return _marked(a, low, np.int64(span) + 1)
+        return distinct(sort(a))
+
+    return distinct_wholes
+
+
+for _dtype in order_routines():
+    if _dtype.kind in "iu":
+        _BY_NUMPY[f"numpys_distinct_{SHORT_NAMES[_dtype]}"] = _distinct_by(
+            _BY_NUMPY[f"numpys_sorted_{SHORT_NAMES[_dtype]}"]
+        )
+
+
+@linked(error_model="numpy")
+def places_of_distinct(a, values):
+    """Where each number is among the distinct ones, which are in order."""
+    out = np.empty(a.size, np.int64)
+    for i in range(a.size):
+        put_1(out, i, place_of(values, at_1(a, i), False))
+    return out
+
+
+@linked(error_model="numpy")
+def first_places(places, n):
+    """Where each of `n` numbers comes first, by the place of each element's."""
+    out = np.zeros(n, np.int64)
+    for i in range(places.size - 1, -1, -1):
+        out[places[i]] = i
+    return out
 
 
 # ---- counting ----
@@ -419,6 +466,38 @@ def places(mask):
         put_1(out, n, i)
         n += at_1(mask, i) != 0
     return out[:total]
+
+
+@linked(error_model="numpy")
+def places_by_rows_1(a):
+    """`np.argwhere` of an array of one axis."""
+    found = places(a)
+    return found.reshape(found.size, 1)
+
+
+@linked(error_model="numpy")
+def places_by_rows_2(a):
+    """`np.argwhere` of an array of two axes."""
+    out, n = np.empty((how_many(a), 2), np.int64), 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] != 0:
+                out[n, 0], out[n, 1] = i, j
+                n += 1
+    return out
+
+
+@linked(error_model="numpy")
+def places_by_rows_3(a):
+    """`np.argwhere` of an array of three axes."""
+    out, n = np.empty((how_many(a), 3), np.int64), 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(a.shape[2]):
+                if a[i, j, k] != 0:
+                    out[n, 0], out[n, 1], out[n, 2] = i, j, k
+                    n += 1
+    return out
 
 
 FUNCTIONS = linked_in(globals())

@@ -46,7 +46,7 @@ def check_result(name: str, kind: Type) -> None:
                     check_result(name, part)
             return
         case Growing(item=item):
-            if isinstance(item, Growing) and not isinstance(item.item, Number | None):
+            if isinstance(item, Array) or isinstance(item, Growing) and not isinstance(item.item, Number | None):
                 raise UntranslatableError(f"`{name}`, {kind}")
             return
     raise UntranslatableError(f"`{name}`, {kind}")

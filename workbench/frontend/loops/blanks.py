@@ -17,6 +17,8 @@ def blank(item: Type | None) -> str:
             return f"({''.join(f'{blank(t)}, ' for t in items)})"
         case Growing(item=inner):
             return f"no_items({blank(inner)})"
+        case Array(dtype=dtype, shape=shape):
+            return f"np.empty(({'0, ' * len(shape)}), {scalar_name(dtype)})"
     raise UntranslatableError(f"a list of {item}")
 
 

@@ -615,6 +615,8 @@ class Calls(Draws):
         first = self._in_parts(first)
         if rest or not isinstance(first.literal, tuple) or not first.literal:
             raise UntranslatableError("np.array() of this")
+        if dtype_given is None and all(isinstance(v.type, Array) for v in first.literal):
+            return self.library(np.stack, [first], {})
         shape: tuple[int, ...] = ()
         items = [first]
         while isinstance(items[0].literal, tuple):

@@ -51,7 +51,7 @@ from .types import (
     Value,
 )
 from .worth import is_better_whole, reason_of
-from .writing import Module
+from .writing import FEW, Module
 
 Path = tuple[Any, ...]  # a name outside, or a function; then names in functions, and positions in tuples
 MAX_TEXT = 60_000  # characters: numba would take many seconds
@@ -65,7 +65,7 @@ class NotTheSameError(Exception):
 class Parameter:
     """name: in the text; kind: of the value at `path`; in_order: of an array, whether it is C-contiguous; held: of a
     list, what the loop takes it for, which may know more than a list without elements tells; given: of a list of which
-    what it holds stays as it is, the types of that."""
+    what it holds stays as it is, the types of that; number: the one int that lengths in the text were taken from."""
 
     name: str
     path: Path
@@ -73,6 +73,7 @@ class Parameter:
     in_order: bool = True
     held: Type | None = None
     given: frozenset[type] = frozenset()
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Result:
 class ConcreteLoop:
     """source: the text, whose function is `loop`; careful, quiet: as of `LoopProgram`; written: the parameters that it
     writes into; statics: what else it depends on, with the values that it was translated for; reason: why it is
-    compiled by itself."""
+    compiled by itself; is_better: whether kernels would not be faster, as far as one can tell."""
 
     source: str
     careful: str
@@ -105,11 +106,12 @@ class ConcreteLoop:
     statics: tuple[tuple[Path, Any], ...]
     shared: tuple[frozenset[str], ...]
     reason: str
+    is_better: bool
 
     def values(self, namespace: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters' values. NotTheSameError if they, or other things, are of other kinds than they were."""
         for path, value in self.statics:
-            if not _same(find(path, namespace), value):
+            if not is_same(find(path, namespace), value):
                 raise NotTheSameError
         values: dict[str, Any] = {}
         lists: list[int] = []
@@ -138,7 +140,7 @@ class ConcreteLoop:
                 lists += [id(value), *(id(each) for each in value if type(each) is list)]
             else:
                 try:
-                    if type_at_hand(p.name, value) != p.kind:
+                    if type_at_hand(p.name, value) != p.kind or p.number is not None and value != p.number:
                         raise NotTheSameError
                 except UntranslatableError:
                     raise NotTheSameError from None
@@ -165,18 +167,19 @@ def find(path: Path, namespace: Mapping[str, Any]) -> Any:
 
 def _named(namespace: Mapping[str, Any], name: str) -> Any:
     """What a name holds; a KeyError also of attributes that are not set, or whose reading runs code."""
-    value = namespace.get(name, _MISSING)
-    if value is not _MISSING:
+    value = namespace.get(name, MISSING)
+    if value is not MISSING:
         return value
     if not hasattr(builtins, name):
         raise KeyError(name)
     return getattr(builtins, name)
 
 
-_MISSING = object()
+MISSING = object()
 
 
-def _same(a: Any, b: Any) -> bool:
+def is_same(a: Any, b: Any) -> bool:
+    """Whether what is not an argument of the loop is what it was translated for."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -184,7 +187,7 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, FunctionType):
         return a.__code__ is b.__code__ and a.__globals__ is b.__globals__ and a.__defaults__ == b.__defaults__
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(map(is_same, a, b))
     return isinstance(a, COMPARED) and bool(a == b)
 
 
@@ -205,10 +208,12 @@ def _groups(values: Mapping[str, Any]) -> Iterator[frozenset[str]]:
 
 
 def translate_here(
-    node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None = None
-) -> ConcreteLoop:
+    node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None = None, *,
+    anyway: bool = False, of_numbers: bool = True,
+) -> ConcreteLoop:  # fmt: skip
     """`UntranslatableError` where the loop cannot be translated. namespace: holds, or finds, what it reads; later: the
-    names that are read when it has run, if not any may be."""
+    names that are read when it has run, if not any may be; anyway: also where kernels would be faster; of_numbers:
+    whether it may be for some small ints alone, which lengths are."""
     if any(isinstance(n, ast.Return) for n in walk(node)):
         raise UntranslatableError("a loop that returns")
     node = copied(node)
@@ -216,24 +221,24 @@ def translate_here(
     (node,) = written_out([node], namespace)  # type: ignore[assignment]  # a loop stays one
     such = names_of_such(node, namespace)
     try:
-        found = _built(node, namespace, later, {})
+        found = _built(node, namespace, later, {}, anyway, of_numbers)
     except UntranslatableError:
         if not such:
             raise
-        return _built(node, namespace, later, such)
+        return _built(node, namespace, later, such, anyway, of_numbers)
     if any(r.name in such and _is_unsure(r.kind) for r in found.results):
         with contextlib.suppress(UntranslatableError):
-            return _built(node, namespace, later, such)
+            return _built(node, namespace, later, such, anyway, of_numbers)
     return found
 
 
 def _built(
     node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None,
-    given_items: dict[str, frozenset[type]],
+    given_items: dict[str, frozenset[type]], anyway: bool, of_numbers: bool,
 ) -> ConcreteLoop:  # fmt: skip
-    found = _Concrete(copied(node), namespace, later, given_items)
+    found = _Concrete(copied(node), namespace, later, given_items, of_numbers)
     try:
-        return found.build()
+        return found.build(anyway)
     finally:
         found.given_values.clear()  # lists are told by how many refer to them
 
@@ -256,8 +261,9 @@ def written_out(stmts: list[ast.stmt], namespace: Mapping[str, Any]) -> list[ast
 class _Concrete:
     def __init__(
         self, node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None,
-        given_items: dict[str, frozenset[type]],
+        given_items: dict[str, frozenset[type]], of_numbers: bool,
     ):  # fmt: skip
+        self.of_numbers = of_numbers
         self.node = node
         self.namespace = namespace
         self.names = bound_names([node])
@@ -377,10 +383,10 @@ class _Concrete:
                 in_order = bool(value.flags.c_contiguous)
                 if not value.dtype.isnative or not value.flags.aligned:
                     raise UntranslatableError(f"`{name}`, whose memory is in another order")
-            known = self.parameters[name] = Parameter(name, path, kind, in_order)
+            number = value if self.of_numbers and type(value) is int and abs(value) <= FEW else None
+            known = self.parameters[name] = Parameter(name, path, kind, in_order, number=number)
             self.given_values[name] = value
-        number = value if type(value) is int else None
-        return Value(local(name), known.kind, None, number if isinstance(known.kind, Number) else None)
+        return Value(local(name), known.kind, None, known.number)
 
     def _path_of(self, name: str) -> Path:
         """`t_0` for the first item of the tuple `t`."""
@@ -397,7 +403,7 @@ class _Concrete:
 
     # ---- the function ----
 
-    def build(self) -> ConcreteLoop:
+    def build(self, anyway: bool) -> ConcreteLoop:
         scope = self.scope
         shared = tuple(_groups(self.given_values))
         scope.settle(lambda: self._translate(scope))
@@ -424,7 +430,8 @@ class _Concrete:
         # Kernels are for arrays of one length.
         facts = self.module.facts
         facts.partial = facts.partial or any(self._changes_length(name) for name in self.parameters)
-        if not is_better_whole(facts):
+        is_better = is_better_whole(facts)
+        if not is_better and not anyway:
             raise UntranslatableError("a loop over large arrays, which kernels are for")
         results = self._results()
         parameters = {local(n): p.kind for n, p in self.parameters.items()}
@@ -448,7 +455,7 @@ class _Concrete:
         if any(isinstance(kind, Table) for kind in self.scope.types.values()):
             reason = "it looks things up in dictionaries or sets"
         return ConcreteLoop(
-            ranged.text, careful, ranged.quiet, tuple(taken), tuple(results), names, statics, shared, reason
+            ranged.text, careful, ranged.quiet, tuple(taken), tuple(results), names, statics, shared, reason, is_better
         )  # fmt: skip
 
     def _translate(self, scope: Translator) -> None:

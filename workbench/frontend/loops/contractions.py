@@ -171,21 +171,22 @@ class Contractions(Routines):
         (first, *rest) = shape or (None,)
         given = first.literal if first is not None and not rest and isinstance(first.literal, tuple) else shape
         numbers = [v.known if isinstance(v, Value) else None for v in given]
-        if not isinstance(kind, Array) or not numbers or numbers.count(-1) > 1 or None in numbers:
-            raise UntranslatableError("reshape() to lengths that are not known")
+        if not isinstance(kind, Array) or not numbers or numbers.count(-1) > 1:
+            raise UntranslatableError("reshape()")
         is_copy = a.lazy is not None and not a.lazy.shares
         source = self.elements(self.array(a) if a.lazy is not None and a.lazy.computed else a)
         total = None if None in kind.shape else math.prod(n or 0 for n in kind.shape)
-        others = math.prod(n for n in numbers if n != -1)  # type: ignore[misc]  # no None among them
+        others = None if None in numbers else math.prod(n for n in numbers if n != -1)  # type: ignore[misc]
         sizes = [self.early(f"length({index(v)})") if n != -1 else "" for v, n in zip(given, numbers, strict=True)]
         size = " * ".join(source.sizes) or "1"
         product = " * ".join(s for s in sizes if s) or "1"
         if -1 in numbers:
-            if total is not None and (others == 0 or total % others):
+            if total is not None and others is not None and (others == 0 or total % others):
                 raise UntranslatableError("reshape() that does not fit")
             sizes[numbers.index(-1)] = self.early(f"({size}) // nonzero({product})")
         self.compare_lengths(f"({size})", f"({' * '.join(sizes)})")
-        known = tuple((None if total is None else total // others) if n == -1 else n for n in numbers)
+        rest_of = None if total is None or others is None else total // others
+        known = tuple(rest_of if n == -1 else n for n in numbers)
 
         def place(i: Sequence[str]) -> list[str]:
             flat = "0"

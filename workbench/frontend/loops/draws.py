@@ -303,8 +303,8 @@ class Draws(Tables):
         of, weights, size = given.get("a"), given.get("p"), given.get("size")
         if of is None or given.get("replace", literal(True)).literal is not True:
             raise refusal
-        if _is_given(size) and (weights is not None or isinstance(of.type, Array)):
-            raise refusal
+        if isinstance(of.type, Items) and of.type.items:
+            of = self.library(np.array, [of], {})
         if isinstance(of.type, Array) and of.type.ndim == 1:
             items = self.named(of)
             n = self.early(f"length({items.text}.shape[0])")
@@ -318,11 +318,11 @@ class Draws(Tables):
             if not isinstance(weights.type, Array) or weights.type.dtype != F64 or weights.type.ndim != 1:
                 raise refusal
             text = f"draw_weighted({source.text}, {n}, {self.named(weights).text})"
-        found = self._drawn((text, weak_int(0, MOST)), size, refusal)
         if items is None:
-            return found
+            return self._drawn((text, weak_int(0, MOST)), size, refusal)
         assert isinstance(items.type, Array)
-        return Value(self.early(f"at_1({items.text}, {found.text})"), Number(items.type.dtype))
+        dtype = items.type.dtype
+        return self._drawn((f"at_1({items.text}, {text})", Number(dtype)), size, refusal, dtype)
 
     def _permutation(
         self, source: Value, args: list[Value], keywords: dict[str, Value], refusal: UntranslatableError

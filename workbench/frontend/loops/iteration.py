@@ -151,12 +151,23 @@ class Iteration(Writers):
                 base = self._sequence(node.args[0])
                 size = self.early(self._length_of(base))
                 return [size], self._nth(base, f"{size} - 1 - {k}")
-        columns = [self._in_step(a, k) for a in node.args]
+        columns = [column for a in node.args for column in self._columns(a, k)]
         lengths = [size for sizes, _ in columns for size in sizes]
         if strictness(node) and len(lengths) > 1:  # then NumPy runs it all, as far as Python's `zip` goes
             self.line(f"if not ({' == '.join(lengths)}):")
             self.line(f"{INDENT}raise ValueError()")
         return lengths, tuple_of([item for _, item in columns])
+
+    def _columns(self, node: ast.expr, k: str) -> list[tuple[list[str], Value]]:
+        """Of one argument of `zip`, or of several in a tuple of arrays."""
+        if not isinstance(node, ast.Starred):
+            return [self._in_step(node, k)]
+        several = self.value(node.value)
+        if not isinstance(several.type, Items) or not all(isinstance(t, Array) for t in several.type.items):
+            raise UntranslatableError(f"`{ast.unparse(node)[:40]}`")
+        arrays = self.parts_of(several)
+        kept = [self.kept(a) for a in arrays]
+        return [([self._length_of(a)], self._nth(a, k)) for a in kept]
 
     def _sequence(self, node: ast.expr) -> Value:
         self.must_keep_keys(node)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .blanks import blank
-from .types import BOOL, I64, Growing, Items, Number, Type
+from .types import BOOL, I64, Growing, Items, Number, Type, UntranslatableError
 
 
 def leaves_of(kind: Type) -> list[Number]:
     """The numbers of an element."""
     if isinstance(kind, Items):
         return [leaf for item in kind.items for leaf in leaves_of(item)]
-    assert isinstance(kind, Number)
+    if not isinstance(kind, Number):
+        raise UntranslatableError(f"a list of {kind} that a loop is given or leaves")
     return [kind]
 
 

@@ -30,6 +30,7 @@ from .types import (
 
 PLACES: dict[Any, str] = {bisect.bisect_left: "first_at_least", bisect.bisect_right: "first_above"}
 INSERTIONS: dict[Any, str] = {bisect.insort_left: "first_at_least", bisect.insort_right: "first_above"}
+JOINERS = (np.stack, np.vstack, np.hstack, np.concatenate)
 FOLDS: dict[Any, str] = {sum: "sum_of_list", min: "least_of_list", max: "most_of_list"}
 
 
@@ -56,6 +57,8 @@ class ListCalls(Lists):
         base = args[0]
         kind = base.type
         assert isinstance(kind, Growing)
+        if function in JOINERS and isinstance(kind.item, Array):
+            return None
         if function is len:
             return Value(self.count(base), weak_int(0, SMALL))
         if function is list and len(args) == 1 and not kind.is_queue:
@@ -104,6 +107,8 @@ class ListCalls(Lists):
     def _heap(self, function: Any, base: Value, args: list[Value]) -> Value:
         if function is heapq.heappush and len(args) == 1:
             item = self._with_item(base, args[0])
+            if isinstance(item, Array):
+                raise UntranslatableError("a heap of arrays")
             return Value(f"heappush({base.text}, {self.item(args[0], item)})", Items(()))
         kind = base.type
         assert isinstance(kind, Growing)

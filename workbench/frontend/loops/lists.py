@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..syntax import walk
+from .arrays_in_lists import ArraysInLists, held_arrays
 from .blanks import blank
-from .contractions import Contractions
 from .expressions import local
 from .given_items import check_appended, read_kind
 from .list_names import TAKES, growing_names, is_taking, root
@@ -43,7 +43,7 @@ from .types import (
 from .writing import INDENT
 
 
-class Lists(Contractions):
+class Lists(ArraysInLists):
     """Expressions and statements with lists. `queues`: names of those whose first elements are taken away. `sort_list`
     is the calls'."""
 
@@ -80,6 +80,8 @@ class Lists(Contractions):
         if isinstance(kind, Number | Growing) or isinstance(kind, Items) and _is_plain(kind):
             if isinstance(kind, Growing) and kind.is_queue:
                 raise UntranslatableError("a list of queues")
+            return kind
+        if isinstance(kind, Array) and kind.ndim:
             return kind
         raise UntranslatableError(f"a list of {kind}")
 
@@ -163,6 +165,8 @@ class Lists(Contractions):
         if isinstance(kind, Items) and isinstance(value.literal, tuple):
             texts = [self.item(v, t) for v, t in zip(value.literal, kind.items, strict=True)]
             return f"({', '.join(texts)},)"
+        if isinstance(kind, Array):
+            return self.lasting(value).text
         return self.convert(value, kind).text  # type: ignore[attr-defined]  # of expressions
 
     def make(self, value: Value, item: Type | None, name: str) -> None:
@@ -446,7 +450,9 @@ class Lists(Contractions):
         self.facts.routines = True
 
     def array_of_list(self, base: Value, dtype: np.dtype | None) -> Value:
-        """`np.array(list)`, of numbers or of tuples of as many numbers."""
+        """`np.array(list)`, of numbers, of tuples of as many numbers, or of arrays of one shape."""
+        if held_arrays(base) is not None:
+            return self.stacked_list(base, dtype)
         kind = base.type
         assert isinstance(kind, Growing)
         item = kind.item

@@ -33,15 +33,15 @@ from .types import (
 
 ROUTINES: dict[Any, str] = {
     np.linalg.inv: "inv", np.linalg.solve: "solve", np.linalg.det: "det", np.argsort: "argsort", np.sort: "sort",
-    np.searchsorted: "searchsorted", np.bincount: "bincount", np.flatnonzero: "flatnonzero",
-    np.nonzero: "nonzero",
+    np.lexsort: "lexsort", np.searchsorted: "searchsorted", np.bincount: "bincount", np.flatnonzero: "flatnonzero",
+    np.nonzero: "nonzero", np.argwhere: "argwhere",
     np.count_nonzero: "count_nonzero", np.eye: "eye", np.identity: "identity", np.diag: "diag",
     np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
     np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
     np.inner: "inner", np.median: "median", np.interp: "interp", np.unique: "unique",
     np.polyfit: "polyfit", np.polyval: "polyval", np.histogram: "histogram",
 }  # fmt: skip
-STACKS = (np.stack, np.vstack, np.hstack)  # of arrays in a list
+STACKS = (np.stack, np.vstack, np.hstack, np.lexsort)  # of arrays in a list or tuple
 DESCRIPTIONS = (np.iinfo, np.finfo, np.dtype)
 
 
@@ -109,6 +109,19 @@ class Routines(Rearranging):
         if given not in (None, "quicksort") or found.dtype not in order_routines():
             raise UntranslatableError("argsort() of another kind than 'stable'")
         return Value(f"numpys_order_{SHORT_NAMES[found.dtype]}({self._held(a)})", Array(I64, found.shape))
+
+    def _call_lexsort(self, keys: Value) -> Value:
+        parts = keys.literal if isinstance(keys.literal, tuple) else ()
+        if not parts:
+            raise UntranslatableError("lexsort() of these keys")
+        kinds = [self._row(v, "lexsort") for v in parts]
+        held = [self.early(self._held(v)) for v in parts]
+        for other in held[1:]:
+            self.compare_lengths(f"{held[0]}.shape[0]", f"{other}.shape[0]")
+        order = self.early(f"stable_order({held[0]})")
+        for key in held[1:]:
+            order = self.early(f"{order}[stable_order({key}[{order}])]")
+        return Value(order, Array(I64, kinds[0].shape))
 
     def _call_sort(self, a: Value, axis: Value | None = None) -> Value:
         found = self._row(a, "sort")
@@ -181,19 +194,29 @@ class Routines(Rearranging):
         coefficients = self.early(self._held(p, F64))
         return self.pointwise(lambda v: Value(f"polynomial({coefficients}, {cast(v[0], F64)})", Number(F64)), x)
 
-    def _call_unique(self, a: Value, return_counts: Value | None = None) -> Value:
-        if isinstance(a.type, Array) and a.type.ndim > 1:
-            a = self.flattened(a)
-        kind = self._row(a, "unique")
-        with_counts = return_counts is not None and return_counts.literal
-        if return_counts is not None and return_counts.literal is None:
+    def _call_unique(
+        self, ar: Value, return_index: Value | None = None, return_inverse: Value | None = None,
+        return_counts: Value | None = None,
+    ) -> Value:  # fmt: skip
+        asked = [given is not None and given.literal for given in (return_index, return_inverse, return_counts)]
+        if None in asked or isinstance(ar.type, Array) and ar.type.ndim > 1 and any(asked[:2]):
             raise UntranslatableError("unique()")
+        if isinstance(ar.type, Array) and ar.type.ndim > 1:
+            ar = self.flattened(ar)
+        kind = self._row(ar, "unique")
         self.facts.masked = True
-        ordered = self.early(self._sorted(a))
-        values = Value(f"distinct({ordered})", Array(kind.dtype, (None,)))
-        if not with_counts:
-            return values
-        return tuple_of([values, Value(f"counts_of_distinct({ordered})", Array(I64, (None,)))])
+        ar = self.kept(self.array(ar))
+        by_numpy = kind.dtype.kind in "iu" and kind.dtype in order_routines()
+        name = f"numpys_distinct_{SHORT_NAMES[kind.dtype]}"
+        values = self.early(f"{name}({ar.text})" if by_numpy else f"distinct({self._sorted(ar)})")
+        parts = [Value(values, Array(kind.dtype, (None,)))]
+        if not any(asked):
+            return parts[0]
+        inverse = self.early(f"places_of_distinct({ar.text}, {values})")
+        texts = (f"first_places({inverse}, {values}.size)", inverse, f"counts({inverse}, {values}.size)")
+        shapes = (None,), kind.shape, (None,)
+        parts += [Value(t, Array(I64, n)) for t, n, wanted in zip(texts, shapes, asked, strict=True) if wanted]
+        return tuple_of(parts)
 
     def _call_bincount(self, x: Value, weights: Value | None = None, minlength: Value | None = None) -> Value:
         kind = self._row(x, "bincount", "iu")
@@ -247,6 +270,14 @@ class Routines(Rearranging):
         self.facts.count(*kind.shape)
         found = self.early(f"np.nonzero({self._held(a)})")
         return tuple_of([Value(f"{found}[{k}]", Array(I64, (None,))) for k in range(kind.ndim)])
+
+    def _call_argwhere(self, a: Value) -> Value:
+        kind = a.type
+        if not isinstance(kind, Array) or not 1 <= kind.ndim <= 3 or kind.dtype.kind == "c":
+            raise UntranslatableError("argwhere()")
+        self.facts.masked = True
+        self.facts.count(*kind.shape)
+        return Value(f"places_by_rows_{kind.ndim}({self._held(a)})", Array(I64, (None, kind.ndim)))
 
     def _call_count_nonzero(self, a: Value) -> Value:
         if not isinstance(a.type, Array) or a.type.dtype.kind not in "biuf":

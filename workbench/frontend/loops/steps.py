@@ -633,11 +633,16 @@ def type_of(name: str, value: Any) -> Type:
         if abs(value) < 2**63:
             return replace(weak_int(-(2**63), 2**63 - 1), enum=enum_of(value))
     elif isinstance(value, float):
-        with np.errstate(all="ignore"):
-            return Number(F64, True, single=bool(np.float32(value) == value) or value != value)
+        return Number(F64, True, single=is_single(value))
     elif isinstance(value, complex):
         return Number(C128, True)
     raise UntranslatableError(f"`{name}`, a {type(value).__name__}")
+
+
+def is_single(value: float) -> bool:
+    """Whether a float is the same number in 32 bits."""
+    with np.errstate(all="ignore"):
+        return bool(np.float32(value) == value) or value != value
 
 
 def _avals(kind: Type) -> list[Aval]:

@@ -44,7 +44,7 @@ from .syntax import (
 )
 
 MAX_FUNCTIONS = 500
-_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class DrivenFunction:
         from .statements import Known, statements_of
 
         code = fn.__code__
-        if code.co_flags & _SUSPENDS or not is_user_code(code):
+        if code.co_flags & SUSPENDS or not is_user_code(code):
             return None
         node = syntax_of(code)
         if node is None or not may_run_in_parts(node, code):

@@ -49,6 +49,17 @@ class Frame(dict):
             return default
 
 
+def closure_of(fn: types.FunctionType) -> dict[str, Any]:
+    """What the names of outer functions hold now, where they hold anything."""
+    values = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        try:
+            values[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return values
+
+
 _MISSING = object()
 
 

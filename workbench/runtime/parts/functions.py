@@ -30,7 +30,7 @@ from .driven_functions import (
     once_each,
     rebound_names,
 )
-from .frames import Frame
+from .frames import Frame, closure_of
 from .statements import Known, Part, PartedRun, Statement, may_call, statements_of
 from .syntax import names_of
 
@@ -70,11 +70,8 @@ class FunctionParts:
         node = syntax_of(fn.__code__) if isinstance(fn, FunctionType) else None
         if not isinstance(fn, FunctionType) or not isinstance(node, ast.FunctionDef):
             return None
-        body: list[ast.stmt] = []
-        if _is_plain(node, fn.__code__):
-            body = list(node.body)
-            if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-                del body[0]  # the docstring
+        body = plain_statements(node, fn.__code__)
+        if body is not None:
             if body and isinstance(last := body[-1], ast.Return):
                 value = last.value if last.value is not None else ast.copy_location(ast.Constant(None), last)
                 target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
@@ -86,7 +83,7 @@ class FunctionParts:
         return cls(
             fn,
             source,
-            statements_of(body),
+            statements_of(body or []),
             inspect.signature(fn, follow_wrapped=False),
             reason,
             PlainOptions(fast=fast),
@@ -152,7 +149,7 @@ class FunctionParts:
         with self._lock:
             namespace = self._spare.pop() if self._spare else Frame(function.__globals__, names_of(code))
         try:
-            namespace.update(_closure(function))
+            namespace.update(closure_of(function))
             namespace.update(bound.arguments)
             run = PartedRun(
                 self.statements, self.source, namespace, options=self.options, timed=timed, known=self.known,
@@ -169,22 +166,22 @@ class FunctionParts:
                 self._spare.append(namespace)
 
 
-def _closure(fn: FunctionType) -> dict[str, Any]:
-    values = {}
-    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-        try:
-            values[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    return values
-
-
 # Leaving in the middle, names of other scopes; and functions, which could outlive the namespace that they read.
 _REFUSED = (
     ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
     ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef,
 )  # fmt: skip
 _READS_ITS_FRAME = frozenset(("locals", "vars", "dir", "eval", "exec", "globals", "super", "__class__"))
+
+
+def plain_statements(node: ast.FunctionDef, code: CodeType) -> list[ast.stmt] | None:
+    """The statements of a function's body, but for the docstring; None if they mean something else in a namespace of
+    their own."""
+    if not _is_plain(node, code):
+        return None
+    first = node.body[0]
+    is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return list(node.body[1:] if is_docstring else node.body)
 
 
 def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:

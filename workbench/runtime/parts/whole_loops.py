@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,16 +39,24 @@ from ...frontend.loops.types import (
 from ...ir import Aval, Equation, Jaxpr, Origin, Span, Var
 from ...primitives.loops import LoopArgument, LoopProgram, loop_p
 from ..cells import CellResult
-from ..compilation import Compilation, compile_traced
+from ..compilation import Compilation, Source, compile_traced
 from ..log import logger
 from ..loops import RAISED, compiled_entry
 from .random_sources import Drawing, can_draw, drawing
 
-if TYPE_CHECKING:
-    from .statements import PartedRun
-
 MOST_KINDS = 4  # of values, for which one loop is compiled
+OF_NUMBERS = 2  # of these kinds, which may be for some small ints alone
 MOST_FAILURES = 2  # runs that raised: then the loop is Python's
+
+
+class Surroundings(Protocol):
+    """namespace: where a loop's names are; whole: what the user wrote it in."""
+
+    @property
+    def namespace(self) -> MutableMapping[str, Any]: ...
+
+    @property
+    def whole(self) -> Source: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +71,16 @@ class _Traced:
 
 @dataclass(eq=False, slots=True)
 class WholeLoop:
-    """One statement, with what it was compiled to for values of some kinds."""
+    """One statement, with what it was compiled to for values of some kinds. text: of the function that it stands for;
+    anyway: whether it is compiled, too, where kernels would be faster; latest: what ran last."""
 
     node: ast.For | ast.While
+    text: str = ""
+    anyway: bool = False
     versions: list[_Version] = field(default_factory=list)
     refused: bool = False
     n_failures: int = 0
+    latest: _Version | None = None
     takes: bool = field(init=False)  # whether it takes elements out of lists
     names: frozenset[str] = field(init=False)  # that it binds
 
@@ -77,7 +89,7 @@ class WholeLoop:
         self.names = frozenset(bound([self.node]))
 
     def run(
-        self, around: PartedRun, later: frozenset[str] | None, arrays: frozenset[str] = frozenset()
+        self, around: Surroundings, later: frozenset[str] | None, arrays: frozenset[str] = frozenset()
     ) -> CellResult | None:
         """Run it in the namespace of `around`; None if Python must, in which case nothing has happened. later: the
         names that are read afterwards, if not any may be; arrays: those of lists that are better left as arrays of
@@ -96,8 +108,9 @@ class WholeLoop:
             return None
         begin = time.perf_counter()
         try:
-            loop = translate_here(self.node, namespace, later)
-            version = _Version.of(loop, self.node, around, begin)
+            few = len(self.versions) < OF_NUMBERS
+            loop = translate_here(self.node, namespace, later, anyway=self.anyway, of_numbers=few)
+            version = _Version.of(loop, self, around, begin)
         except UntranslatableError as reason:
             logger.debug("a loop is Python's: %s", reason)
             self.refused = not self.versions
@@ -115,6 +128,7 @@ class WholeLoop:
 
     def _ended(self, version: _Version, ran: bool) -> CellResult | None:
         if ran:
+            self.latest = version
             return CellResult({}, (), None, version.compilation)
         self.n_failures += 1
         self.refused = self.n_failures > MOST_FAILURES
@@ -129,8 +143,9 @@ class _Version:
     careful: LoopProgram | None
 
     @classmethod
-    def of(cls, loop: ConcreteLoop, node: ast.For | ast.While, around: PartedRun, begin: float) -> _Version | None:
+    def of(cls, loop: ConcreteLoop, of: WholeLoop, around: Surroundings, begin: float) -> _Version | None:
         """None if numba does not take it."""
+        node = of.node
         sources = [p.kind for p in loop.parameters if isinstance(p.kind, RandomSource)]
         if not all(kind.is_pythons for kind in sources) and not can_draw():
             raise UntranslatableError("random numbers of a NumPy whose functions cannot be told")
@@ -150,20 +165,20 @@ class _Version:
         outs = [Var(inputs[k].aval, inputs[k].hint) for k in written]
         outs += [Var(aval, name) for r in loop.results for name, aval in _shown(r.name, r.kind)]
         outs = outs or [Var(Aval((), I64), "")]
-        text = ast.unparse(node)
+        text = of.text or ast.unparse(node)
         program = LoopProgram(
             "loop", loop.source, tuple(arguments), written, tuple(v.aval for v in outs), _not_called, loop.reason, text,
             (), loop.careful, loop.quiet,
         )  # fmt: skip
         filename = around.whole.filename
         span = Span(filename, node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
-        origin = Origin((span,), "for" if isinstance(node, ast.For) else "while")
+        origin = Origin((span,), "def" if of.text else "for" if isinstance(node, ast.For) else "while")
         equation = Equation(loop_p, inputs, tuple(outs), {"program": program}, origin)
         jaxpr = Jaxpr(inputs, (equation,), tuple(outs))
         traced = _Traced(jaxpr, tuple(name for name, _ in names))
         trace_ms = (time.perf_counter() - begin) * 1e3
         layouts = ["C" if a.in_order else "A" for a in arguments]
-        output_names = [v.hint for v in outs]
+        output_names = () if of.text else [v.hint for v in outs]  # of a function its caller names the result
         compilation = compile_traced(traced, layouts, around.whole, output_names=output_names, trace_ms=trace_ms)
         entry = compiled_entry(program)  # in the time of the compilation
         if entry is None:

@@ -1,0 +1,207 @@
+"""Functions that tracing refuses, mostly for sizes that data decide, and that numba takes whole.
+
+To the loops that run whole (`whole_loops`) such a function is one of a single turn: around its statements where these
+mean the same in a namespace of their own, around a call of it elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import random
+from collections.abc import Callable, Collection, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...frontend.syntax import copied, syntax_of, walk
+from ..cells import CellResult, errors_are_silent
+from ..compilation import Compilation, Source
+from .driven_functions import SUSPENDS
+from .fast_whole import fast_whole
+from .frames import Frame, closure_of
+from .functions import plain_statements
+from .syntax import names_of
+from .whole_loops import WholeLoop
+
+LEFT = "_left_by_function"  # begins the names of the variables that hold the result
+_ITSELF = "_whole_function"
+_NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+
+
+@dataclass(eq=False, slots=True)
+class _Surroundings:
+    namespace: MutableMapping[str, Any]
+    whole: Source
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Form:
+    """One way to run a function as a loop. head: what makes or seeds sources of random numbers, before it; left: the
+    variables that hold the result; is_tuple: whether it is one of what they hold."""
+
+    head: CodeType | None
+    loop: WholeLoop
+    left: tuple[str, ...]
+    is_tuple: bool
+
+    @classmethod
+    def of(cls, stmts: Sequence[ast.stmt], node: ast.FunctionDef, fn: FunctionType) -> _Form:
+        """stmts: run once, and the last one may return something."""
+        n_first = next((i for i, stmt in enumerate(stmts[:-1]) if not _is_of_sources(stmt, fn)), len(stmts) - 1)
+        head = None
+        if n_first:
+            head = compile(ast.Module([copied(s) for s in stmts[:n_first]], []), fn.__code__.co_filename, "exec")
+        *body, last = [copied(stmt) for stmt in stmts[n_first:]]
+        left: tuple[str, ...] = ()
+        value = last.value if isinstance(last, ast.Return) and last.value is not None else ast.Constant(None)
+        is_tuple = isinstance(value, ast.Tuple) and not any(isinstance(v, ast.Starred) for v in value.elts)
+        if not isinstance(last, ast.Return):
+            body.append(last)
+        elif not _is_nothing(value):
+            values = value.elts if isinstance(value, ast.Tuple) and is_tuple else [value]
+            left = tuple(f"{LEFT}_{k}" for k in range(len(values)))
+            targets = [ast.Name(name, ast.Store()) for name in left]
+            body += [ast.copy_location(ast.Assign([t], v), last) for t, v in zip(targets, values, strict=True)]
+        loop = ast.While(ast.Constant(True), [*body, ast.Break()], [])
+        for stmt in (loop, *loop.body):
+            ast.copy_location(stmt, stmt if hasattr(stmt, "lineno") else node)
+        return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway=True), left, is_tuple)
+
+    def result(self, namespace: Frame) -> Any:
+        values = [namespace[name] for name in self.left]
+        return tuple(values) if self.is_tuple else values[0] if values else None
+
+
+@dataclass(eq=False, slots=True)
+class WholeFunction:
+    """One function, with what it was compiled to for arguments of some kinds. forms: ways to run it whole, of which the
+    first that numba takes is the one."""
+
+    fn: FunctionType
+    source: Source
+    signature: inspect.Signature
+    forms: list[_Form]
+    names: frozenset[str]
+    _spare: list[Frame] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, fn: FunctionType, source: Source) -> WholeFunction | None:
+        """None of functions that suspend, whose arguments have no names of their own, or whose text is not known."""
+        node = syntax_of(fn.__code__)
+        if not isinstance(node, ast.FunctionDef) or fn.__code__.co_flags & SUSPENDS:
+            return None
+        signature = inspect.signature(fn, follow_wrapped=False)
+        if any(p.kind not in _NAMED for p in signature.parameters.values()):
+            return None
+        given = [ast.keyword(name, ast.Name(name, ast.Load())) for name in signature.parameters]
+        call = ast.Call(ast.Name(_ITSELF, ast.Load()), [], given)
+        gives = any(isinstance(n, ast.Return) and not _is_nothing(n.value) for n in walk(node))
+        forms = [_Form.of(body, node, fn)] if (body := plain_statements(node, fn.__code__)) else []
+        forms.append(_Form.of([ast.Return(call) if gives else ast.Expr(call)], node, fn))
+        names = {name for form in forms for name in form.left}
+        return cls(fn, source, signature, forms, names_of(fn.__code__) | names | {_ITSELF})
+
+    @property
+    def refused(self) -> bool:
+        return all(form.loop.refused for form in self.forms)
+
+    @property
+    def compilations(self) -> list[Compilation]:
+        return [version.compilation for form in self.forms for version in form.loop.versions]
+
+    @property
+    def is_better(self) -> bool:
+        """Whether kernels would not be faster, as far as one can tell from what ran last."""
+        version = self._latest
+        return version is not None and version.loop.is_better
+
+    @property
+    def _latest(self) -> Any:
+        return next((form.loop.latest for form in self.forms if form.loop.latest is not None), None)
+
+    def run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, CellResult] | None:
+        """The function's result, and what ran; None if Python must run it, in which case nothing has happened."""
+        if self.refused or not errors_are_silent():
+            return None
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError:
+            return None
+        bound.apply_defaults()
+        fn: Any = self.fn  # a field, not a method
+        try:
+            namespace = self._spare.pop()
+        except IndexError:
+            namespace = Frame(fn.__globals__, self.names)
+        try:
+            namespace.update(closure_of(fn))
+            namespace.update(bound.arguments)
+            namespace[_ITSELF] = fn
+            around = _Surroundings(namespace, self.source)
+            for form in self.forms:
+                if form.head is not None and not form.loop.refused and not _ran(form.head, namespace):
+                    return None
+                ran = form.loop.run(around, frozenset(form.left))
+                if ran is not None:
+                    return form.result(namespace), ran
+                if form.loop.versions:  # these values are not for it
+                    return None
+            return None
+        finally:
+            namespace.clear()
+            self._spare.append(namespace)
+
+    def fast(self, args: tuple, elsewhere: Collection[str]) -> Callable[..., Any] | None:
+        """`call(*args)` for arguments like these, as of `fast_whole`; None where there is no faster way than `run`."""
+        fn: Any = self.fn
+        form = next((form for form in self.forms if form.loop.latest is not None), None)
+        if form is None or form.head is not None or fn.__closure__:
+            return None
+        bound = self.signature.bind(*args)
+        bound.apply_defaults()
+        version: Any = form.loop.latest
+        arguments = {**bound.arguments, _ITSELF: fn}
+        return fast_whole(
+            version.loop, version.entry, arguments, len(args), fn.__globals__, form.left, form.is_tuple, elsewhere
+        )
+
+
+_OF_SOURCES = (np.random.default_rng, np.random.RandomState, np.random.seed, random.Random, random.seed)
+
+
+def _is_of_sources(stmt: ast.stmt, fn: FunctionType) -> bool:
+    """Whether a statement makes or seeds a source of random numbers, from arguments and constants alone: running it
+    twice is then running it once."""
+    call = stmt.value if isinstance(stmt, ast.Assign | ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args + call.keywords:
+        return False
+    if isinstance(stmt, ast.Assign) and not all(isinstance(t, ast.Name) for t in stmt.targets):
+        return False
+    given = [*call.args, *(word.value for word in call.keywords)]
+    code = fn.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if not all(isinstance(v, ast.Constant) or isinstance(v, ast.Name) and v.id in known for v in given):
+        return False
+    path = ast.unparse(call.func).split(".")
+    value = fn.__globals__.get(path[0]) if path[0] not in code.co_varnames + code.co_cellvars else None
+    for name in path[1:]:
+        if not isinstance(value, ModuleType):
+            return False
+        value = getattr(value, name, None)
+    return any(value is each for each in _OF_SOURCES)
+
+
+def _ran(head: CodeType, namespace: Frame) -> bool:
+    try:
+        exec(head, namespace)  # noqa: S102
+    except Exception:  # noqa: BLE001  # the user's mistake, which Python's run of all tells of
+        return False
+    return True
+
+
+def _is_nothing(value: ast.expr | None) -> bool:
+    """Whether a function that returns this returns None."""
+    return value is None or isinstance(value, ast.Constant) and value.value is None
