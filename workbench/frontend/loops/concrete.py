@@ -416,7 +416,7 @@ class _Concrete:
         kinds = self.scope.types
         unsure = frozenset(n for n in self.live if isinstance(kind := kinds.get(n), Number) and kind.unsure)
         if unsure:
-            scope.tagged = unsure
+            scope.tagged = unsure | self._handed_to(unsure)
             scope.settle(lambda: self._translate(scope))
         for name in self.module.written:
             if not self.given_values[name].flags.writeable:
@@ -457,6 +457,20 @@ class _Concrete:
         return ConcreteLoop(
             ranged.text, careful, ranged.quiet, tuple(taken), tuple(results), names, statics, shared, reason, is_better
         )  # fmt: skip
+
+    def _handed_to(self, names: frozenset[str]) -> frozenset[str]:
+        """The variables that these may be given as they are, if they may be of either type, too."""
+        moves = [
+            (target.id, stmt.value.id)
+            for stmt in walk(self.node) if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Name)
+            for target in stmt.targets if isinstance(target, ast.Name)
+        ]  # fmt: skip
+        found = names
+        while True:
+            more = {b for a, b in moves if a in found and isinstance(k := self.scope.types.get(b), Number) and k.unsure}
+            if more <= found:
+                return found
+            found |= more
 
     def _translate(self, scope: Translator) -> None:
         scope.statement(self.node)

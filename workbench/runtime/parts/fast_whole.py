@@ -68,7 +68,7 @@ def _tests(
     scope: dict[str, Any],
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """What must hold of the arguments, and then of what is outside. The loop takes the values `x0`, `x1`, ..."""
-    tests, outside = [], []
+    tests, then, outside = [], [], []
     of_fits: list[tuple[str, Any, int]] = []
     written: list[int] = []
     for k, p in enumerate(loop.parameters):
@@ -86,15 +86,15 @@ def _tests(
             of_fits.append((text, value, 0))
             if p.kind.single:
                 scope["is_single"] = is_single
-                tests.append(f"is_single(x{k})")
+                then.append(f"is_single(x{k})")
         else:
             scope[f"type{k}"] = type(value)
             tests.append(f"type{text} is type{k}")
             if p.number is not None:
-                tests.append(f"x{k} == {p.number}")
+                then.append(f"x{k} == {p.number}")
             elif type(value) is int:
                 low, high = p.kind.interval
-                tests.append(f"{low} <= x{k} <= {high}")
+                then.append(f"{low} <= x{k} <= {high}")
     if of_fits:
         texts, values, flags = zip(*of_fits, strict=True)
         arrays = [i for i, value in enumerate(values) if type(value) is np.ndarray]
@@ -103,6 +103,7 @@ def _tests(
             raise _SlowError
         scope["fits"] = fits_function(values, flags, apart)
         tests.append(f"fits({', '.join(texts)})")
+    tests += then
     taken = {p.path[0] for p in loop.parameters}
     for n, (path, value) in enumerate(loop.statics):
         if len(path) != 1 or not isinstance(path[0], str):
