@@ -154,7 +154,7 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
             as_given.snapshot.restore()
 
     def report_on(args: tuple, kwargs: dict[str, Any], as_given: _Restored) -> CompileReport:
-        from .report import build_report, numpy_report
+        from .report import build_report, numpy_report, whole_report
 
         def in_numpy() -> Any:
             return _in_numpy(compiled.fn, args, kwargs)
@@ -165,6 +165,12 @@ def explain(fun: Function) -> Callable[..., CompileReport]:
             if not isinstance(entry.parts, UntracedFunction):
                 return numpy_report(compiled.source(), entry.reason, numpy_ms)
             return _explained_in_parts(entry.parts, args, kwargs, numpy_ms, as_given)
+        if entry.whole is not None and not kwargs:
+            as_given()
+        if entry.whole is not None and not kwargs and (done := entry.whole.run(args, kwargs)) is not None:
+            times = _time(lambda: entry.fast and entry.fast(*args), as_given)
+            why = "Runs whole: one loop of the machine's is faster than the steps of what was traced."
+            return whole_report(done[1].compilation, why, times, _time(in_numpy, as_given))
         compilation = entry.compilation
         compilation.limits = machine_limits(compilation.device)
         _time(lambda: entry.call(leaves, compilation.run_timed), as_given)
@@ -206,7 +212,8 @@ def _explained_in_parts(
     run()
     if parts.ran_whole(ran):
         times = _time(lambda: parts.run_whole(args, kwargs), as_given)
-        return whole_report(ran[0].compilation, parts.reason, times, numpy_ms)
+        why = f"Compiled whole, since it cannot be traced: {numpy_report(parts.source, parts.reason).reason}"
+        return whole_report(ran[0].compilation, why, times, numpy_ms)
     times = _time(run, as_given)
     if not ran:  # Python ran all of it: no piece was worth compiling
         return numpy_report(parts.source, parts.reason, numpy_ms)

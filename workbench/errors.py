@@ -184,3 +184,14 @@ class InternalError(WorkbenchError, RuntimeError):
     """The workbench itself failed, and NumPy computed the result: a bug of ours."""
 
     code = "WB903"
+
+
+def bug_of_ours(name: str, failure: BaseException) -> TracingError:
+    """Why the function of this name runs in NumPy, when the workbench raised what NumPy does not."""
+    said = f"{type(failure).__name__}: {str(failure).strip()[:500]}"
+    reason = TracingError(
+        f"WB903  {name} runs in NumPy, because the workbench failed: a bug of ours, not of your code.\n   {said}",
+        code="WB903",
+    )
+    reason.__cause__ = failure
+    return reason

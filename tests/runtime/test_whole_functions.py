@@ -8,9 +8,9 @@ import threading
 
 import numpy as np
 import pytest
-from tests.compare import assert_same
 
 import workbench as wb
+from tests.compare import assert_same
 from workbench.runtime.parts import untraced
 from workbench.runtime.parts.untraced import UntracedFunction
 from workbench.runtime.parts.whole_functions import WholeFunction

@@ -130,13 +130,11 @@ def definitions_report(source: Any, time_ms: float) -> CompileReport:
     )
 
 
-def whole_report(
-    compilation: Any, reason: BaseException, runs_ms: Sequence[float], numpy_ms: Sequence[float]
-) -> CompileReport:
-    """The report of a function that cannot be traced, for this reason, and was compiled whole."""
+def whole_report(compilation: Any, why: str, runs_ms: Sequence[float], numpy_ms: Sequence[float]) -> CompileReport:
+    """The report of a function that runs as one loop, and why it does."""
     compilation.runs_ms, compilation.numpy_ms = list(runs_ms), list(numpy_ms)
     report = build_report(compilation)
-    report.reason = f"Compiled whole, since it cannot be traced: {numpy_report(compilation.source, reason).reason}"
+    report.reason = why
     return report
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import optree
 
 from ..config import config, device_choices
-from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError
+from ..errors import BackendError, CheckFailedError, RoutineRaisedError, TracingError, WorkbenchError, bug_of_ours
 from ..frontend.counted_lists import enlarge
 from ..frontend.diagnostics import raised_in_a_trace
 from ..frontend.held import holds_attributes
@@ -49,6 +49,7 @@ from .keys import (
 from .log import logger
 from .loops import LoopAbortedError
 from .parts.untraced import UntracedFunction
+from .rival import Rival
 from .specialisation import Entry, Fallback, Specialisation, UntilItReturns, held_anew
 from .tiers import Pending, compile_later, may_run_in_numpy
 from .varying import (
@@ -226,7 +227,7 @@ class CompiledFunction:
                 native=native, given=self._given, by_kind=self._by_kind, traced_ints=self._traced_ints,
             )  # fmt: skip
             entry.fast = missed if call is None else call
-        if entry.fast is not None and (self._settled or not self._moves):
+        if entry.fast is not None and entry.rival is None and (self._settled or not self._moves):
             self._fast = entry.fast
 
     def _remember_way(self, entry: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
@@ -279,11 +280,14 @@ class CompiledFunction:
             elif entry.trial is not None and entry.trial.wants_numpy and not self.is_strict:
                 tried = entry
             elif not entry.needs_numpy(leaves):
+                result: Any = MISS
                 if entry.trial is None and self._plain and self.place == "cpu":
                     self._remember(entry, args, kwargs)  # now: the call may change what its arguments hold
+                    if entry.rival is not None and not kwargs:
+                        result = entry.rival.turn(entry, args, leaves, () if self._settled else device_choices)
                 begin = time.perf_counter()
                 running = entry
-                result = entry.call(leaves)
+                result = entry.call(leaves) if result is MISS else result
                 entry.n_left = 0
                 if self._settled and not kwargs and self._plain:
                     self._fast = entry.fast_on_device(args, ()) or missed
@@ -341,10 +345,12 @@ class CompiledFunction:
         if found is None or found.compiled_wins is None:
             return
         entry.trial = None
-        if not found.compiled_wins:
-            reason = found.numpy_wins(self.name)
-            logger.info("%s", reason)
-            self._fall_back(reason, args, kwargs)
+        if found.compiled_wins:
+            entry.rival = Rival.of(self.fn, self.source(), entry.compilation.plan, found.best_compiled_s)
+            return
+        reason = found.numpy_wins(self.name)
+        logger.info("%s", reason)
+        self._fall_back(reason, args, kwargs, UntracedFunction.whole_of(self.fn, self.source(), reason))
 
     def _leave(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """A check of a version has failed several times in a row. It may be for a message, which parts of the code can
@@ -365,23 +371,18 @@ class CompiledFunction:
             logger.warning("%s runs in NumPy: %s", self.name, known)
             self._fall_back(known, args, kwargs)
             return
-        message = (
-            f"WB903  {self.name} runs in NumPy, because the workbench failed: a bug of ours, not of your code.\n"
-            f"   {type(failure).__name__}: {str(failure).strip()[:500]}"
-        )
-        logger.warning("%s", message)
-        reason = TracingError(message, code="WB903")
-        reason.__cause__ = failure
+        reason = bug_of_ours(self.name, failure)
+        logger.warning("%s", reason)
         self._fall_back(reason, args, kwargs)
 
-    def _fall_back(self, reason: TracingError, args: tuple, kwargs: dict[str, Any]) -> None:
+    def _fall_back(self, reason: TracingError, args: tuple, kwargs: dict, way: UntracedFunction | None = None) -> None:
         try:
             key, _ = self._key(args, kwargs)
         except RecursionError:  # a list or dict that holds itself
             return
         with self._state.lock:
             found = self._state.specialisations.get(key, [])
-            self._state.specialisations[key] = [*found[-3:], Fallback(reason)]
+            self._state.specialisations[key] = [*found[-3:], Fallback(reason, way)]
 
     def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         from ..frontend.trace import call_traced

@@ -229,14 +229,15 @@ class Arrays(Writer):
 
     def reindexed(
         self, value: Value, shape: tuple[int | None, ...], sizes: Sequence[str],
-        source: Callable[[Sequence[str]], list[str]],
+        source: Callable[[Sequence[str]], list[str]], *, shares: bool = False,
     ) -> Value:  # fmt: skip
-        """An array whose element at some indices is that of `value` at others."""
+        """An array whose element at some indices is that of `value` at others. shares: in NumPy it is a view."""
         assert isinstance(value.type, Array)
         lazy = self.elements(self.array(value))
         self.facts.count(*shape)
         reads = tuple(replace(read, text=f"{LAZY} {read.text}", at=()) for read in lazy.reads)
-        return Value(LAZY, Array(value.type.dtype, shape), lazy=Lazy(tuple(sizes), lambda i: lazy.at(source(i)), reads))
+        made = Lazy(tuple(sizes), lambda i: lazy.at(source(i)), reads, shares=shares)
+        return Value(LAZY, Array(value.type.dtype, shape), lazy=made)
 
     # ---- stores ----
 

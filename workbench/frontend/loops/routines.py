@@ -352,7 +352,7 @@ class Routines(Rearranging):
         sizes = self.elements(a).sizes
         known = None if None in kind.shape else min(n or 0 for n in kind.shape)
         size = self.early(f"min({sizes[0]}, {sizes[1]})")
-        return self.reindexed(a, (known,), (size,), lambda i: [i[0], i[0]])
+        return self.reindexed(a, (known,), (size,), lambda i: [i[0], i[0]], shares=True)
 
     def _call_trace(self, a: Value) -> Value:
         return self.library(np.sum, [self._call_diagonal(a)], {})  # type: ignore[attr-defined]  # of calls

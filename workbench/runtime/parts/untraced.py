@@ -61,6 +61,14 @@ class UntracedFunction:
         whole = WholeFunction.of(fn, source) if may_be_whole else None
         return cls(fn, source, reason, whole, parts) if parts is not None or whole is not None else None
 
+    @classmethod
+    def whole_of(cls, fn: Callable[..., Any], source: Source, reason: TracingError) -> UntracedFunction | None:
+        """One that is faster in NumPy than as it was traced, and may still be fastest whole."""
+        if not isinstance(fn, FunctionType) or config.tiers:
+            return None
+        whole = WholeFunction.of(fn, source, anyway=False)
+        return None if whole is None else cls(fn, source, reason, whole, None)
+
     @property
     def way(self) -> Way | None:
         """The fastest way; None: not known yet."""

@@ -48,7 +48,7 @@ class _Form:
     is_tuple: bool
 
     @classmethod
-    def of(cls, stmts: Sequence[ast.stmt], node: ast.FunctionDef, fn: FunctionType) -> _Form:
+    def of(cls, stmts: Sequence[ast.stmt], node: ast.FunctionDef, fn: FunctionType, anyway: bool) -> _Form:
         """stmts: run once, and the last one may return something."""
         n_first = next((i for i, stmt in enumerate(stmts[:-1]) if not _is_of_sources(stmt, fn)), len(stmts) - 1)
         head = None
@@ -68,7 +68,7 @@ class _Form:
         loop = ast.While(ast.Constant(True), [*body, ast.Break()], [])
         for stmt in (loop, *loop.body):
             ast.copy_location(stmt, stmt if hasattr(stmt, "lineno") else node)
-        return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway=True), left, is_tuple)
+        return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway), left, is_tuple)
 
     def result(self, namespace: Frame) -> Any:
         values = [namespace[name] for name in self.left]
@@ -88,8 +88,9 @@ class WholeFunction:
     _spare: list[Frame] = field(default_factory=list)
 
     @classmethod
-    def of(cls, fn: FunctionType, source: Source) -> WholeFunction | None:
-        """None of functions that suspend, whose arguments have no names of their own, or whose text is not known."""
+    def of(cls, fn: FunctionType, source: Source, *, anyway: bool = True) -> WholeFunction | None:
+        """None of functions that suspend, whose arguments have no names of their own, or whose text is not known.
+        anyway: whether it is compiled, too, where kernels would be faster."""
         node = syntax_of(fn.__code__)
         if not isinstance(node, ast.FunctionDef) or fn.__code__.co_flags & SUSPENDS:
             return None
@@ -99,8 +100,8 @@ class WholeFunction:
         given = [ast.keyword(name, ast.Name(name, ast.Load())) for name in signature.parameters]
         call = ast.Call(ast.Name(_ITSELF, ast.Load()), [], given)
         gives = any(isinstance(n, ast.Return) and not _is_nothing(n.value) for n in walk(node))
-        forms = [_Form.of(body, node, fn)] if (body := plain_statements(node, fn.__code__)) else []
-        forms.append(_Form.of([ast.Return(call) if gives else ast.Expr(call)], node, fn))
+        forms = [_Form.of(body, node, fn, anyway)] if (body := plain_statements(node, fn.__code__)) else []
+        forms.append(_Form.of([ast.Return(call) if gives else ast.Expr(call)], node, fn, anyway))
         names = {name for form in forms for name in form.left}
         return cls(fn, source, signature, forms, names_of(fn.__code__) | names | {_ITSELF})
 
