@@ -227,7 +227,7 @@ class CompiledFunction:
                 native=native, given=self._given, by_kind=self._by_kind, traced_ints=self._traced_ints,
             )  # fmt: skip
             entry.fast = missed if call is None else call
-        if entry.fast is not None and entry.rival is None and (self._settled or not self._moves):
+        if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast
 
     def _remember_way(self, entry: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
@@ -245,7 +245,7 @@ class CompiledFunction:
             entry.fits = fits_call(args, kwargs, floats_are_traced=not self.keep_python_scalars, **about)
         self._fits_numpy = entry.fits
 
-    def _replace_fast(self, entry: Specialisation, call: Callable[..., Any], found: Callable[..., Any]) -> None:
+    def _replace_fast(self, entry: Specialisation, call: Callable[..., Any] | None, found: Callable[..., Any]) -> None:
         entry.fast = found
         if self._fast is call:
             self._fast = found
@@ -280,14 +280,11 @@ class CompiledFunction:
             elif entry.trial is not None and entry.trial.wants_numpy and not self.is_strict:
                 tried = entry
             elif not entry.needs_numpy(leaves):
-                result: Any = MISS
                 if entry.trial is None and self._plain and self.place == "cpu":
                     self._remember(entry, args, kwargs)  # now: the call may change what its arguments hold
-                    if entry.rival is not None and not kwargs:
-                        result = entry.rival.turn(entry, args, leaves, () if self._settled else device_choices)
                 begin = time.perf_counter()
                 running = entry
-                result = entry.call(leaves) if result is MISS else result
+                result = entry.call(leaves)
                 entry.n_left = 0
                 if self._settled and not kwargs and self._plain:
                     self._fast = entry.fast_on_device(args, ()) or missed
@@ -345,12 +342,14 @@ class CompiledFunction:
         if found is None or found.compiled_wins is None:
             return
         entry.trial = None
-        if found.compiled_wins:
-            entry.rival = Rival.of(self.fn, self.source(), entry.compilation.plan, found.best_compiled_s)
-            return
-        reason = found.numpy_wins(self.name)
-        logger.info("%s", reason)
-        self._fall_back(reason, args, kwargs, UntracedFunction.whole_of(self.fn, self.source(), reason))
+        if not found.compiled_wins:
+            reason = found.numpy_wins(self.name)
+            logger.info("%s", reason)
+            self._fall_back(reason, args, kwargs, UntracedFunction.whole_of(self.fn, self.source(), reason))
+        elif self._plain and not kwargs and self.place == "cpu":
+            elsewhere = () if self._settled else device_choices
+            replace = functools.partial(self._replace_fast, entry)
+            Rival.begin(self.fn, self.source(), entry, found.best_compiled_s, args, elsewhere, replace)
 
     def _leave(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """A check of a version has failed several times in a row. It may be for a message, which parts of the code can

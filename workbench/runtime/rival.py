@@ -2,7 +2,8 @@
 
 What tracing makes of a loop over a few elements is called step by step, and so are the kernels around loops that run by
 themselves: each step takes a microsecond or more. The same function, compiled whole (`parts.whole_functions`), takes
-none. Some calls after a version has won against NumPy, the two take turns, and the faster one stays.
+none. Once a version has won against NumPy, it is compiled so in the background; when it is ready the two take turns for
+some calls, and the faster one stays.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..config import config
 from ..fusion import BranchStep, LibraryStep, LoopStep, Plan
 from ..primitives.loops import loop_p
+from .background import submit
 from .fast_path import MISS, missed
 from .parts.whole_functions import WholeFunction
 
@@ -23,53 +25,87 @@ if TYPE_CHECKING:
 
 MOST_S = 1e-3  # calls that take longer gain nothing by fewer steps
 TURNS = 4  # of each
+MOST_MISSES = 32  # calls that it does not take
 CLEARLY = 0.9  # of the time of the other one
+
+Replace = Callable[[Callable[..., Any] | None, Callable[..., Any]], None]
 
 
 class Rival:
-    """A function compiled whole, and how long calls take, so and as it was traced."""
+    """A function that is compiled whole meanwhile, of one version, and how long calls take. replace: makes calls of
+    that version use another function than so far."""
 
-    __slots__ = ("fast", "traced_s", "whole", "whole_s")
-
-    def __init__(self, whole: WholeFunction) -> None:
+    def __init__(
+        self, whole: WholeFunction, entry: Specialisation, best_s: float, args: tuple, elsewhere: Collection[str],
+        replace: Replace,
+    ) -> None:  # fmt: skip
         self.whole = whole
-        self.fast: Callable[..., Any] | None = None
+        self.entry = entry
+        self.args: tuple | None = args  # like those of the calls to come, until it is compiled
+        self.elsewhere = elsewhere
+        self.replace = replace
+        self.fast: Callable[..., Any] = missed
+        self.traced = entry.fast
         self.whole_s: list[float] = []
         self.traced_s: list[float] = []
+        self.best_s = best_s
+        self.n_misses = 0
+        self.call = self._call  # one object, which calls are replaced by
 
     @classmethod
-    def of(cls, fn: Callable[..., Any], source: Any, plan: Plan, best_s: float) -> Rival | None:
-        """A rival of the traced version, if one may be faster. best_s: what its calls take."""
+    def begin(
+        cls, fn: Callable[..., Any], source: Any, entry: Specialisation, best_s: float, args: tuple,
+        elsewhere: Collection[str], replace: Replace,
+    ) -> None:  # fmt: skip
+        """Compile the function whole in the background, if that may be faster than a version whose calls take
+        `best_s`."""
+        plan = entry.compilation.plan
         if best_s > MOST_S or config.tiers or not isinstance(fn, FunctionType) or not has_loops(plan):
-            return None
+            return
         in_steps = any(isinstance(step, LoopStep) for step in plan.steps)
         whole = WholeFunction.of(fn, source, anyway=in_steps)
-        return cls(whole) if whole is not None else None
+        compiles = whole.translated(args) if whole is not None else None
+        if whole is None or compiles is None:
+            return
+        rival = cls(whole, entry, best_s, args, elsewhere, replace)
+        task = submit(compiles)
+        task.then(lambda: rival.enter() if task.result else None)
 
-    def turn(self, entry: Specialisation, args: tuple, leaves: list[Any], elsewhere: Collection[str]) -> Any:
-        """A call's result, by the way whose turn it is; MISS where the traced version is to run, in which case nothing
-        has happened. Ends with the faster way as `entry.fast`."""
-        if self.fast is None:
-            done = self.whole.run(args, {})
-            self.fast = self.whole.fast(args, ()) if done is not None else None
-            if self.fast is None:
-                entry.rival = None
-            return MISS if done is None else done[0]
-        is_whole = len(self.whole_s) <= len(self.traced_s)
+    def enter(self) -> None:
+        """It is compiled: calls find out which way is faster."""
+        assert self.args is not None
+        self.fast = self.whole.fast(self.args, self.elsewhere) or missed
+        self.args = None
+        if self.fast is not missed:
+            self.traced = self.entry.fast
+            self.replace(self.traced, self.call)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """A call of the version while the two take turns."""
+        traced = self.traced or missed
+        is_whole = traced is missed or len(self.whole_s) <= len(self.traced_s)
         begin = time.perf_counter()
-        if is_whole:
-            result = self.fast(*args)
-        else:
-            result = (entry.fast or missed)(*args)
-            result = entry.call(leaves) if result is MISS else result
-        (self.whole_s if is_whole else self.traced_s).append(time.perf_counter() - begin)
-        if result is MISS:
-            entry.rival = None
-        elif len(self.traced_s) == TURNS:
-            entry.rival = None
-            if min(self.whole_s) < CLEARLY * min(self.traced_s):
-                entry.fast, entry.whole = self.whole.fast(args, elsewhere), self.whole
+        result = (self.fast if is_whole else traced)(*args, **kwargs)
+        elapsed = time.perf_counter() - begin
+        if result is not MISS:
+            (self.whole_s if is_whole else self.traced_s).append(elapsed)
+        elif is_whole:
+            self.n_misses += 1
+            result = traced(*args, **kwargs)
+        if len(self.whole_s) >= TURNS and (traced is missed or len(self.traced_s) >= TURNS):
+            self._end(min(self.whole_s) < CLEARLY * min(self.traced_s, default=self.best_s))
+        elif self.n_misses == MOST_MISSES:
+            self._end(False)
         return result
+
+    def _end(self, whole_wins: bool) -> None:
+        entry = self.entry
+        if whole_wins:
+            entry.whole = self.whole
+            self.replace(self.call, self.fast)
+        elif entry.fast is self.call:
+            self.replace(self.call, self.traced or missed)
+            entry.fast = self.traced
 
 
 def has_loops(plan: Plan) -> bool:

@@ -21,7 +21,6 @@ from .fast_path import ResultText, fast_device_call, result_text
 from .native.kernels import LARGE
 from .parts.untraced import UntracedFunction
 from .parts.whole_functions import WholeFunction
-from .rival import Rival
 from .tiers import Pending, captures_hold
 from .trial import MOST_S, MOST_S_IN_PYTHON, Trial, needs_trial
 from .varying import TimedInNumpy
@@ -45,7 +44,6 @@ class Specialisation:
     fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
     n_missed: int = 0  # calls of this version that `fast` did not take
     trial: Trial | None = None  # while it is not known whether NumPy is faster
-    rival: Rival | None = None  # while it is not known whether the function is faster whole
     whole: WholeFunction | None = None  # what `fast` calls, where that is
     n_left: int = 0  # calls in a row that a check left to NumPy
 
@@ -76,14 +74,8 @@ class Specialisation:
         return captures_hold(self.traced, self.capture_keys)
 
     def is_usable(self, leaves: list[Any]) -> bool:
-        """Whether this version may run at once: it has no rival any more, is current, and NumPy is not needed."""
-        return (
-            self.trial is None
-            and self.rival is None
-            and not self.n_left
-            and self.is_current()
-            and not self.needs_numpy(leaves)
-        )
+        """Whether this version may run at once: it is no longer on trial, current, and NumPy is not needed."""
+        return self.trial is None and not self.n_left and self.is_current() and not self.needs_numpy(leaves)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """The program's inputs: the traced leaves of the arguments, then what it captured."""

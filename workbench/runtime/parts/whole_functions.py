@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 import inspect
 import random
-from collections.abc import Callable, Collection, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -70,7 +72,7 @@ class _Form:
             ast.copy_location(stmt, stmt if hasattr(stmt, "lineno") else node)
         return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway), left, is_tuple)
 
-    def result(self, namespace: Frame) -> Any:
+    def result(self, namespace: MutableMapping[str, Any]) -> Any:
         values = [namespace[name] for name in self.left]
         return tuple(values) if self.is_tuple else values[0] if values else None
 
@@ -127,12 +129,43 @@ class WholeFunction:
         """The function's result, and what ran; None if Python must run it, in which case nothing has happened."""
         if self.refused or not errors_are_silent():
             return None
+        with self._around(args, kwargs) as around:
+            if around is None:
+                return None
+            for form in self.forms:
+                if form.head is not None and not form.loop.refused and not _ran(form.head, around.namespace):
+                    return None
+                ran = form.loop.run(around, frozenset(form.left))
+                if ran is not None:
+                    return form.result(around.namespace), ran
+                if form.loop.versions:  # these values are not for it
+                    return None
+            return None
+
+    def translated(self, args: tuple) -> Callable[[], bool] | None:
+        """What compiles it for such arguments, at any time, and tells whether numba takes it; None where it cannot be
+        translated."""
+        with self._around(args, {}) as around:
+            if around is None or not errors_are_silent():
+                return None
+            for form in self.forms:
+                if form.head is not None:
+                    return None
+                compiles = form.loop.translated(around, frozenset(form.left))
+                if compiles is not None:
+                    return partial(_is_compiled, form.loop, compiles)
+        return None
+
+    @contextmanager
+    def _around(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[_Surroundings | None]:
+        """The names that the function sees, with such arguments; None if it does not take them."""
+        fn: Any = self.fn  # a field, not a method
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError:
-            return None
+            yield None
+            return
         bound.apply_defaults()
-        fn: Any = self.fn  # a field, not a method
         try:
             namespace = self._spare.pop()
         except IndexError:
@@ -141,16 +174,7 @@ class WholeFunction:
             namespace.update(closure_of(fn))
             namespace.update(bound.arguments)
             namespace[_ITSELF] = fn
-            around = _Surroundings(namespace, self.source)
-            for form in self.forms:
-                if form.head is not None and not form.loop.refused and not _ran(form.head, namespace):
-                    return None
-                ran = form.loop.run(around, frozenset(form.left))
-                if ran is not None:
-                    return form.result(namespace), ran
-                if form.loop.versions:  # these values are not for it
-                    return None
-            return None
+            yield _Surroundings(namespace, self.source)
         finally:
             namespace.clear()
             self._spare.append(namespace)
@@ -195,7 +219,13 @@ def _is_of_sources(stmt: ast.stmt, fn: FunctionType) -> bool:
     return any(value is each for each in _OF_SOURCES)
 
 
-def _ran(head: CodeType, namespace: Frame) -> bool:
+def _is_compiled(loop: WholeLoop, compiles: Callable[[], Any]) -> bool:
+    version = compiles()
+    loop.latest = loop.latest or version
+    return version is not None
+
+
+def _ran(head: CodeType, namespace: Any) -> bool:
     try:
         exec(head, namespace)  # noqa: S102
     except Exception:  # noqa: BLE001  # the user's mistake, which Python's run of all tells of

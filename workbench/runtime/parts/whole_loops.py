@@ -11,8 +11,9 @@ import itertools
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -106,25 +107,42 @@ class WholeLoop:
         if len(self.versions) >= MOST_KINDS:
             self.refused = True
             return None
-        begin = time.perf_counter()
-        try:
-            few = len(self.versions) < OF_NUMBERS
-            loop = translate_here(self.node, namespace, later, anyway=self.anyway, of_numbers=few)
-            version = _Version.of(loop, self, around, begin)
-        except UntranslatableError as reason:
-            logger.debug("a loop is Python's: %s", reason)
-            self.refused = not self.versions
-            return None
+        compiles = self.translated(around, later)
+        version = compiles() if compiles is not None else None
         if version is None:
-            self.refused = True
             return None
-        self.versions.append(version)
         try:
             return self._ended(version, version.run(version.loop.values(namespace), namespace, arrays, later))
         except NotTheSameError:
             logger.debug("a loop is Python's: its values are not what they seemed")
             self.refused = True
             return None
+
+    def translated(self, around: Surroundings, later: frozenset[str] | None) -> Callable[[], _Version | None] | None:
+        """What compiles it for the values at hand, at any time; None where it cannot be translated. What that gives is
+        None where numba does not take it."""
+        begin = time.perf_counter()
+        try:
+            few = len(self.versions) < OF_NUMBERS
+            loop = translate_here(self.node, around.namespace, later, anyway=self.anyway, of_numbers=few)
+        except UntranslatableError as reason:
+            logger.debug("a loop is Python's: %s", reason)
+            self.refused = not self.versions
+            return None
+        return partial(self._compiled, loop, around.whole, begin)
+
+    def _compiled(self, loop: ConcreteLoop, whole: Source, begin: float) -> _Version | None:
+        try:
+            version = _Version.of(loop, self, whole, begin)
+        except UntranslatableError as reason:
+            logger.debug("a loop is Python's: %s", reason)
+            self.refused = not self.versions
+            return None
+        if version is None:
+            self.refused = True
+        else:
+            self.versions.append(version)
+        return version
 
     def _ended(self, version: _Version, ran: bool) -> CellResult | None:
         if ran:
@@ -143,7 +161,7 @@ class _Version:
     careful: LoopProgram | None
 
     @classmethod
-    def of(cls, loop: ConcreteLoop, of: WholeLoop, around: Surroundings, begin: float) -> _Version | None:
+    def of(cls, loop: ConcreteLoop, of: WholeLoop, whole: Source, begin: float) -> _Version | None:
         """None if numba does not take it."""
         node = of.node
         sources = [p.kind for p in loop.parameters if isinstance(p.kind, RandomSource)]
@@ -170,7 +188,7 @@ class _Version:
             "loop", loop.source, tuple(arguments), written, tuple(v.aval for v in outs), _not_called, loop.reason, text,
             (), loop.careful, loop.quiet,
         )  # fmt: skip
-        filename = around.whole.filename
+        filename = whole.filename
         span = Span(filename, node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
         origin = Origin((span,), "def" if of.text else "for" if isinstance(node, ast.For) else "while")
         equation = Equation(loop_p, inputs, tuple(outs), {"program": program}, origin)
@@ -179,7 +197,7 @@ class _Version:
         trace_ms = (time.perf_counter() - begin) * 1e3
         layouts = ["C" if a.in_order else "A" for a in arguments]
         output_names = () if of.text else [v.hint for v in outs]  # of a function its caller names the result
-        compilation = compile_traced(traced, layouts, around.whole, output_names=output_names, trace_ms=trace_ms)
+        compilation = compile_traced(traced, layouts, whole, output_names=output_names, trace_ms=trace_ms)
         entry = compiled_entry(program)  # in the time of the compilation
         if entry is None:
             return None
