@@ -68,12 +68,21 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 @pytest.fixture(autouse=True)
 def failures_of_the_compiler_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside of tests, what the compiler cannot do is done by NumPy."""
+    from workbench.frontend.loops.types import UntranslatableError
     from workbench.runtime.dispatch import CompiledFunction
+    from workbench.runtime.parts.whole_loops import WholeLoop
 
     def blame(self: CompiledFunction, failure: Exception, *call: object) -> None:
         raise failure
 
+    def refuse(self: WholeLoop, reason: Exception) -> None:
+        if not isinstance(reason, UntranslatableError):
+            raise reason
+        refuses(self, reason)
+
+    refuses = WholeLoop._refuse
     monkeypatch.setattr(CompiledFunction, "_blame", blame)
+    monkeypatch.setattr(WholeLoop, "_refuse", refuse)
 
 
 _AS_IMPORTED: dict[np.random.Generator, dict[str, object]] = {}

@@ -55,7 +55,8 @@ def jit(
     show_graph : show the cluster graph when a version is compiled.
     auto_device : where no device was chosen, run on the GPU if there is one, and move inputs there.
     static_argnums, static_argnames : arguments to treat as compile-time constants; they must be hashable.
-    strict : raise where tracing is impossible; otherwise the function then runs in NumPy (default: `config.strict`).
+    strict : raise where tracing is impossible (default: `config.strict`); otherwise the function then runs as one loop
+        of machine code, in parts or in NumPy, whichever calls find to be the fastest.
     device : where it runs: "cpu", "cuda", "cuda:1", "cuda-sim" or "numpy". By default `with wb.device(...)` decides,
         then `config.device`, then `auto_device`. Results are ndarrays, unless an argument was an array of a GPU.
     fast : kernels may contract `a * b + c` to one rounding, reorder sums and products, and multiply by reciprocals

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...codegen.loops.random_words import N_WORDS
+from ...errors import bug_of_ours
 from ...frontend.counted_tables import table_of
 from ...frontend.liveness import bound
 from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
@@ -125,24 +126,30 @@ class WholeLoop:
         try:
             few = len(self.versions) < OF_NUMBERS
             loop = translate_here(self.node, around.namespace, later, anyway=self.anyway, of_numbers=few)
-        except UntranslatableError as reason:
-            logger.debug("a loop is Python's: %s", reason)
-            self.refused = not self.versions
+        except Exception as reason:  # noqa: BLE001  # a bug of ours must not end the user's program
+            self._refuse(reason)
             return None
         return partial(self._compiled, loop, around.whole, begin)
 
     def _compiled(self, loop: ConcreteLoop, whole: Source, begin: float) -> _Version | None:
         try:
             version = _Version.of(loop, self, whole, begin)
-        except UntranslatableError as reason:
-            logger.debug("a loop is Python's: %s", reason)
-            self.refused = not self.versions
+        except Exception as reason:  # noqa: BLE001
+            self._refuse(reason)
             return None
         if version is None:
             self.refused = True
         else:
             self.versions.append(version)
         return version
+
+    def _refuse(self, reason: Exception) -> None:
+        """Leave it to Python, or what it was not compiled for yet."""
+        self.refused = not self.versions
+        if isinstance(reason, UntranslatableError):
+            logger.debug("a loop is Python's: %s", reason)
+            return
+        logger.warning("%s", bug_of_ours("a loop", reason))
 
     def _ended(self, version: _Version, ran: bool) -> CellResult | None:
         if ran:
