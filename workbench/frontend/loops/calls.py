@@ -52,6 +52,7 @@ from .types import (
     Type,
     UntranslatableError,
     Value,
+    check_dtype_of,
     join,
     literal,
     promote,
@@ -576,6 +577,8 @@ class Calls(Draws):
             dtype = F64
             if fill is not None:
                 assert isinstance(fill.type, Number)
+                if dtype_given is None:
+                    check_dtype_of([fill.type])
                 dtype = fill.type.dtype
         if dtype_given is not None:
             if not isinstance(dtype_given.type, Static):
@@ -627,6 +630,8 @@ class Calls(Draws):
             items = [part for v in items for part in v.literal]
         if any(not isinstance(v.type, Number) for v in items):
             raise UntranslatableError("np.array() of arrays")
+        if dtype_given is None:
+            check_dtype_of([v.type for v in items])  # type: ignore[misc]  # numbers
         if dtype_given is not None:
             if not isinstance(dtype_given.type, Static):
                 raise UntranslatableError("a dtype")

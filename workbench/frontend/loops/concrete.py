@@ -51,7 +51,7 @@ from .types import (
     Value,
 )
 from .worth import is_better_whole, reason_of
-from .writing import FEW, Module
+from .writing import Module
 
 Path = tuple[Any, ...]  # a name outside, or a function; then names in functions, and positions in tuples
 MAX_TEXT = 60_000  # characters: numba would take many seconds
@@ -213,7 +213,7 @@ def translate_here(
 ) -> ConcreteLoop:  # fmt: skip
     """`UntranslatableError` where the loop cannot be translated. namespace: holds, or finds, what it reads; later: the
     names that are read when it has run, if not any may be; anyway: also where kernels would be faster; of_numbers:
-    whether it may be for some small ints alone, which lengths are."""
+    whether it may be for the ints at hand alone, where these are lengths."""
     if any(isinstance(n, ast.Return) for n in walk(node)):
         raise UntranslatableError("a loop that returns")
     node = copied(node)
@@ -233,6 +233,22 @@ def translate_here(
 
 
 def _built(
+    node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None,
+    given_items: dict[str, frozenset[type]], anyway: bool, of_numbers: bool,
+) -> ConcreteLoop:  # fmt: skip
+    found = _built_once(node, namespace, later, given_items, anyway, of_numbers)
+    if all(p.number is None for p in found.parameters):
+        return found
+    try:
+        general = _built_once(node, namespace, later, given_items, True, False)
+    except UntranslatableError:
+        return found
+    if (general.source, general.careful) != (found.source, found.careful):
+        return found  # some of the ints are lengths in the text
+    return replace(found, parameters=tuple(replace(p, number=None) for p in found.parameters))
+
+
+def _built_once(
     node: ast.For | ast.While, namespace: Mapping[str, Any], later: frozenset[str] | None,
     given_items: dict[str, frozenset[type]], anyway: bool, of_numbers: bool,
 ) -> ConcreteLoop:  # fmt: skip
@@ -383,7 +399,7 @@ class _Concrete:
                 in_order = bool(value.flags.c_contiguous)
                 if not value.dtype.isnative or not value.flags.aligned:
                     raise UntranslatableError(f"`{name}`, whose memory is in another order")
-            number = value if self.of_numbers and type(value) is int and abs(value) <= FEW else None
+            number = value if self.of_numbers and type(value) is int else None
             known = self.parameters[name] = Parameter(name, path, kind, in_order, number=number)
             self.given_values[name] = value
         return Value(local(name), known.kind, None, known.number)
@@ -498,6 +514,7 @@ class _Concrete:
                 before = self.parameters.get(name)
                 if (
                     kind.mixed
+                    or kind.ints
                     or kind.enum
                     or before is not None
                     and isinstance(before.kind, Number)

@@ -36,6 +36,7 @@ from .types import (
     UnknownItemError,
     UntranslatableError,
     Value,
+    check_dtype_of,
     join,
     join_items,
     weak_int,
@@ -463,6 +464,8 @@ class Lists(ArraysInLists):
         parts = item.items if isinstance(item, Items) else (item,)
         if not parts or any(not isinstance(t, Number) for t in parts):
             raise UntranslatableError(f"np.array() of {kind}")
+        if dtype is None:
+            check_dtype_of(parts)  # type: ignore[arg-type]  # numbers
         found = np.result_type(*(t.dtype for t in parts))  # type: ignore[union-attr]  # numbers
         if dtype is None or isinstance(item, Items):
             self.line(f"nonzero(len({base.text}))")  # NumPy's array of nothing is of floats, and has one axis

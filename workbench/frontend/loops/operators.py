@@ -183,10 +183,10 @@ def binary(symbol: str, a: Value, b: Value, *, alone: bool = False) -> Value:
         if symbol == "**" and not (b.literal == 2 and y.kind == "i"):
             return Value(_power_of_pythons(b, left, right), Number(dtype, unsure=True))
     if dtype == BOOL:
-        if symbol not in "+*&|^":
-            raise UntranslatableError(f"{symbol} between booleans")
+        if symbol not in "+*&|^" or unsure and symbol in "+*":
+            raise UntranslatableError(f"{symbol} between booleans{', which may be Python' if unsure else ''}")
         symbol = {"+": "|", "*": "&"}.get(symbol, symbol)
-        return Value(f"({left} {symbol} {right})", Number(BOOL))
+        return Value(f"({left} {symbol} {right})", Number(BOOL, unsure=unsure))
     if symbol in ("&", "|", "^", "<<", ">>") and dtype.kind not in "iu" or symbol in ("//", "%") and dtype.kind == "c":
         raise UntranslatableError(f"{symbol} in {dtype}")
     if symbol in ("//", "%") and dtype.kind in "iu" and type(b.literal) is int and b.literal > 0:
@@ -422,7 +422,7 @@ def negative(value: Value) -> Value:
 
 def invert(value: Value) -> Value:
     kind = value.type
-    if not isinstance(kind, Number) or kind.dtype.kind not in "biu" or kind.weak and kind.dtype == BOOL:
+    if not isinstance(kind, Number) or kind.dtype.kind not in "biu" or kind.python and kind.dtype == BOOL:
         raise UntranslatableError(f"~ of {kind}")
     if kind.dtype == BOOL:
         return Value(f"(not {value.text})", Number(BOOL))

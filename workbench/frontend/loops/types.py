@@ -372,6 +372,20 @@ def fits(weak: Number, dtype: np.dtype) -> bool:
     return weak.kind == "c" and dtype == C128
 
 
+def is_as_in_array(number: Number) -> bool:
+    """Whether NumPy makes an array of this dtype of such numbers, whichever of them it is."""
+    is_numpys_own = number.dtype in (BOOL, I64, F64, C128)
+    return not number.mixed and not number.ints and (not number.unsure or is_numpys_own)
+
+
+def check_dtype_of(numbers: Sequence[Number]) -> None:
+    """UntranslatableError if the run decides of which dtype NumPy makes an array of these."""
+    certain = [number.dtype for number in numbers if is_as_in_array(number)]
+    if len(certain) < len(numbers):
+        if not certain or np.result_type(*certain) != np.result_type(*(number.dtype for number in numbers)):
+            raise UntranslatableError("an array whose dtype the run decides")
+
+
 def widen(old: Type, new: Type) -> Type:
     """`new`, with the ends of intervals that still move let go, so that translating ends."""
     if isinstance(old, Items) and isinstance(new, Items) and len(old.items) == len(new.items):

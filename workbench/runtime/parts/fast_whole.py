@@ -18,6 +18,7 @@ from ..fast_path import MISS
 from ..loops import RAISED
 from ..native.kernels import fits_function
 from ..native.machine_code import is_possible
+from .whole_loops import known_array
 
 
 class _SlowError(Exception):
@@ -168,13 +169,20 @@ def _result_text(
                 return f"{names[-1]}.tolist()"
         raise _SlowError
 
-    texts = {}
+    texts: dict[str, str] = {}
+    arrays: list[str] = []
     for r in loop.results:
         if r.in_place or r.tagged or r.optional or r.others or r.inside:
             raise _SlowError
         if r.flagged:
             names.append(f"r{len(names)}")  # all are set, since there is but one way through
         texts[r.name] = value(r.kind)
+        if isinstance(r.kind, Array):
+            if arrays:  # it may be one of those before
+                scope["known_array"] = known_array
+                name = texts[r.name]
+                texts[r.name] = f"({name} := known_array({name}, ({', '.join(arrays)},)))"
+            arrays.append(names[-1])
     held = [texts[name] for name in left]
     result = f"({''.join(f'{text}, ' for text in held)})" if is_tuple else held[0] if held else "None"
     return result, "".join(f"{n}, " for n in names) + ("= " if names else "")

@@ -37,6 +37,7 @@ from ...frontend.loops.types import (
     Table,
     Type,
     UntranslatableError,
+    is_as_in_array,
 )
 from ...ir import Aval, Equation, Jaxpr, Origin, Span, Var
 from ...primitives.loops import LoopArgument, LoopProgram, loop_p
@@ -47,7 +48,7 @@ from ..loops import RAISED, compiled_entry
 from .random_sources import Drawing, can_draw, drawing
 
 MOST_KINDS = 4  # of values, for which one loop is compiled
-OF_NUMBERS = 2  # of these kinds, which may be for some small ints alone
+OF_NUMBERS = 2  # of these kinds, which may be for the ints at hand alone
 MOST_FAILURES = 2  # runs that raised: then the loop is Python's
 
 
@@ -255,7 +256,9 @@ class _Version:
                 given = name.removesuffix("__given")
                 value = values[given] if given != name else namespace[name]
             if not r.in_place and value is not _UNSET:
-                namespace[r.name] = _known(value, known) if type(value) is np.ndarray else value
+                namespace[r.name] = value = known_array(value, known) if type(value) is np.ndarray else value
+                if type(value) is np.ndarray:
+                    known.append(value)
         left = {r.name: r for r, *_ in made}
         for r, _, place, value in made:
             holder = left.get(r.inside)
@@ -367,14 +370,17 @@ def _put_back(values: dict[str, Any], before: dict[str, Any]) -> None:
         np.copyto(values[name], copy)
 
 
-def _known(value: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
-    """The array itself, where the loop gives one that it was given."""
-    here = value.__array_interface__["data"][0]
+def known_array(value: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray:
+    """The array itself, where the loop gives one that it was given, or one twice."""
     for other in others:
-        if value.size and (other.shape, other.strides, other.dtype) == (value.shape, value.strides, value.dtype):
-            if other.__array_interface__["data"][0] == here:
+        if other.shape == value.shape and value.size and np.may_share_memory(other, value):
+            if _place(other) == _place(value):
                 return other
     return value
+
+
+def _place(array: np.ndarray) -> tuple:
+    return array.__array_interface__["data"][0], array.strides, array.dtype
 
 
 # ---- lists ----
@@ -504,15 +510,10 @@ def _entries(kind: Table, results: Iterator[Any]) -> tuple[list[Any], list[Any] 
 
 def _array_of(kind: Type, results: Iterator[Any]) -> Any:
     """What NumPy would make of a list of numbers; of one without any NumPy does not know the type."""
-    if isinstance(kind, Growing) and isinstance(kind.item, Number) and _is_as_in_array(kind.item):
+    if isinstance(kind, Growing) and isinstance(kind.item, Number) and is_as_in_array(kind.item):
         array = next(results)
         return array if len(array) else []
     return _value_of(kind, results)
-
-
-def _is_as_in_array(item: Number) -> bool:
-    """Whether NumPy makes an array of this dtype of such numbers."""
-    return not item.mixed and (not item.unsure or item.dtype in (np.bool_, np.int64, np.float64, np.complex128))
 
 
 def _elements(item: Type, results: Iterator[Any]) -> list[Any]:
