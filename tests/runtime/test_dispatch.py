@@ -577,14 +577,14 @@ def test_calls_that_stay_in_numpy_go_there_at_once():
 
     @wb.jit
     def f(x, n, scale=1.0):
-        found = np.unique(x)
+        found = np.union1d(x, x)
         calls.append(len(found))
         if n > 3:
             raise KeyError(n)
         return found * scale
 
     x = np.array([1.0, 2.0, 2.0])
-    np.unique(x)  # whose first call looks long enough to be worth parts
+    np.union1d(x, x)  # whose first call looks long enough to be worth parts
     for _ in range(12):
         np.testing.assert_array_equal(f(x, 2), [1.0, 2.0])
     n_calls = len(calls)

@@ -27,6 +27,7 @@ from .whole_functions import WholeFunction
 WARM_UP_CALLS = 1  # the first one compiles
 TRIED_CALLS = 3
 NUMPY_CALLS = 2  # the first one may be cold
+SLOWLY_MS = 0.04  # what it takes to get here, where there is no faster way of calling it
 LONG_MS = 100.0  # what a machine's loops take so long for may take Python minutes
 
 TOO_MANY_VALUES = "WB502"  # where calls with others are traced, as soon as they come often enough
@@ -89,7 +90,7 @@ class UntracedFunction:
             return ("numpy", True) if parts is None else ("parts", parts.pays is not None)
         if len(self.whole_ms) < WARM_UP_CALLS + TRIED_CALLS:
             return "whole", False
-        whole_ms = min(self.whole_ms[WARM_UP_CALLS:])
+        whole_ms = min(self.whole_ms[WARM_UP_CALLS:]) + SLOWLY_MS * (self._timed_fast is missed)
         if not config.numpy_trials:
             return "whole", True
         if parts is None or whole.is_better:
