@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 import workbench as wb
 from tests.compare import assert_same
 from workbench.runtime import rival, specialisation
-from workbench.runtime.background import Task
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=200)
 MANY_CALLS = 30
 
 
-def done_at_once(work):
-    task = Task(work)
-    task.run()
-    return task
-
-
 @pytest.fixture
 def trials(monkeypatch):
-    """Rivals of any times are tried, and compiled at once."""
-    monkeypatch.setattr(rival, "submit", done_at_once)
+    """Rivals of any times are tried."""
     monkeypatch.setattr(rival, "MOST_S", float("inf"))
     monkeypatch.setattr("workbench.runtime.trial.LEAST_S", float("inf"))  # NumPy is not tried
     with wb.config(numpy_trials=True):
@@ -124,19 +114,6 @@ def test_programs_without_loops_have_none(trials):
     for _ in range(MANY_CALLS):
         compiled(X)
     assert all(version.whole is None for version in versions(compiled))
-
-
-def test_it_is_compiled_in_the_background(monkeypatch):
-    monkeypatch.setattr(rival, "MOST_S", float("inf"))
-    monkeypatch.setattr(rival, "CLEARLY", float("inf"))
-    monkeypatch.setattr("workbench.runtime.trial.LEAST_S", float("inf"))
-    with wb.config(numpy_trials=True):
-        compiled = wb.jit(peaks)
-        expected, begin = peaks(X), time.monotonic()
-        while time.monotonic() - begin < 60 and not any(version.whole for version in versions(compiled)):
-            assert_same(compiled(X), expected)
-        assert any(version.whole for version in versions(compiled))
-        assert_same(compiled(X), expected)
 
 
 def test_where_numpy_wins_the_function_may_still_run_whole(monkeypatch):

@@ -219,14 +219,15 @@ class CompiledFunction:
             executable, floats = entry.compilation.executable, not self.keep_python_scalars
             elsewhere = () if self._settled else device_choices
             outside = entry.traced.guards, entry.traced.captures, entry.traced.writes
-            native = None
-            if isinstance(executable, Executable):
-                native = Native(executable.native_plan, functools.partial(self._replace_fast, entry))
+            replace = functools.partial(self._replace_fast, entry)
+            native = Native(executable.native_plan, replace) if isinstance(executable, Executable) else None
             call = fast_call(
                 args, kwargs, executable.run, entry.result, *outside, floats_are_traced=floats, elsewhere=elsewhere,
                 native=native, given=self._given, by_kind=self._by_kind, traced_ints=self._traced_ints,
             )  # fmt: skip
             entry.fast = missed if call is None else call
+        if entry.rival is not None:
+            entry.rival.enter()
         if entry.fast is not None and (self._settled or not self._moves):
             self._fast = entry.fast
 
@@ -290,6 +291,9 @@ class CompiledFunction:
                     self._fast = entry.fast_on_device(args, ()) or missed
                 if entry.trial is not None:
                     entry.trial.record_compiled(time.perf_counter() - begin)
+                    if len(entry.trial.compiled_s) == 1 and self._plain and not kwargs and self.place == "cpu":
+                        replace = functools.partial(self._replace_fast, entry)
+                        entry.rival = Rival.of(self.fn, self.source(), entry, args, replace)
                     self._settle(entry, args, kwargs)
                 return result
         except (LoopAbortedError, CheckFailedError) as error:
@@ -346,10 +350,8 @@ class CompiledFunction:
             reason = found.numpy_wins(self.name)
             logger.info("%s", reason)
             self._fall_back(reason, args, kwargs, UntracedFunction.whole_of(self.fn, self.source(), reason))
-        elif self._plain and not kwargs and self.place == "cpu":
-            elsewhere = () if self._settled else device_choices
-            replace = functools.partial(self._replace_fast, entry)
-            Rival.begin(self.fn, self.source(), entry, found.best_compiled_s, args, elsewhere, replace)
+        elif entry.rival is not None:
+            entry.rival.best_s = found.best_compiled_s
 
     def _leave(self, entry: Specialisation, args: tuple, kwargs: dict[str, Any]) -> None:
         """A check of a version has failed several times in a row. It may be for a message, which parts of the code can
@@ -380,8 +382,7 @@ class CompiledFunction:
         except RecursionError:  # a list or dict that holds itself
             return
         with self._state.lock:
-            found = self._state.specialisations.get(key, [])
-            self._state.specialisations[key] = [*found[-3:], Fallback(reason, way)]
+            self._state.specialisations[key] = [*self._state.specialisations.get(key, [])[-3:], Fallback(reason, way)]
 
     def _inline(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         from ..frontend.trace import call_traced

@@ -2,29 +2,28 @@
 
 What tracing makes of a loop over a few elements is called step by step, and so are the kernels around loops that run by
 themselves: each step takes a microsecond or more. The same function, compiled whole (`parts.whole_functions`), takes
-none. Once a version has won against NumPy, it is compiled so in the background; when it is ready the two take turns for
-some calls, and the faster one stays.
+none. Such a program is compiled both ways in its first call; once it has won against NumPy, the two take turns for some
+calls, and the faster one stays.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ..config import config
-from ..fusion import BranchStep, LibraryStep, LoopStep, Plan
+from ..config import config, device_choices
+from ..fusion import BranchStep, LibraryStep, LoopStep
 from ..primitives.loops import loop_p
-from .background import submit
 from .fast_path import MISS, missed
 from .parts.whole_functions import WholeFunction
 
 if TYPE_CHECKING:
     from .specialisation import Specialisation
 
-MOST_S = 1e-3  # calls that take longer gain nothing by fewer steps
-TURNS = 4  # of each
+MOST_S = 3e-3  # a first call, without compiling, that takes longer gains little by fewer steps
+TURNS = 6  # of each; the first ones are cold
 MOST_MISSES = 32  # calls that it does not take
 CLEARLY = 0.9  # of the time of the other one
 
@@ -32,53 +31,47 @@ Replace = Callable[[Callable[..., Any] | None, Callable[..., Any]], None]
 
 
 class Rival:
-    """A function that is compiled whole meanwhile, of one version, and how long calls take. replace: makes calls of
-    that version use another function than so far."""
+    """A function that was compiled whole, too, as one of its versions was, and how long calls take. replace: makes
+    calls of that version use another function than so far."""
 
-    def __init__(
-        self, whole: WholeFunction, entry: Specialisation, best_s: float, args: tuple, elsewhere: Collection[str],
-        replace: Replace,
-    ) -> None:  # fmt: skip
+    def __init__(self, whole: WholeFunction, entry: Specialisation, args: tuple, replace: Replace) -> None:
         self.whole = whole
         self.entry = entry
-        self.args: tuple | None = args  # like those of the calls to come, until it is compiled
-        self.elsewhere = elsewhere
         self.replace = replace
-        self.fast: Callable[..., Any] = missed
-        self.traced = entry.fast
+        self.fast = whole.fast(args, device_choices) or missed
+        self.traced: Callable[..., Any] | None = None
         self.whole_s: list[float] = []
         self.traced_s: list[float] = []
-        self.best_s = best_s
+        self.best_s = 0.0  # what the version's calls take at least, where there is no fast way of calling it
         self.n_misses = 0
         self.call = self._call  # one object, which calls are replaced by
 
     @classmethod
-    def begin(
-        cls, fn: Callable[..., Any], source: Any, entry: Specialisation, best_s: float, args: tuple,
-        elsewhere: Collection[str], replace: Replace,
-    ) -> None:  # fmt: skip
-        """Compile the function whole in the background, if that may be faster than a version whose calls take
-        `best_s`."""
-        plan = entry.compilation.plan
-        if best_s > MOST_S or config.tiers or not isinstance(fn, FunctionType) or not has_loops(plan):
-            return
-        in_steps = any(isinstance(step, LoopStep) for step in plan.steps)
+    def of(
+        cls, fn: Callable[..., Any], source: Any, entry: Specialisation, args: tuple, replace: Replace
+    ) -> Rival | None:
+        """None where nothing is gained, or numba does not take the function. args: like those of the calls to come."""
+        assert entry.trial is not None
+        if (
+            entry.trial.compiled_s[0] > MOST_S
+            or config.tiers
+            or not isinstance(fn, FunctionType)
+            or not _takes_steps(entry)
+        ):
+            return None
+        in_steps = any(isinstance(step, LoopStep) for step in entry.compilation.plan.steps)
         whole = WholeFunction.of(fn, source, anyway=in_steps)
         compiles = whole.translated(args) if whole is not None else None
-        if whole is None or compiles is None:
-            return
-        rival = cls(whole, entry, best_s, args, elsewhere, replace)
-        task = submit(compiles)
-        task.then(lambda: rival.enter() if task.result else None)
+        if whole is None or compiles is None or not compiles():
+            return None
+        found = cls(whole, entry, args, replace)
+        return None if found.fast is missed else found
 
     def enter(self) -> None:
-        """It is compiled: calls find out which way is faster."""
-        assert self.args is not None
-        self.fast = self.whole.fast(self.args, self.elsewhere) or missed
-        self.args = None
-        if self.fast is not missed:
-            self.traced = self.entry.fast
-            self.replace(self.traced, self.call)
+        """The version has won against NumPy: calls find out which way is faster."""
+        self.entry.rival = None
+        self.traced = self.entry.fast
+        self.replace(self.traced, self.call)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """A call of the version while the two take turns."""
@@ -108,9 +101,13 @@ class Rival:
             entry.fast = self.traced
 
 
-def has_loops(plan: Plan) -> bool:
-    """Whether a plan has loops or branches, or loops that run by themselves."""
-    return any(
-        isinstance(step, LoopStep | BranchStep) or isinstance(step, LibraryStep) and step.eqn.primitive is loop_p
-        for step in plan.steps
+def _takes_steps(entry: Specialisation) -> bool:
+    """Whether a version has loops, or loops that run by themselves, among other steps, or more to do with results than
+    to hand them over."""
+    steps = entry.compilation.plan.steps
+    if any(isinstance(step, LoopStep) for step in steps):
+        return True
+    has_loops = any(
+        isinstance(step, BranchStep) or isinstance(step, LibraryStep) and step.eqn.primitive is loop_p for step in steps
     )
+    return has_loops and (len(steps) > 1 or entry.result is None)

@@ -27,6 +27,7 @@ from .varying import TimedInNumpy
 
 if TYPE_CHECKING:
     from .cuda.executable import DeviceExecutable
+    from .rival import Rival
 
 
 WRITTEN_ANEW_AT = (2, 8, 64, 512)
@@ -44,6 +45,7 @@ class Specialisation:
     fast: Callable[..., Any] | None = None  # made at its second call: see `fast_call`
     n_missed: int = 0  # calls of this version that `fast` did not take
     trial: Trial | None = None  # while it is not known whether NumPy is faster
+    rival: Rival | None = None  # the function compiled whole, until it is known whether that is faster
     whole: WholeFunction | None = None  # what `fast` calls, where that is
     n_left: int = 0  # calls in a row that a check left to NumPy
 

@@ -164,18 +164,30 @@ def _result_text(
             case Items():
                 items = [value(item) for item in kind.items]
                 return f"[{', '.join(items)}]" if kind.is_list else f"({''.join(f'{item}, ' for item in items)})"
-            case Growing(item=Number() as item) if item.weak and not (item.unsure or item.mixed or item.enum):
+            case Growing(item=Number() | Items() as item):
+                return listed(item)
+        raise _SlowError
+
+    def listed(item: Type) -> str:
+        match item:
+            case Number() if not (item.unsure or item.mixed or item.enum or item.ints):
                 names.append(f"r{len(names)}")
-                return f"{names[-1]}.tolist()"
+                return f"{names[-1]}.tolist()" if item.weak else f"list({names[-1]})"
+            case Items(items=items, is_list=False):
+                return f"list(zip({', '.join(map(listed, items))}, strict=True))"
         raise _SlowError
 
     texts: dict[str, str] = {}
     arrays: list[str] = []
+    again: list[str] = []  # which other list a list is
     for r in loop.results:
-        if r.in_place or r.tagged or r.optional or r.others or r.inside:
+        if r.in_place or r.tagged or r.optional or r.inside:
             raise _SlowError
         if r.flagged:
             names.append(f"r{len(names)}")  # all are set, since there is but one way through
+        if r.others:
+            names.append(f"r{len(names)}")
+            again.append(names[-1])
         texts[r.name] = value(r.kind)
         if isinstance(r.kind, Array):
             if arrays:  # it may be one of those before
@@ -185,6 +197,8 @@ def _result_text(
             arrays.append(names[-1])
     held = [texts[name] for name in left]
     result = f"({''.join(f'{text}, ' for text in held)})" if is_tuple else held[0] if held else "None"
+    if again:
+        result = f"MISS if {' or '.join(again)} else {result}"
     return result, "".join(f"{n}, " for n in names) + ("= " if names else "")
 
 

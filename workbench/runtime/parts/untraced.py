@@ -27,7 +27,7 @@ from .whole_functions import WholeFunction
 WARM_UP_CALLS = 1  # the first one compiles
 TRIED_CALLS = 3
 NUMPY_CALLS = 2  # the first one may be cold
-SLOWLY_MS = 0.04  # what it takes to get here, where there is no faster way of calling it
+SLOWLY_MS = 0.06  # what it takes to get here, where there is no faster way of calling it
 LONG_MS = 100.0  # what a machine's loops take so long for may take Python minutes
 
 TOO_MANY_VALUES = "WB502"  # where calls with others are traced, as soon as they come often enough
