@@ -374,8 +374,8 @@ def evenly_spaced(out, low, n):
         out[i, :2] += np.linspace(i, i, 2)
         out[i, :1] *= np.linspace(low, 9, 1)
         out[i] += np.linspace(0, 5e-324, 7)
-        for x in np.arange(i, -2, -3):
-            out[i, x % 7] += x
+        for j in np.arange(i, -2, -3):
+            out[i, j % 7] += j
         for x in np.arange(low, i, 0.25):
             out[i, 0] += x
         out[i, : len(np.arange(3, i, 2))] += np.arange(3, i, 2)
@@ -576,6 +576,83 @@ def polynomials_fitted_and_evaluated(x, rows, whole):
         found[i, 2] = np.polyval(cubic, x[i]) + np.polyval([1.5, -2.0, i], np.inf)
         found[i, 3] = np.polyval(line, rows[i]).max() + np.polyval(cubic, 2)
     return found
+
+
+@case(np.round(ROWS * 6).astype(int), RNG.normal(size=30))
+def distinct_with_their_places(table, x):
+    total = 0.0
+    for i in range(len(table)):
+        values, first, places = np.unique(table[i], return_index=True, return_inverse=True)
+        total += np.bincount(places).max() + first.sum() * values[places[-1]]
+        total += np.lexsort((x[: i + 2], np.round(x[: i + 2])))[0]
+        if total > 1e6:
+            break
+    return total
+
+
+@case(ROWS)
+def places_of_two_axes(a):
+    total = 0.0
+    for k in range(9):
+        level = k / 10
+        for i, j in np.argwhere(a > level):
+            total += a[i, j] * (i - j)
+        for i, j in zip(*np.nonzero(a > level)):  # noqa: B905
+            total -= a[i, j]
+        if total > 1e6:
+            break
+    return total
+
+
+@case(RNG.normal(size=40), 12)
+def windows_of_a_signal(x, n):
+    total = np.zeros(8)
+    for k in range(8):
+        part = x[k : k + n + k] - x[k]
+        total[k] = (part * np.hanning(len(part))).sum() + (part * np.hamming(len(part))).sum()
+        total[k] += np.blackman(k).sum() + np.diff(part, n=2).sum() + np.cumsum(part, axis=0)[-1]
+        total[k] += np.linspace(0.0, part[0], k + 1, endpoint=False).sum()
+        if total[k] > 1e6:
+            break
+    return np.round(total, 9)
+
+
+@case(RNG.uniform(-400, 400, 20), np.arange(-9, 11, dtype=np.int32))
+def angles_one_by_one(x, whole):
+    total = np.zeros(20)
+    for i in range(20):
+        total[i] = np.deg2rad(x[i]) + np.rad2deg(x[i]) - np.radians(whole[i]) * np.degrees(float(i))
+        if total[i] > 1e9:
+            break
+    return total
+
+
+@case(ROWS)
+def rows_in_lists(a):
+    total = np.zeros(6)
+    for k in range(6):
+        kept, parts = [], []
+        for i in range(len(a)):
+            if a[i, 0] > k / 10:
+                kept.append(a[i] * 2)
+                parts.append(a[i, : 1 + i % 4])
+        total[k] = np.array(kept)[0, 1] + np.vstack(kept)[-1].sum() + np.concatenate(parts)[-1] + kept[-1][0]
+        total[k] += np.stack(parts[:1]).size + np.hstack(parts).max() + len(kept)
+        if total[k] > 1e6:
+            break
+    return total
+
+
+@case(ROWS, 5)
+def shapes_that_the_run_knows(a, n):
+    total = 0.0
+    for i in range(len(a)):
+        k = 1 + i % 2
+        m = (a[i, : 2 * k] + 1).reshape(k, 2) * np.ones((k, 2))
+        total += m[0].sum() * m.shape[0] + (a[i] * 2).reshape(1, n)[0, -1] + (a[i, :4] + i).reshape(-1, k)[0, 0]
+        if total > 1e6:
+            break
+    return total
 
 
 @pytest.mark.parametrize(("program", "args"), CASES, ids=lambda v: v.__name__ if callable(v) else "")

@@ -20,6 +20,7 @@ from .draws import Draws, source_of
 from .expressions import MOST_ITEMS
 from .letters import is_text, whose_ones
 from .numpy_functions import (
+    ANGLES,
     BINARY,
     COMPARISONS,
     LONG,
@@ -31,7 +32,7 @@ from .numpy_functions import (
     TESTS,
     UNARY,
 )
-from .operators import as_number, binary, call, cast, compare, index, operand, truth, whole_of, whole_text
+from .operators import as_number, binary, call, cast, compare, index, operand, truth, turned_angle, whole_of, whole_text
 from .routines import DESCRIPTIONS, ROUTINES, STACKS
 from .types import (
     BOOL,
@@ -377,6 +378,8 @@ class Calls(Draws):
             texts = [truth(a) for a in args]
             word = {np.logical_and: " & ", np.logical_or: " | "}.get(function)
             return Value(f"({word.join(texts)})" if word else f"(not {texts[0]})", Number(BOOL))
+        if function in ANGLES:
+            return turned_angle(args[0], *ANGLES[function])
         kinds = [a.type for a in args]
         _require_one_dtype(function, kinds)  # type: ignore[arg-type]  # numbers
         dtype = kinds[0].dtype  # type: ignore[union-attr]  # numbers
@@ -532,11 +535,11 @@ class Calls(Draws):
             raise UntranslatableError("an axis that is not written out")
         return tuple(sorted(k % n for k in numbers)), keepdims
 
-    def _call_cumsum(self, value: Value) -> Value:
-        return self.accumulated(lambda v: binary("+", v[0], v[1]), value)
+    def _call_cumsum(self, value: Value, axis: Value | None = None) -> Value:
+        return self.accumulated(lambda v: binary("+", v[0], v[1]), value, axis)
 
-    def _call_cumprod(self, value: Value) -> Value:
-        return self.accumulated(lambda v: binary("*", v[0], v[1]), value)
+    def _call_cumprod(self, value: Value, axis: Value | None = None) -> Value:
+        return self.accumulated(lambda v: binary("*", v[0], v[1]), value, axis)
 
     def _call_clip(self, value: Value, low: Value, high: Value) -> Value:
         return self._ufunc(np.minimum, [self._ufunc(np.maximum, [value, low]), high])

@@ -16,6 +16,11 @@ UNARY: dict[Any, str] = {
     np.absolute: "abs", np.fabs: "fabs", np.sign: "sign", np.square: "square", np.negative: "neg",
     np.conjugate: "conj", np.reciprocal: "reciprocal",
 }  # fmt: skip
+# Of angles: by which quotient they multiply.
+ANGLES: dict[Any, tuple[float, float]] = {
+    np.degrees: (180.0, math.pi), np.rad2deg: (180.0, math.pi), np.radians: (math.pi, 180.0),
+    np.deg2rad: (math.pi, 180.0),
+}  # fmt: skip
 # Of all functions of numbers, those that take as long as many reads of memory.
 LONG = frozenset((
     np.exp, np.log, np.sin, np.cos, np.tan, np.tanh, np.sinh, np.cosh, np.arcsin, np.arccos, np.arctan, np.arcsinh,

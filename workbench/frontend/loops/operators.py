@@ -420,6 +420,17 @@ def negative(value: Value) -> Value:
     return Value(text, Number(kind.dtype, kind.weak, single=kind.single, unsure=kind.unsure))
 
 
+def turned_angle(value: Value, over: float, under: float) -> Value:
+    """`value * (over / under)`, as NumPy turns degrees to radians, and back."""
+    kind = value.type
+    if not isinstance(kind, Number) or kind.dtype.char not in "bhilqBHILQfd" or kind.dtype.itemsize < 4:
+        raise UntranslatableError(f"an angle that is {kind}")
+    dtype = kind.dtype if kind.kind == "f" else F64
+    return Value(
+        f"({cast(value, dtype)} * np.{dtype.name}({float(dtype.type(over) / dtype.type(under))!r}))", Number(dtype)
+    )
+
+
 def invert(value: Value) -> Value:
     kind = value.type
     if not isinstance(kind, Number) or kind.dtype.kind not in "biu" or kind.python and kind.dtype == BOOL:

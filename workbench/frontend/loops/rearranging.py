@@ -116,32 +116,66 @@ class Rearranging(Picking):
         lazy = Lazy((size,), lambda i: Value(f"({low} + np.float64({i[0]}) * {apart})", Number(F64)), ())
         return Value(LAZY, Array(F64, (None,)), lazy=lazy)
 
-    def _call_linspace(self, start: Value, stop: Value, num: Value | None = None) -> Value:
+    def _call_linspace(
+        self, start: Value, stop: Value, num: Value | None = None, endpoint: Value | None = None
+    ) -> Value:
         """NumPy's: each element from the first one, and the last one as it is given."""
         kinds = [v.type for v in (start, stop)]
         if any(not isinstance(k, Number) or k.kind not in "bif" or k.kind == "f" and k.dtype != F64 for k in kinds):
             raise UntranslatableError("linspace() of these arguments")
         num = literal(50) if num is None else num
-        if not isinstance(num.type, Number) or num.type.kind not in "i":
+        has_end = True if endpoint is None else endpoint.literal
+        if not isinstance(num.type, Number) or num.type.kind not in "i" or not isinstance(has_end, bool):
             raise UntranslatableError("linspace() of these arguments")
         low, high = self.early(cast(start, F64)), self.early(cast(stop, F64))
         size = self.early(f"length({index(num)})")
-        between, apart = self.early(f"np.float64(max({size} - 1, 1))"), self.early(f"{high} - {low}")
+        n_between = f"{size} - 1" if has_end else size
+        between, apart = self.early(f"np.float64(max({n_between}, 1))"), self.early(f"{high} - {low}")
         step = self.early(f"{apart} / {between}")
 
         def element(i: Sequence[str]) -> Value:
             k = f"np.float64({i[0]})"
             inner = f"(({k} * {step} if {step} != 0.0 else {k} / {between} * {apart}) + {low})"
-            return Value(f"({high} if 0 < {i[0]} == {size} - 1 else {inner})", Number(F64))
+            return Value(f"({high} if 0 < {i[0]} == {size} - 1 else {inner})" if has_end else inner, Number(F64))
 
         known = num.known if num.known is not None and num.known >= 0 else None
         self.facts.count(known)
         self.facts.partial = self.facts.partial or known is None
         return Value(LAZY, Array(F64, (known,)), lazy=Lazy((size,), element, ()))
 
-    def accumulated(self, compute: Compute, value: Value) -> Value:
+    def _call_hanning(self, M: Value) -> Value:  # noqa: N803 (NumPy's name)
+        return self._cosines(M, (0.5, 0.5))
+
+    def _call_hamming(self, M: Value) -> Value:  # noqa: N803
+        return self._cosines(M, (0.54, 0.46))
+
+    def _call_blackman(self, M: Value) -> Value:  # noqa: N803
+        return self._cosines(M, (0.42, 0.5, 0.08))
+
+    def _cosines(self, length: Value, weights: tuple[float, ...]) -> Value:
+        """A sum of cosines, from `1 - M` to `M - 1` in steps of two, as NumPy computes it."""
+        if not isinstance(length.type, Number) or length.type.dtype.kind not in "iu":
+            raise UntranslatableError("a window of this length")
+        size = self.early(f"length({index(length)})")
+
+        def element(i: Sequence[str]) -> Value:
+            k = f"np.float64(2 * {i[0]} + 1 - {size})"
+            terms = [f"{weights[0]!r}"]
+            for n, weight in enumerate(weights[1:], start=1):
+                angle = f"{n * np.pi!r} * {k} / np.float64({size} - 1)"
+                terms.append(f"{weight!r} * {call('cos', F64, angle)}")
+            return Value(f"({' + '.join(terms)} if {size} > 1 else 1.0)", Number(F64))
+
+        known = length.known if length.known is not None and length.known >= 0 else None
+        self.facts.count(known)
+        self.facts.partial = self.facts.partial or known is None
+        return self.array(Value(LAZY, Array(F64, (known,)), lazy=Lazy((size,), element, ())))
+
+    def accumulated(self, compute: Compute, value: Value, axis: Value | None = None) -> Value:
         """`ufunc.accumulate` of an array of one axis."""
         kind = value.type
+        if axis is not None and axis.literal not in (0, -1):
+            raise UntranslatableError("an accumulation along an axis")
         if not isinstance(kind, Array) or kind.ndim != 1 or kind.dtype.kind not in "iuf" or kind.dtype.itemsize < 8:
             raise UntranslatableError("an accumulation of this array")
         lazy = self.elements(value)

@@ -39,6 +39,7 @@ ROUTINES: dict[Any, str] = {
     np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
     np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
     np.inner: "inner", np.median: "median", np.interp: "interp", np.unique: "unique",
+    np.hanning: "hanning", np.hamming: "hamming", np.blackman: "blackman",
     np.polyfit: "polyfit", np.polyval: "polyval", np.histogram: "histogram",
 }  # fmt: skip
 STACKS = (np.stack, np.vstack, np.hstack, np.lexsort)  # of arrays in a list or tuple
@@ -378,7 +379,12 @@ class Routines(Rearranging):
         self.facts.count(*kind.shape)
         return Value(LAZY, Array(kind.dtype, kind.shape), lazy=lazy)
 
-    def _call_diff(self, a: Value) -> Value:
+    def _call_diff(self, a: Value, n: Value | None = None, axis: Value | None = None) -> Value:
+        order = 1 if n is None else n.literal
+        if axis is not None and axis.literal not in (0, -1) or type(order) is not int or not 1 <= order <= 4:
+            raise UntranslatableError("diff() with these arguments")
+        if order > 1:
+            a = self._call_diff(a, literal(order - 1))
         kind = self._row(a, "diff", "iuf")
         a = self.array(a)
         name = a.text if a.text.isidentifier() else self.early(a.text)
