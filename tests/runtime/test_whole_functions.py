@@ -272,6 +272,70 @@ def test_what_numpy_raises_is_raised(function):
             compiled(x)
 
 
+def first_of_many(x):
+    kept = x[x > 0]
+    if len(kept) > 3:
+        first = kept[0]
+    return first
+
+
+def last_turn(x):
+    n = len(np.unique(x))
+    for i in range(n - 5):
+        last = i
+    return last, n
+
+
+def array_of_one_branch(x):
+    counts = np.bincount(x)
+    if counts[0] > 5:
+        twice = counts * 2
+    return twice + 1
+
+
+def through_a_function(x):
+    total = 0.0
+    for v in np.unique(x):
+        total += half_of_large(v)
+    return np.zeros(len(np.unique(x))) + total
+
+
+def half_of_large(v):
+    if v > 1:
+        half = v / 2
+    return half
+
+
+@pytest.mark.parametrize(("function", "good", "bad"), [
+    (first_of_many, np.arange(6.0), np.ones(1)), (last_turn, np.arange(9), np.arange(3)),
+    (array_of_one_branch, np.zeros(9, int), np.arange(3)), (through_a_function, np.arange(2.0, 5), np.arange(5.0)),
+])  # fmt: skip
+def test_variables_that_are_not_set_raise(function, good, bad):
+    whole = check_whole(function, good)
+    assert whole.run((bad,), {}) is None
+    compiled = wb.jit(function)
+    for x in (good, bad, good, bad, bad, bad, bad, good):
+        if x is good:
+            assert_same(compiled(x), function(x))
+        else:
+            with pytest.raises(UnboundLocalError):
+                compiled(x)
+
+
+def test_a_name_may_be_given_to_other_types():
+    def shares(x, n):
+        x = np.unique(x)
+        n = n * 0.5
+        x = x.astype(float)
+        x /= x.sum()
+        for i in range(len(x)):
+            x[i] += n
+        n = [v for v in x if v > n + 0.2]
+        return x, np.array(n)
+
+    check_whole(shares, np.array([3, 1, 1, 6]), 3)
+
+
 # ---- the fastest way ----
 
 

@@ -11,8 +11,8 @@ import ast
 import builtins
 import contextlib
 from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -29,10 +29,9 @@ from .blanks import blank, blank_of
 from .draws import is_source
 from .elses import PREFIX, without_else, without_elses
 from .expressions import is_set, local
-from .functions import function_outer
 from .generators import without_generators
 from .given_items import names_of_such
-from .letters import LETTERS, codes_of
+from .likeness import ConcreteLoop, Parameter, Path, Result, groups_of, named
 from .list_arrays import leaf_texts, list_in, list_out
 from .list_names import growing_names, queue_names, thinned_names
 from .names import is_none
@@ -41,7 +40,6 @@ from .short_arrays import in_variables
 from .statements import Translator
 from .table_texts import blank_table, filled, index_lines, keys_of, values_of
 from .types import (
-    COMPARED,
     Array,
     Growing,
     Number,
@@ -53,158 +51,7 @@ from .types import (
 from .worth import is_better_whole, reason_of
 from .writing import Module
 
-Path = tuple[Any, ...]  # a name outside, or a function; then names in functions, and positions in tuples
 MAX_TEXT = 60_000  # characters: numba would take many seconds
-
-
-class NotTheSameError(Exception):
-    """The values are not of the kinds that the loop was translated for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """name: in the text; kind: of the value at `path`; in_order: of an array, whether it is C-contiguous; held: of a
-    list, what the loop takes it for, which may know more than a list without elements tells; given: of a list of which
-    what it holds stays as it is, the types of that; number: the one int that lengths in the text were taken from."""
-
-    name: str
-    path: Path
-    kind: Type
-    in_order: bool = True
-    held: Type | None = None
-    given: frozenset[type] = frozenset()
-    number: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A variable that the loop leaves. flagged: whether it may stay unset; or, of a number, whether it may be Python's
-    or NumPy's: then a flag follows."""
-
-    name: str
-    kind: Type
-    flagged: bool = False
-    tagged: bool = False
-    in_place: bool = False  # a list from outside, which is changed
-    others: tuple[str, ...] = ()  # of a list: the parameters, and results before it, of which it may be one
-    inside: str = ""  # of a list: the list of lists in which it may be
-    optional: bool = False  # whether it may be None: then a flag follows
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ConcreteLoop:
-    """source: the text, whose function is `loop`; careful, quiet: as of `LoopProgram`; written: the parameters that it
-    writes into; statics: what else it depends on, with the values that it was translated for; reason: why it is
-    compiled by itself; is_better: whether kernels would not be faster, as far as one can tell."""
-
-    source: str
-    careful: str
-    quiet: bool
-    parameters: tuple[Parameter, ...]
-    results: tuple[Result, ...]
-    written: tuple[str, ...]
-    statics: tuple[tuple[Path, Any], ...]
-    shared: tuple[frozenset[str], ...]
-    reason: str
-    is_better: bool
-
-    def values(self, namespace: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters' values. NotTheSameError if they, or other things, are of other kinds than they were."""
-        for path, value in self.statics:
-            if not is_same(find(path, namespace), value):
-                raise NotTheSameError
-        values: dict[str, Any] = {}
-        lists: list[int] = []
-        for p in self.parameters:
-            value = values[p.name] = find(p.path, namespace)
-            if isinstance(p.kind, Array):
-                if type(value) is not np.ndarray or (value.dtype, value.ndim) != (p.kind.dtype, p.kind.ndim):
-                    raise NotTheSameError
-                if value.flags.c_contiguous != p.in_order or not value.flags.aligned:
-                    raise NotTheSameError
-                if any(n is not None and n != m for n, m in zip(p.kind.shape, value.shape, strict=True)):
-                    raise NotTheSameError
-                if p.name in self.written and not value.flags.writeable:
-                    raise NotTheSameError
-            elif isinstance(p.kind, Table):
-                if type(value) is not p.kind.of or getattr(value, "default_factory", None) is not p.kind.default:
-                    raise NotTheSameError
-                rows = () if p.kind.is_set else value.values()
-                lists += [id(value), *(id(each) for each in rows if type(each) is list)]
-            elif isinstance(p.held, Growing):
-                if (
-                    type(value) is not (deque if p.held.is_deque else list)
-                    or getattr(value, "maxlen", None) is not None
-                ):
-                    raise NotTheSameError
-                lists += [id(value), *(id(each) for each in value if type(each) is list)]
-            else:
-                try:
-                    if type_at_hand(p.name, value) != p.kind or p.number is not None and value != p.number:
-                        raise NotTheSameError
-                except UntranslatableError:
-                    raise NotTheSameError from None
-        if len({*lists}) < len(lists) or tuple(_groups(values)) != self.shared:
-            raise NotTheSameError
-        return values
-
-
-def find(path: Path, namespace: Mapping[str, Any]) -> Any:
-    """What is at a path. NotTheSameError if nothing is."""
-    first, *rest = path
-    try:
-        value: Any = first if not isinstance(first, str) else _named(namespace, first)
-        for step in rest:
-            if step is LETTERS:
-                value = codes_of(value)
-            else:
-                value = python_function(value) or value
-                value = function_outer(value)(step) if isinstance(value, FunctionType) else value[step]
-    except (KeyError, IndexError, TypeError, AttributeError):
-        raise NotTheSameError from None
-    return value
-
-
-def _named(namespace: Mapping[str, Any], name: str) -> Any:
-    """What a name holds; a KeyError also of attributes that are not set, or whose reading runs code."""
-    value = namespace.get(name, MISSING)
-    if value is not MISSING:
-        return value
-    if not hasattr(builtins, name):
-        raise KeyError(name)
-    return getattr(builtins, name)
-
-
-MISSING = object()
-
-
-def is_same(a: Any, b: Any) -> bool:
-    """Whether what is not an argument of the loop is what it was translated for."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, FunctionType):
-        return a.__code__ is b.__code__ and a.__globals__ is b.__globals__ and a.__defaults__ == b.__defaults__
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(is_same, a, b))
-    return isinstance(a, COMPARED) and bool(a == b)
-
-
-def _groups(values: Mapping[str, Any]) -> Iterator[frozenset[str]]:
-    """Arrays that may share memory, and lists that are one."""
-    names = [name for name, value in values.items() if type(value) is np.ndarray and value.size]
-    groups: list[set[str]] = []
-    for name in names:
-        mine = {name}
-        for group in [g for g in groups if any(np.may_share_memory(values[name], values[n]) for n in g)]:
-            groups.remove(group)
-            mine |= group
-        groups.append(mine)
-    yield from (frozenset(group) for group in groups if len(group) > 1)
-
-
-# ---- translation ----
 
 
 def translate_here(
@@ -269,7 +116,7 @@ def written_out(stmts: list[ast.stmt], namespace: Mapping[str, Any]) -> list[ast
     written = bound_names(stmts)
 
     def is_builtin(name: str) -> bool:
-        return name not in written and _named(namespace, name) is getattr(builtins, name)
+        return name not in written and named(namespace, name) is getattr(builtins, name)
 
     return without_generators(stmts, is_builtin, listings=True)
 
@@ -304,7 +151,7 @@ class _Concrete:
             if name in self.names and name not in needed:  # what it held is not read: `_`, which IPython sets
                 continue
             try:
-                value = _named(namespace, name)
+                value = named(namespace, name)
             except KeyError:
                 continue
             is_list = type(value) in (list, deque) or is_table(name, value)
@@ -328,6 +175,7 @@ class _Concrete:
         self.scope.queues, self.scope.thinned = queues, thinned_names([node])
         self.scope.bound_once, self.scope.rebound = bound_once([node]), bound_names([node])
         self.scope.flagged = frozenset(self.unset) - self.none_before
+        self.scope.checked = self.scope.flagged & needed
         self.scope.look_for_none([node], self.none_before)
         self.module.lists = self.scope.types
 
@@ -360,7 +208,7 @@ class _Concrete:
         return {keys_of(name): kind.keys, **({values_of(name): kind.values} if kind.values is not None else {})}
 
     def _outer(self, name: str) -> Any:
-        value = _named(self.namespace, name)
+        value = named(self.namespace, name)
         if type(value) is dict:
             raise UntranslatableError(f"`{name}`, a dictionary")
         if not isinstance(value, bool | int | float | complex | np.ndarray | np.generic | tuple) and not is_source(
@@ -421,9 +269,9 @@ class _Concrete:
 
     def build(self, anyway: bool) -> ConcreteLoop:
         scope = self.scope
-        shared = tuple(_groups(self.given_values))
+        shared = tuple(groups_of(self.given_values))
         scope.settle(lambda: self._translate(scope))
-        shared = tuple(_groups(self.given_values))
+        shared = tuple(groups_of(self.given_values))
         for group in shared:
             for name in group:
                 self.module.buffers[name] = min(map(id, (self.given_values[n] for n in group)))

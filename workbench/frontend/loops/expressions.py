@@ -48,7 +48,7 @@ from .types import (
     number_of,
     weak_int,
 )
-from .writing import Facts, Module
+from .writing import INDENT, Facts, Module
 
 _COMPUTED_AGAIN = (
     ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.UnaryOp, ast.unaryop,
@@ -73,6 +73,7 @@ class Scope(Arrays):
         self.parameter = parameter
         self.given = given
         self.skipped = False  # something, since nothing was known yet of a list, or of what may be None
+        self.checked: frozenset[str] = frozenset()  # variables that may be read before they are set: their flags tell
         self.conditions = 0  # of the expression that is being translated, inside the statement
         self.types: dict[str, Type] = dict(given)  # of variables, as far as they are known
         self.numpys: dict[str, np.dtype] = {}  # variables that hold numbers of NumPy's here (`certain`)
@@ -103,6 +104,10 @@ class Scope(Arrays):
             if name not in self.types:
                 raise UntranslatableError(f"`{name}`, which is read before it is set")
             kind = self.types[name]
+            if name in self.checked:
+                self.made_early = True
+                self.line(f"if not {is_set(name)}:")
+                self.line(f"{INDENT}raise NameError()")
             if isinstance(kind, Number):
                 kind = self.certainly(name, kind)
             whole = is_whole(name) if isinstance(kind, Number) and kind.ints else ""

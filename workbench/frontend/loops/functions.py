@@ -14,13 +14,13 @@ import numpy as np
 
 from ..constants import CONSTANT_TYPES
 from ..liveness import bound as bound_names
-from ..liveness import bound_once, walk_scope
+from ..liveness import bound_once, live_before_block, walk_scope
 from ..syntax import syntax_of, walk
 from ..tracer import Tracer
 from .arrays import scalar_name, tuple_of
 from .connected import calls_apart
 from .draws import is_source
-from .expressions import local
+from .expressions import is_set, local
 from .generators import without_generators
 from .list_names import growing_names, queue_names, thinned_names
 from .operators import cast
@@ -170,6 +170,8 @@ def translate_function(
         scope.fixed, scope.path, scope.handed_back = frozenset(given), path, set_here
         scope.statics = frozenset(n for n, _ in statics)
         scope.look_for_none(body, but=frozenset(values))
+        unset = (live_before_block(body, frozenset()) & bound_names(body)) - frozenset(values) - scope.optional
+        scope.flagged = scope.checked = unset
         falls_through = not body or not isinstance(body[-1], ast.Return | ast.Raise) and not _always_returns(body[-1])
         scope.gives_none = not set_here and _gives_none(body, falls_through, scope.optional)
 
@@ -186,7 +188,8 @@ def translate_function(
         if scope.calls_itself and scope.extras:  # of which its calls of itself knew nothing yet
             scope.settle(run)
         parameters = ", ".join([*map(local, (*given, *scope.extras)), *[DEPTH] * scope.calls_itself])
-        lines = ["    " + line for line in (*scope.none_lines(), *scope.flags_at_first(given))] + scope.lines
+        head = [*(f"{is_set(n)} = False" for n in sorted(unset)), *scope.none_lines(), *scope.flags_at_first(given)]
+        lines = ["    " + line for line in head] + scope.lines
         if scope.calls_itself:  # Python raises at some depth, the machine would end
             lines = [f"    if {DEPTH} > {MOST_DEEP}:", "        raise RuntimeError()", *lines]
         text = f"def {name}({parameters}):\n" + "\n".join(lines or ["    pass"])

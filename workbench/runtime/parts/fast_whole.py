@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.loops.concrete import MISSING, ConcreteLoop, is_same
+from ...frontend.loops.likeness import MISSING, ConcreteLoop, is_same
 from ...frontend.loops.steps import is_single
 from ...frontend.loops.types import Array, Growing, Items, Number, Type
 from ...frontend.recording import open_traces

@@ -30,6 +30,7 @@ NUMPY_CALLS = 2  # the first one may be cold
 SLOWLY_MS = 0.06  # what it takes to get here, where there is no faster way of calling it
 LONG_MS = 100.0  # what a machine's loops take so long for may take Python minutes
 
+FASTER_IN_NUMPY = "WB500"  # than as it was traced
 TOO_MANY_VALUES = "WB502"  # where calls with others are traced, as soon as they come often enough
 
 Way = Literal["whole", "parts", "numpy"]
@@ -150,7 +151,8 @@ class UntracedFunction:
 
     def run(self, args: tuple, kwargs: dict[str, Any], *, timed: bool) -> tuple[Any, list[Part]]:
         """The function's result, and what ran compiled or in parts, if anything. Raises what its statements raise."""
-        if self.whole is not None and self.way != "parts":
+        way = self.way
+        if self.whole is not None and (way == "whole" or way is None and self.reason.code != FASTER_IN_NUMPY):
             done = self.whole.run(args, kwargs)
             if done is not None:
                 return done[0], [done[1]]

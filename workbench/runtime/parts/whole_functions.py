@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...frontend.liveness import bound
 from ...frontend.syntax import copied, syntax_of, walk
 from ..cells import CellResult, errors_are_silent
 from ..compilation import Compilation, Source
@@ -56,7 +58,7 @@ class _Form:
         head = None
         if n_first:
             head = compile(ast.Module([copied(s) for s in stmts[:n_first]], []), fn.__code__.co_filename, "exec")
-        *body, last = [copied(stmt) for stmt in stmts[n_first:]]
+        *body, last = _told_apart([copied(stmt) for stmt in stmts[n_first:]], fn.__code__)
         left: tuple[str, ...] = ()
         value = last.value if isinstance(last, ast.Return) and last.value is not None else ast.Constant(None)
         is_tuple = isinstance(value, ast.Tuple) and not any(isinstance(v, ast.Starred) for v in value.elts)
@@ -217,6 +219,35 @@ def _is_of_sources(stmt: ast.stmt, fn: FunctionType) -> bool:
             return False
         value = getattr(value, name, None)
     return any(value is each for each in _OF_SOURCES)
+
+
+def _told_apart(stmts: list[ast.stmt], code: CodeType) -> list[ast.stmt]:
+    """Statements in which each of these that binds a name anew, as `x = x.astype(float)` does, gives it another name:
+    to a loop a variable has one type. They are changed."""
+    names = _Names()
+    n_bound: Counter[str] = Counter(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    made = []
+    for stmt in stmts:
+        match stmt:
+            case ast.Assign(targets=[ast.Name(id=name) as target]):
+                stmt.value = names.visit(stmt.value)
+                n_bound[name] += 1
+                if n_bound[name] > 1:
+                    names.present[name] = f"{name}__{n_bound[name]}"
+                stmt.targets = [names.visit(target)]
+            case _:
+                n_bound.update(dict.fromkeys(bound([stmt]), 1))
+                stmt = names.visit(stmt)
+        made.append(stmt)
+    return made
+
+
+class _Names(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.present: dict[str, str] = {}
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802
+        return ast.copy_location(ast.Name(self.present.get(node.id, node.id), node.ctx), node)
 
 
 def _is_compiled(loop: WholeLoop, compiles: Callable[[], Any]) -> bool:

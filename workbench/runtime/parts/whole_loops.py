@@ -22,8 +22,9 @@ from ...codegen.loops.random_words import N_WORDS
 from ...errors import bug_of_ours
 from ...frontend.counted_tables import table_of
 from ...frontend.liveness import bound
-from ...frontend.loops.concrete import ConcreteLoop, NotTheSameError, Result, translate_here
+from ...frontend.loops.concrete import translate_here
 from ...frontend.loops.given_items import holds_exactly
+from ...frontend.loops.likeness import ConcreteLoop, NotTheSameError, Result
 from ...frontend.loops.list_arrays import leaves_of
 from ...frontend.loops.list_names import takes_elements
 from ...frontend.loops.types import (
@@ -49,7 +50,7 @@ from .random_sources import Drawing, can_draw, drawing
 
 MOST_KINDS = 4  # of values, for which one loop is compiled
 OF_NUMBERS = 2  # of these kinds, which may be for the ints at hand alone
-MOST_FAILURES = 2  # runs that raised: then the loop is Python's
+MOST_FAILURES = 2  # runs in a row that raised: then the loop is Python's
 
 
 class Surroundings(Protocol):
@@ -154,7 +155,7 @@ class WholeLoop:
 
     def _ended(self, version: _Version, ran: bool) -> CellResult | None:
         if ran:
-            self.latest = version
+            self.latest, self.n_failures = version, 0
             return CellResult({}, (), None, version.compilation)
         self.n_failures += 1
         self.refused = self.n_failures > MOST_FAILURES
