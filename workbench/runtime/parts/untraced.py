@@ -94,11 +94,10 @@ class UntracedFunction:
         whole_ms = min(self.whole_ms[WARM_UP_CALLS:]) + SLOWLY_MS * (self._timed_fast is missed)
         if not config.numpy_trials:
             return "whole", True
-        if parts is None or whole.is_better:
-            if whole_ms > LONG_MS:
-                return "whole", True
-            if len(self.numpy_ms) < NUMPY_CALLS:
-                return "numpy", False
+        if whole.is_better and whole_ms > LONG_MS:
+            return "whole", True
+        if (parts is None or whole.is_better) and len(self.numpy_ms) < NUMPY_CALLS:
+            return "numpy", False
         if whole.is_better and whole_ms < min(self.numpy_ms):
             return "whole", True
         if parts is not None and parts.pays is None:

@@ -163,18 +163,18 @@ class WholeFunction:
         """The names that the function sees, with such arguments; None if it does not take them."""
         fn: Any = self.fn  # a field, not a method
         try:
-            bound = self.signature.bind(*args, **kwargs)
+            given = self.signature.bind(*args, **kwargs)
         except TypeError:
             yield None
             return
-        bound.apply_defaults()
+        given.apply_defaults()
         try:
             namespace = self._spare.pop()
         except IndexError:
             namespace = Frame(fn.__globals__, self.names)
         try:
             namespace.update(closure_of(fn))
-            namespace.update(bound.arguments)
+            namespace.update(given.arguments)
             namespace[_ITSELF] = fn
             yield _Surroundings(namespace, self.source)
         finally:
@@ -187,10 +187,10 @@ class WholeFunction:
         form = next((form for form in self.forms if form.loop.latest is not None), None)
         if form is None or form.head is not None or fn.__closure__:
             return None
-        bound = self.signature.bind(*args)
-        bound.apply_defaults()
+        given = self.signature.bind(*args)
+        given.apply_defaults()
         version: Any = form.loop.latest
-        arguments = {**bound.arguments, _ITSELF: fn}
+        arguments = {**given.arguments, _ITSELF: fn}
         return fast_whole(
             version.loop, version.entry, arguments, len(args), fn.__globals__, form.left, form.is_tuple, elsewhere
         )
@@ -224,7 +224,7 @@ def _is_of_sources(stmt: ast.stmt, fn: FunctionType) -> bool:
 def _told_apart(stmts: list[ast.stmt], code: CodeType) -> list[ast.stmt]:
     """Statements in which each of these that binds a name anew, as `x = x.astype(float)` does, gives it another name:
     to a loop a variable has one type. They are changed."""
-    names = _Names()
+    names, taken = _Names(), {*code.co_varnames, *code.co_names}
     n_bound: Counter[str] = Counter(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     made = []
     for stmt in stmts:
@@ -233,7 +233,10 @@ def _told_apart(stmts: list[ast.stmt], code: CodeType) -> list[ast.stmt]:
                 stmt.value = names.visit(stmt.value)
                 n_bound[name] += 1
                 if n_bound[name] > 1:
-                    names.present[name] = f"{name}__{n_bound[name]}"
+                    new = f"{name}__{n_bound[name]}"
+                    while new in taken:
+                        new += "_"
+                    names.present[name] = new
                 stmt.targets = [names.visit(target)]
             case _:
                 n_bound.update(dict.fromkeys(bound([stmt]), 1))
