@@ -418,6 +418,15 @@ def scaled_by_a_global(x):
     return np.zeros(len(kept)) + total
 
 
+def test_strict_calls_raise_whatever_ran_before():
+    compiled = wb.jit(class_means)
+    for _ in range(8):
+        assert_same(compiled(X, Y), class_means(X, Y), reduction_scale=1.0)
+    with wb.config(strict=True), pytest.raises(wb.errors.TracingError):
+        compiled(X, Y)
+    assert_same(compiled(X, Y), class_means(X, Y), reduction_scale=1.0)
+
+
 def test_arguments_that_share_memory():
     whole = check_whole(in_place, X[:, 0].copy(), np.zeros(60))
     mine, theirs = np.linspace(-1, 1, 60), np.linspace(-1, 1, 60)

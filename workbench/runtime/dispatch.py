@@ -194,7 +194,7 @@ class CompiledFunction:
                         except Exception as error:
                             if self.is_strict or has_written(error):
                                 raise
-                    elif type(entry) is Fallback and entry.stays_in_numpy:
+                    elif type(entry) is Fallback and not self.is_strict and entry.stays_in_numpy:
                         self._remember_way(entry, args, kwargs)
                         in_numpy = True
         try:
@@ -509,7 +509,7 @@ class CompiledFunction:
 
     def _find(self, key: Any) -> Entry | None:
         for entry in reversed(self._state.specialisations.get(key, ())):
-            if isinstance(entry, Fallback) or entry.is_current():
+            if not self.is_strict if isinstance(entry, Fallback) else entry.is_current():
                 return entry
         return None
 

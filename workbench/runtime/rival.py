@@ -38,7 +38,7 @@ class Rival:
         self.whole = whole
         self.entry = entry
         self.replace = replace
-        self.fast = whole.fast(args, device_choices) or missed
+        self.fast = whole.fast(args, device_choices, is_traced=True) or missed
         self.traced: Callable[..., Any] | None = None
         self.whole_s: list[float] = []
         self.traced_s: list[float] = []

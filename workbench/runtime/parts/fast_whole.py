@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...config import config
 from ...frontend.loops.likeness import MISSING, ConcreteLoop, is_same
 from ...frontend.loops.steps import is_single
 from ...frontend.loops.types import Array, Growing, Items, Number, Type
@@ -27,19 +28,19 @@ class _SlowError(Exception):
 
 def fast_whole(
     loop: ConcreteLoop, entry: Callable[..., Any], arguments: Mapping[str, Any], n_given: int,
-    globals_: Mapping[str, Any], left: Sequence[str], is_tuple: bool,
-    elsewhere: Collection[str],
+    globals_: Mapping[str, Any], left: Sequence[str], is_tuple: bool, elsewhere: Collection[str], *, is_traced: bool,
 ) -> Callable[..., Any] | None:  # fmt: skip
     """`call(*args)`: what the loop leaves for arguments like these, or MISS for others and inside a trace. None where
     more has to be looked at. arguments: by name, in order, of which the caller gave the first `n_given`; left: the
-    variables that are the result, of which is_tuple tells whether it is a tuple; elsewhere: what must be empty."""
+    variables that are the result, of which is_tuple tells whether it is a tuple; elsewhere: what must be empty;
+    is_traced: whether it can be traced, so that it runs where `config.strict` is set, too."""
     if not is_possible() or loop.shared or len(loop.results) != len(left):
         return None
     if loop.written and (not loop.quiet or any(not isinstance(r.kind, Number | Array) for r in loop.results)):
         return None  # what it has written might have to be put back
     scope: dict[str, Any] = {
         "open": open_traces(), "elsewhere": elsewhere, "MISS": MISS, "MISSING": MISSING, "RAISED": RAISED,
-        "entry": entry, "g": globals_, "same": is_same,
+        "entry": entry, "g": globals_, "same": is_same, "config": config,
     }  # fmt: skip
     given = {name: f"a{i}" for i, name in enumerate([*arguments][:n_given])}
     try:
@@ -48,7 +49,7 @@ def fast_whole(
     except _SlowError:
         return None
     passed = ", ".join(f"x{k}" for k in range(len(loop.parameters)))
-    first = ["not rest and not named and not open.traces and not elsewhere"]
+    first = ["not rest and not named and not open.traces and not elsewhere"] + ["not config.strict"] * (not is_traced)
     lines = [
         f"def call({', '.join([*(f'{a}=MISS' for a in given.values()), '/, ' * bool(given) + '*rest', '**named'])}):",
         f"    if not ({' and '.join(first + tests)}):",

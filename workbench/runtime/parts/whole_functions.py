@@ -181,7 +181,7 @@ class WholeFunction:
             namespace.clear()
             self._spare.append(namespace)
 
-    def fast(self, args: tuple, elsewhere: Collection[str]) -> Callable[..., Any] | None:
+    def fast(self, args: tuple, elsewhere: Collection[str], *, is_traced: bool = False) -> Callable[..., Any] | None:
         """`call(*args)` for arguments like these, as of `fast_whole`; None where there is no faster way than `run`."""
         fn: Any = self.fn
         form = next((form for form in self.forms if form.loop.latest is not None), None)
@@ -192,7 +192,15 @@ class WholeFunction:
         version: Any = form.loop.latest
         arguments = {**given.arguments, _ITSELF: fn}
         return fast_whole(
-            version.loop, version.entry, arguments, len(args), fn.__globals__, form.left, form.is_tuple, elsewhere
+            version.loop,
+            version.entry,
+            arguments,
+            len(args),
+            fn.__globals__,
+            form.left,
+            form.is_tuple,
+            elsewhere,
+            is_traced=is_traced,
         )
 
 
