@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_S = 3e-3  # a first call, without compiling, that takes longer gains little by fewer steps
 TURNS = 6  # of each; the first ones are cold
 MOST_MISSES = 32  # calls that it does not take
+HOPELESS = 3.0  # times slower after two turns
 CLEARLY = 0.9  # of the time of the other one
 
 Replace = Callable[[Callable[..., Any] | None, Callable[..., Any]], None]
@@ -87,9 +88,13 @@ class Rival:
             result = traced(*args, **kwargs)
         if len(self.whole_s) >= TURNS and (traced is missed or len(self.traced_s) >= TURNS):
             self._end(min(self.whole_s) < CLEARLY * min(self.traced_s, default=self.best_s))
-        elif self.n_misses == MOST_MISSES:
+        elif self.n_misses == MOST_MISSES or self._is_hopeless():
             self._end(False)
         return result
+
+    def _is_hopeless(self) -> bool:
+        """Whether it is so much slower that no more calls shall wait for it."""
+        return min(len(self.whole_s), len(self.traced_s)) >= 2 and min(self.whole_s) > HOPELESS * min(self.traced_s)
 
     def _end(self, whole_wins: bool) -> None:
         entry = self.entry
