@@ -57,6 +57,7 @@ class Rival:
             entry.trial.compiled_s[0] > MOST_S
             or config.tiers
             or not isinstance(fn, FunctionType)
+            or fn.__closure__  # which has no fast way
             or not _takes_steps(entry)
         ):
             return None

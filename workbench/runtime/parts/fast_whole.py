@@ -19,7 +19,7 @@ from ..fast_path import MISS
 from ..loops import RAISED
 from ..native.kernels import fits_function
 from ..native.machine_code import is_possible
-from .whole_loops import known_array
+from .whole_loops import PYTHONS_TYPES, known_array
 
 
 class _SlowError(Exception):
@@ -160,7 +160,7 @@ def _result_text(
                 return names[-1]
             case Number() if not (kind.unsure or kind.mixed or kind.enum):
                 names.append(f"r{len(names)}")
-                scope[f"as_{names[-1]}"] = _PYTHONS[kind.kind] if kind.weak else kind.dtype.type
+                scope[f"as_{names[-1]}"] = PYTHONS_TYPES[kind.kind] if kind.weak else kind.dtype.type
                 return f"as_{names[-1]}({names[-1]})"
             case Items():
                 items = [value(item) for item in kind.items]
@@ -201,6 +201,3 @@ def _result_text(
     if again:
         result = f"MISS if {' or '.join(again)} else {result}"
     return result, "".join(f"{n}, " for n in names) + ("= " if names else "")
-
-
-_PYTHONS = {"b": bool, "i": int, "f": float, "c": complex}

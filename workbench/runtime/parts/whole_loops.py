@@ -350,7 +350,7 @@ def _result(r: Result, results: Iterator[Any], *, as_array: bool, first: Sequenc
     value = _array_of(r.kind, results) if as_array else _value_of(r.kind, results)
     if is_pythons:
         assert isinstance(r.kind, Number)
-        value = _TYPES[r.kind.kind](value)
+        value = PYTHONS_TYPES[r.kind.kind](value)
     if first:
         value[: len(first)] = first
     if is_none:
@@ -421,12 +421,12 @@ def _shown(name: str, kind: Type) -> Iterator[tuple[str, Aval]]:
             yield each, aval
 
 
-_TYPES = {"b": bool, "i": int, "f": float, "c": complex}
+PYTHONS_TYPES = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def _types(kind: Number) -> set[type]:
     """The types that a value of this kind may have."""
-    found: set[type] = {_TYPES[kind.kind]} if kind.python else set()
+    found: set[type] = {PYTHONS_TYPES[kind.kind]} if kind.python else set()
     return found if kind.weak else found | {kind.dtype.type}
 
 
@@ -499,7 +499,7 @@ def _value_of(kind: Type, results: Iterator[Any]) -> Any:
             return made if kind.is_list else tuple(made)
         case Number():
             value = next(results)
-            return _TYPES[kind.kind](value) if kind.weak else kind.dtype.type(value)
+            return PYTHONS_TYPES[kind.kind](value) if kind.weak else kind.dtype.type(value)
     return next(results)
 
 
