@@ -26,10 +26,7 @@ UNALIGNED = np.frombuffer(bytes(25), np.uint8)[1:].view(np.float64)
 FIRST = ResultText("r[0]", {})
 
 
-@pytest.fixture(autouse=True)
-def no_device_was_chosen(monkeypatch):
-    """Once one was, each call asks for it first."""
-    monkeypatch.setattr("workbench.runtime.dispatch.device_choices", set())
+pytestmark = pytest.mark.usefixtures("no_device_was_chosen")
 
 
 def test_only_arguments_of_the_same_kind_hit():

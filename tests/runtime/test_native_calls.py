@@ -22,10 +22,7 @@ OFFSET = np.linspace(0.0, 1.0, 30)
 FACTOR = 3.0
 
 
-@pytest.fixture(autouse=True)
-def no_device_was_chosen(monkeypatch):
-    """Once one was, each call asks for it first."""
-    monkeypatch.setattr("workbench.runtime.dispatch.device_choices", set())
+pytestmark = pytest.mark.usefixtures("no_device_was_chosen")
 
 
 def one(x, y):

@@ -12,12 +12,14 @@ from workbench.runtime import rival, specialisation
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=200)
 MANY_CALLS = 30
+pytestmark = pytest.mark.usefixtures("no_device_was_chosen")
 
 
 @pytest.fixture
 def trials(monkeypatch):
     """Rivals of any times are tried."""
     monkeypatch.setattr(rival, "MOST_S", float("inf"))
+    monkeypatch.setattr(rival, "HOPELESS", float("inf"))
     monkeypatch.setattr("workbench.runtime.trial.LEAST_S", float("inf"))  # NumPy is not tried
     with wb.config(numpy_trials=True):
         yield

@@ -56,6 +56,7 @@ class Rival:
         if (
             entry.trial.compiled_s[0] > MOST_S
             or config.tiers
+            or device_choices  # which calls ask for first
             or not isinstance(fn, FunctionType)
             or fn.__closure__  # which has no fast way
             or not _takes_steps(entry)
