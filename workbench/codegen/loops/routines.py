@@ -98,6 +98,43 @@ def determinant(a, one):
     return product
 
 
+# ---- weighted sums ----
+
+
+@linked(error_model="numpy")
+def _convolved(long, short, first, n):
+    out = np.zeros(n, long.dtype)
+    for j in range(short.shape[0]):
+        weight = short[j]
+        for k in range(max(0, j - first), min(n, long.shape[0] + j - first)):
+            out[k] += long[k + first - j] * weight
+    return out
+
+
+@linked(error_model="numpy")
+def convolved(a, v, first, n):
+    """Elements `first` to `first + n` of `np.convolve(a, v)`."""
+    if a.shape[0] < v.shape[0]:
+        return _convolved(v, a, first, n)
+    return _convolved(a, v, first, n)
+
+
+@linked(error_model="numpy")
+def quantile(a, q):
+    """`np.quantile` of sorted numbers, by linear interpolation (method 7 of R. J. Hyndman, Y. Fan, Sample quantiles in
+    statistical packages, 1996), from the nearer end as NumPy has it."""
+    n = a.shape[0]
+    if n == 0 or not 0.0 <= q <= 1.0:
+        raise ValueError
+    if np.isnan(a[n - 1]):
+        return np.float64(a[n - 1])
+    at = q * (n - 1)
+    k = int(at)
+    low, high = np.float64(a[k]), np.float64(a[min(k + 1, n - 1)])
+    part, apart = at - k, high - low
+    return high - apart * (1.0 - part) if part >= 0.5 else low + apart * part
+
+
 # ---- sorting ----
 
 
@@ -185,6 +222,13 @@ def place_of(a, x, right):
         else:
             high = middle
     return low
+
+
+@linked(error_model="numpy")
+def is_found(a, x):
+    """Whether a sorted array holds a number."""
+    k = place_of(a, x, False)
+    return k < a.size and a[k] == x
 
 
 # ---- fits and tables ----

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .contractions import Contractions
+from .compositions import Compositions
 from .operators import cast
 from .types import Array, Growing, UnknownItemError, UntranslatableError, Value
 
 
-class ArraysInLists(Contractions):
+class ArraysInLists(Compositions):
     """Calls of NumPy's with lists of arrays that grow."""
 
     def _call_vstack(self, tup: Value) -> Value:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..numba_functions import is_numbas
 from .arrays import reduced_dtype, scalar_name, tuple_of
+from .compositions import COMPOSITIONS, JOINED
 from .contractions import COMBINATIONS
 from .draws import Draws, source_of
 from .expressions import MOST_ITEMS
@@ -62,6 +63,7 @@ from .types import (
 
 # Methods that are NumPy's functions of that name.
 AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip",
+                          "nonzero", "repeat",
                           "reshape", "swapaxes", "round"))  # fmt: skip
 CREATIONS = {np.zeros: "zeros", np.ones: "ones", np.empty: "empty", np.full: "full"}
 LIKES = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
@@ -69,8 +71,8 @@ NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "sum", "divmod", "pow",
                                                    "sorted")},
     math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", np.where: "where", np.flip: "flip",
-    np.outer: "outer", np.roll: "roll", np.arange: "arange", np.linspace: "linspace", np.clip: "clip",
-    np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES, **COMBINATIONS,
+    np.outer: "outer", np.roll: "roll", np.arange: "arange", np.linspace: "linspace",
+    np.transpose: "transpose", np.cumsum: "cumsum", np.cumprod: "cumprod", **ROUTINES, **COMBINATIONS, **COMPOSITIONS,
 }  # fmt: skip
 
 
@@ -156,12 +158,10 @@ class Calls(Draws):
             return found
         if function is np.roll and "axis" in keywords and len(args) == 2:
             return self._handled("roll", function, args, keywords)
-        if args and (function in REDUCTIONS or function in ROUTINES) and function not in STACKS:
-            args = [self._as_array(args[0]), *args[1:]]
+        if args and (function in REDUCTIONS or function in ROUTINES or function in COMPOSITIONS):
+            args = args if function in STACKS or function in JOINED else [self._as_array(args[0]), *args[1:]]
         if function in (np.allclose, np.isclose):
             return self.close(function, args, keywords)
-        if function is np.concatenate and len(args) == 1 and not keywords:
-            return self.concatenated(args[0])
         is_complex = bool(args) and isinstance(args[0].type, Array) and args[0].type.dtype.kind == "c"
         if function is np.linalg.norm and (len(args) > 1 or keywords or is_complex):
             return self._handled("norm_along", function, args, keywords)
@@ -279,6 +279,8 @@ class Calls(Draws):
         if len(args) == 1 and isinstance(args[0].type, Array) and args[0].type.ndim == 1:
             if args[0].type.dtype.kind in "iu":
                 return self.reduction(name, list(args), {})
+            picked = "larger" if name == "max" else "smaller"
+            return self.folded(lambda v: Value(f"{picked}({v[0].text}, {v[1].text})", v[0].type), args[0], None, False)
         if len(args) < 2 or any(not isinstance(a.type, Number) or a.type.kind == "c" for a in args):
             raise UntranslatableError(f"{name}() of these arguments")
         kind: Type = args[0].type
@@ -479,6 +481,8 @@ class Calls(Draws):
             if all(isinstance(a.type, Number) for a in args):
                 return binary("*", *args)
             return self.matmul(*args)
+        if "ddof" in keywords and args:
+            return self.spread_with_ddof(name, args, dict(keywords))
         axes, keepdims = self._axes(args[1:], dict(keywords), args[0])
         kind = args[0].type
         if not isinstance(kind, Array) or kind.ndim == 0:
@@ -534,15 +538,6 @@ class Calls(Draws):
         if any(type(k) is not int or not -n <= k < n for k in numbers) or len({k % n for k in numbers}) < len(numbers):
             raise UntranslatableError("an axis that is not written out")
         return tuple(sorted(k % n for k in numbers)), keepdims
-
-    def _call_cumsum(self, value: Value, axis: Value | None = None) -> Value:
-        return self.accumulated(lambda v: binary("+", v[0], v[1]), value, axis)
-
-    def _call_cumprod(self, value: Value, axis: Value | None = None) -> Value:
-        return self.accumulated(lambda v: binary("*", v[0], v[1]), value, axis)
-
-    def _call_clip(self, value: Value, low: Value, high: Value) -> Value:
-        return self._ufunc(np.minimum, [self._ufunc(np.maximum, [value, low]), high])
 
     def _created(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
         dtype_given = keywords.pop("dtype", None)

@@ -22,7 +22,7 @@ COMBINATIONS: dict[Any, str] = {
     np.tensordot: "tensordot", np.einsum: "einsum", np.vdot: "vdot", np.matmul: "matmul", np.reshape: "reshape",
     np.swapaxes: "swapaxes", np.expand_dims: "expand_dims", np.flipud: "flipud", np.fliplr: "fliplr",
     np.round: "rounded_to", np.around: "rounded_to", np.ptp: "ptp", np.average: "average",
-    np.array_equal: "array_equal", np.unravel_index: "unravel_index",
+    np.unravel_index: "unravel_index",
 }  # fmt: skip
 PRODUCTS = (F64, C128, np.dtype(np.float32), np.dtype(np.complex64), I64)  # dtypes that sums of products keep
 
@@ -299,13 +299,6 @@ class Contractions(Routines):
 
     def _stored(self, value: Value) -> Value:
         return self.kept(value) if value.lazy is not None and value.lazy.computed else value
-
-    def _call_array_equal(self, a1: Value, a2: Value) -> Value:
-        kinds = [v.type for v in (a1, a2)]
-        if any(not isinstance(k, Array) for k in kinds) or kinds[0].shape != kinds[1].shape or None in kinds[0].shape:  # type: ignore[union-attr]
-            raise UntranslatableError("array_equal() of arrays whose shapes are not known")
-        found = self._library(np.all, self._library(np.equal, a1, a2))
-        return Value(found.text, Number(BOOL, True, (0, 1)))
 
     def close(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
         """NumPy's definition: `abs(a - b) <= atol + rtol * abs(b)`, b finite, or both equal."""

@@ -172,29 +172,40 @@ class Rearranging(Picking):
         return self.array(Value(LAZY, Array(F64, (known,)), lazy=Lazy((size,), element, ())))
 
     def accumulated(self, compute: Compute, value: Value, axis: Value | None = None) -> Value:
-        """`ufunc.accumulate` of an array of one axis."""
+        """`ufunc.accumulate` along an axis."""
         kind = value.type
-        if axis is not None and axis.literal not in (0, -1):
+        k = 0 if axis is None else axis.literal
+        if not isinstance(kind, Array) or type(k) is not int or not -kind.ndim <= k < kind.ndim:
             raise UntranslatableError("an accumulation along an axis")
-        if not isinstance(kind, Array) or kind.ndim != 1 or kind.dtype.kind not in "iuf" or kind.dtype.itemsize < 8:
+        if axis is None and kind.ndim != 1 or kind.dtype.kind not in "iuf" or kind.dtype.itemsize < 8:
             raise UntranslatableError("an accumulation of this array")
         lazy = self.elements(value)
         out = self.empty(lazy.sizes, kind.dtype)
         so_far = self.temporary()
         number = Number(kind.dtype)
 
+        rest = [n for n in range(kind.ndim) if n != k % kind.ndim]
+        order = [*rest, k % kind.ndim]  # of the axes, from the outermost loop to the one inside
+
         def body(i: list[str]) -> None:
-            element = Value(self.early(lazy.at(i).text), number)
+            at = [i[order.index(n)] for n in range(kind.ndim)]
+            element = Value(self.early(lazy.at(at).text), number)
             following = compute((Value(so_far, number), element))
             if following.type != number:
                 raise UntranslatableError("an accumulation that changes the type")
-            self.line(f"{so_far} = {following.text} if {i[0]} else {element.text}")
-            self.put(out, i, so_far)
+            self.line(f"{so_far} = {following.text} if {i[-1]} else {element.text}")
+            self.put(out, at, so_far)
 
         self.line(f"{so_far} = {scalar_name(kind.dtype)}(0)")
-        self.nest(lazy.sizes, body)
+        self.nest([lazy.sizes[n] for n in order], body)
         self.facts.routines = True
         return Value(out, Array(kind.dtype, kind.shape))
+
+    def _call_cumsum(self, value: Value, axis: Value | None = None) -> Value:
+        return self.accumulated(lambda v: binary("+", v[0], v[1]), value, axis)
+
+    def _call_cumprod(self, value: Value, axis: Value | None = None) -> Value:
+        return self.accumulated(lambda v: binary("*", v[0], v[1]), value, axis)
 
     def folded(self, compute: Compute, value: Value, axes: tuple[int, ...] | None, keepdims: bool) -> Value:
         """`ufunc.reduce` along an axis: one element after the other, as NumPy does where it does not sum."""

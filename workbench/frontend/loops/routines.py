@@ -6,7 +6,7 @@ The arithmetic is in `codegen.loops.routines`; what only says where elements com
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,12 +37,12 @@ ROUTINES: dict[Any, str] = {
     np.nonzero: "nonzero", np.argwhere: "argwhere",
     np.count_nonzero: "count_nonzero", np.eye: "eye", np.identity: "identity", np.diag: "diag",
     np.diagonal: "diagonal", np.trace: "trace", np.tril: "tril", np.triu: "triu", np.diff: "diff",
-    np.stack: "stack", np.vstack: "vstack", np.hstack: "hstack", np.ravel: "ravel", np.cross: "cross",
+    np.stack: "stack", np.ravel: "ravel", np.cross: "cross",
     np.inner: "inner", np.median: "median", np.interp: "interp", np.unique: "unique",
     np.hanning: "hanning", np.hamming: "hamming", np.blackman: "blackman",
     np.polyfit: "polyfit", np.polyval: "polyval", np.histogram: "histogram",
 }  # fmt: skip
-STACKS = (np.stack, np.vstack, np.hstack, np.lexsort)  # of arrays in a list or tuple
+STACKS = (np.stack, np.lexsort)  # of arrays in a list or tuple
 DESCRIPTIONS = (np.iinfo, np.finfo, np.dtype)
 
 
@@ -100,6 +100,8 @@ class Routines(Rearranging):
         return kind
 
     def _call_argsort(self, a: Value, axis: Value | None = None, kind: Value | None = None) -> Value:
+        if isinstance(a.type, Array) and a.type.ndim == 2:
+            return self._in_rows(a, axis, I64, lambda row: self._call_argsort(row, kind=kind))
         found = self._row(a, "argsort")
         if axis is not None and axis.literal not in (0, -1):
             raise UntranslatableError("argsort() along an axis")
@@ -125,10 +127,33 @@ class Routines(Rearranging):
         return Value(order, Array(I64, kinds[0].shape))
 
     def _call_sort(self, a: Value, axis: Value | None = None) -> Value:
+        if isinstance(a.type, Array) and a.type.ndim == 2:
+            return self._in_rows(a, axis, a.type.dtype, self._call_sort)
         found = self._row(a, "sort")
         if axis is not None and axis.literal not in (0, -1):
             raise UntranslatableError("sort() along an axis")
         return Value(self._sorted(a), Array(found.dtype, found.shape))
+
+    def _in_rows(self, a: Value, axis: Value | None, dtype: np.dtype, compute: Callable[[Value], Value]) -> Value:
+        """Of a matrix, what `compute` makes of each row, or of each column, in its place."""
+        k = -1 if axis is None else axis.literal
+        if type(k) is not int or not -2 <= k < 2:
+            raise UntranslatableError("rows along an axis that is not written out")
+        is_of_columns = k % 2 == 0
+        held = self.kept(self.array(self.copy(self.transposed(a)) if is_of_columns else a))
+        kind = held.type
+        assert isinstance(kind, Array)
+        sizes = self.elements(held).sizes
+        out = self.empty(sizes, dtype)
+
+        def body(i: list[str]) -> None:
+            row = Value(f"{held.text}[{i[0]}]", Array(kind.dtype, kind.shape[1:], kind.origins))
+            self.line(f"{out}[{i[0]}] = {compute(row).text}")
+
+        self.nest(sizes[:1], body)
+        self.facts.count(*kind.shape)
+        made = Value(out, Array(dtype, kind.shape))
+        return self.copy(self.transposed(made)) if is_of_columns else made
 
     def _sorted(self, a: Value) -> str:
         dtype = a.type.dtype  # type: ignore[union-attr]  # an array
@@ -280,9 +305,12 @@ class Routines(Rearranging):
         self.facts.count(*kind.shape)
         return Value(f"places_by_rows_{kind.ndim}({self._held(a)})", Array(I64, (None, kind.ndim)))
 
-    def _call_count_nonzero(self, a: Value) -> Value:
+    def _call_count_nonzero(self, a: Value, axis: Value | None = None) -> Value:
         if not isinstance(a.type, Array) or a.type.dtype.kind not in "biuf":
             raise UntranslatableError("count_nonzero()")
+        if axis is not None:
+            others = self.library(np.not_equal, [a, literal(0)], {})  # type: ignore[attr-defined]  # of calls
+            return self.library(np.sum, [others], {"axis": axis})  # type: ignore[attr-defined]
         self.facts.count(*a.type.shape)
         if a.lazy is not None and a.lazy.computed:
             ones = self.elementwise([a], lambda v: Value(cast(Value(cast(v[0], BOOL), Number(BOOL)), I64), Number(I64)))
