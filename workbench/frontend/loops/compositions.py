@@ -18,7 +18,7 @@ COMPOSITIONS: dict[Any, str] = {
     np.column_stack: "column_stack", np.vstack: "vstack", np.hstack: "hstack", np.concatenate: "concatenate",
     np.repeat: "repeat", np.tile: "tile", np.meshgrid: "meshgrid",
 }  # fmt: skip
-JOINED = (np.column_stack, np.concatenate, np.select, np.meshgrid)  # of arrays in a list or tuple, or in place of it
+JOINED = (np.column_stack, np.vstack, np.hstack, np.concatenate, np.select, np.meshgrid)  # of several arrays
 
 
 class Compositions(Contractions):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .arrays import Compute, scalar_name
+from .arrays import Compute, at, scalar_name
 from .operators import binary, call, cast, index
 from .picking import Picking
 from .types import F64, I64, LAZY, Array, Lazy, Number, UntranslatableError, Value, literal
@@ -184,20 +184,20 @@ class Rearranging(Picking):
         so_far = self.temporary()
         number = Number(kind.dtype)
 
-        rest = [n for n in range(kind.ndim) if n != k % kind.ndim]
-        order = [*rest, k % kind.ndim]  # of the axes, from the outermost loop to the one inside
+        k %= kind.ndim
+        is_inside = k == kind.ndim - 1  # elsewhere, rows are added to the rows before them, which lie side by side
 
         def body(i: list[str]) -> None:
-            at = [i[order.index(n)] for n in range(kind.ndim)]
-            element = Value(self.early(lazy.at(at).text), number)
-            following = compute((Value(so_far, number), element))
+            element = Value(self.early(lazy.at(i).text), number)
+            before = so_far if is_inside else at(out, [*i[:k], f"{i[k]} - 1", *i[k + 1 :]])
+            following = compute((Value(before, number), element))
             if following.type != number:
                 raise UntranslatableError("an accumulation that changes the type")
-            self.line(f"{so_far} = {following.text} if {i[-1]} else {element.text}")
-            self.put(out, at, so_far)
+            self.line(f"{so_far} = {following.text} if {i[k]} else {element.text}")
+            self.put(out, i, so_far)
 
         self.line(f"{so_far} = {scalar_name(kind.dtype)}(0)")
-        self.nest([lazy.sizes[n] for n in order], body)
+        self.nest(lazy.sizes, body)
         self.facts.routines = True
         return Value(out, Array(kind.dtype, kind.shape))
 
