@@ -1010,3 +1010,40 @@ def test_a_list_may_hold_integers_that_started_as_pythons() -> None:
         codes = rng.choice([32, 97, 98, 99], 60)
         assert_same(compiled(codes), words(codes))
     assert not compiled.fallbacks
+
+
+def maxima_sorted_down(x):
+    found = []
+    for i in range(1, len(x) - 1):
+        if x[i - 1] < x[i] > x[i + 1]:
+            found.append((x[i], -(i % 3)))
+    found.sort(reverse=True)
+    return found
+
+
+def maxima_sorted_by(x):
+    found = []
+    for i in range(1, len(x) - 1):
+        if x[i - 1] < x[i] > x[i + 1]:
+            found.append(x[i])
+    found.sort(key=lambda v: -v)
+    return found
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.0, 0.0, 1.0, 2.0]), min_size=8, max_size=14))
+@settings(max_examples=30)
+def test_lists_that_a_loop_made_are_sorted_down(values: list[float]) -> None:
+    x = np.array(values)
+    assert_same(DOWN(x), maxima_sorted_down(x))
+    assert not DOWN.fallbacks
+
+
+DOWN = wb.jit(maxima_sorted_down)
+
+
+def test_a_key_to_sort_by_is_left_to_python() -> None:
+    x = np.sin(np.arange(30.0) ** 2)
+    compiled = wb.jit(maxima_sorted_by)
+    for _ in range(2):
+        assert_same(compiled(x), maxima_sorted_by(x))
+    assert [reason.code for reason in compiled.fallbacks] == ["WB110"]

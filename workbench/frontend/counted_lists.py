@@ -347,11 +347,17 @@ class CountedList(_Counted):
             raise self.error()
         return self._as_it_is()
 
-    def sort(self) -> None:
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         from .list_folds import items_of_counted
 
+        if key is not None:
+            raise self.error()
+        if reverse:  # as Python has it, so that equal items keep their order
+            self.reverse()
         made = items_of_counted(sorted, self)
         self.before, self.first, self.arrays, self.count = (), 0, made.arrays, made.count
+        if reverse:
+            self.reverse()
 
     def reverse(self) -> None:
         made = self._backwards()
