@@ -128,3 +128,26 @@ def test_other_arguments_than_these_are_numpys():
     compiled = wb.jit(refused)
     for _ in range(2):
         assert_same(compiled(x, m), refused(x, m))
+
+
+def test_choices_that_numpy_does_not_cast_raise():
+    def chosen(x, c):
+        y = some(x)
+        return np.select([c == 1, c == 2], [2, 3], default=c), y
+
+    def traced(c):
+        return np.select([c == 1, c == 2], [2, 3], default=c)
+
+    x = np.arange(3.0)
+    for function, args in ((chosen, (x,)), (traced, ())):
+        compiled = wb.jit(function)
+        for dtype in (np.uint8, np.int32, np.int64, np.float32, np.float64):
+            c = np.arange(6, dtype=dtype)
+            for _ in range(2):
+                try:
+                    expected = function(*args, c)
+                except TypeError:
+                    with pytest.raises(TypeError):
+                        compiled(*args, c)
+                else:
+                    assert_same(compiled(*args, c), expected)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .conditions import is_none
 from .contractions import Contractions
 from .operators import cast, index
 from .types import BOOL, F64, I64, Array, Growing, Items, Number, Static, UntranslatableError, Value, literal, weak_int
@@ -52,7 +53,7 @@ class Compositions(Contractions):
         max: Value | None = None,  # noqa: A002  (NumPy's names)
     ) -> Value:  # fmt: skip
         low, high = (v if w is None else w for v, w in ((a_min, min), (a_max, max)))
-        bounds = [(f, v) for f, v in ((np.maximum, low), (np.minimum, high)) if v is not None and not _is_none(v)]
+        bounds = [(f, v) for f, v in ((np.maximum, low), (np.minimum, high)) if v is not None and not is_none(v)]
         if not bounds or (a_min is not None and min is not None) or (a_max is not None and max is not None):
             raise UntranslatableError("clip() with these bounds")
         for function, bound in bounds:
@@ -60,12 +61,16 @@ class Compositions(Contractions):
         return a
 
     def _call_select(self, condlist: Value, choicelist: Value, default: Value | None = None) -> Value:
-        tests, choices = (v.literal if isinstance(v.literal, tuple) else () for v in (condlist, choicelist))
+        tests, choices = map(_pieces, (condlist, choicelist))
         if not tests or len(tests) != len(choices) or any(_dtype(v) != BOOL for v in tests):
             raise UntranslatableError("select() of these arguments")
         found = literal(0) if default is None else default
         for test, choice in zip(reversed(tests), reversed(choices), strict=True):
             found = self._library(np.where, test, choice, found)
+        kinds = [v.type for v in choices]
+        dtype = found.type.dtype  # type: ignore[union-attr]  # an array
+        if any(isinstance(k, Number | Array) and not np.can_cast(k.dtype, dtype, "same_kind") for k in kinds):
+            raise UntranslatableError("select() whose choices NumPy does not cast")
         return found
 
     def _call_isin(self, element: Value, test_elements: Value) -> Value:
@@ -162,7 +167,7 @@ class Compositions(Contractions):
     # ---- arrays side by side ----
 
     def _call_concatenate(self, arrays: Value, axis: Value | None = None) -> Value:
-        pieces = arrays.literal if isinstance(arrays.literal, tuple) else ()
+        pieces = _pieces(arrays)
         k = 0 if axis is None else axis.literal
         if type(k) is not int or not pieces or any(_ndim(v) != 2 for v in pieces):
             if k == 0 or k == -1 and all(_ndim(v) == 1 for v in pieces):
@@ -194,12 +199,12 @@ class Compositions(Contractions):
         return Value(out, Array(dtype, tuple(shape if axis == 0 else shape[::-1])))
 
     def _call_vstack(self, tup: Value) -> Value:
-        pieces = tup.literal if isinstance(tup.literal, tuple) else ()
-        return self._joined(pieces, 0) if pieces and all(_ndim(v) == 2 for v in pieces) else super()._call_vstack(tup)
+        pieces = _pieces(tup)
+        return self._stacked(tup, 0) if all(map(_is_row, pieces)) else self._call_concatenate(tup)
 
     def _call_hstack(self, tup: Value) -> Value:
-        pieces = tup.literal if isinstance(tup.literal, tuple) else ()
-        return self._joined(pieces, 1) if pieces and all(_ndim(v) == 2 for v in pieces) else super()._call_hstack(tup)
+        pieces = _pieces(tup)
+        return self._call_concatenate(tup, literal(0 if all(map(_is_row, pieces)) else 1))
 
     def _call_column_stack(self, tup: Value) -> Value:
         if not isinstance(tup.literal, tuple) or any(_ndim(v) != 1 for v in tup.literal):
@@ -239,8 +244,13 @@ class Compositions(Contractions):
         return Value(f"({', '.join(v.text for v in parts)},)", Items(tuple(v.type for v in parts)), tuple(parts))
 
 
-def _is_none(value: Value) -> bool:
-    return isinstance(value.type, Static) and value.type.value is None
+def _pieces(value: Value) -> tuple[Value, ...]:
+    """The items of a tuple or list that is written out; none of others."""
+    return value.literal if isinstance(value.literal, tuple) else ()
+
+
+def _is_row(value: Value) -> bool:
+    return _ndim(value) == 1 or isinstance(value.literal, tuple)
 
 
 def _ndim(value: Value) -> int | None:

@@ -68,7 +68,7 @@ class Conditions(Optional):
             raise UntranslatableError("`is` between numbers")
         if isinstance(left.type, Letter) or isinstance(right.type, Letter):
             return compared(op, left, right)
-        if isinstance(op, ast.Eq | ast.NotEq) and any(map(_is_none, (left, right))):
+        if isinstance(op, ast.Eq | ast.NotEq) and any(map(is_none, (left, right))):
             if any(isinstance(side.type, Number) for side in (left, right)):
                 return literal(isinstance(op, ast.NotEq))
         if isinstance(left.type, Static) and isinstance(right.type, Static):
@@ -139,7 +139,7 @@ class Conditions(Optional):
         if text := self.truth_of_name(node):
             return text
         value = self.value(node)
-        if _is_none(value):
+        if is_none(value):
             return "False"
         return truth(value)
 
@@ -222,5 +222,5 @@ class Conditions(Optional):
         return "" if calls or len(text) > MOST_TEXT or text == "False" else text
 
 
-def _is_none(value: Value) -> bool:
+def is_none(value: Value) -> bool:
     return isinstance(value.type, Static) and value.type.value is None

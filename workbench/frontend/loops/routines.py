@@ -459,16 +459,6 @@ class Routines(Rearranging):
             raise UntranslatableError("stack() along an axis that is not written out")
         return self._stacked(arrays, k)
 
-    def _call_vstack(self, tup: Value) -> Value:
-        if not _all_rows(tup):
-            raise UntranslatableError("vstack() of matrices")
-        return self._stacked(tup, 0)
-
-    def _call_hstack(self, tup: Value) -> Value:
-        if not _all_rows(tup):
-            raise UntranslatableError("hstack() of matrices")
-        return self.concatenated(tup)
-
     def _call_inner(self, a: Value, b: Value) -> Value:
         if any(not isinstance(v.type, Array) or v.type.ndim != 1 for v in (a, b)):
             raise UntranslatableError("inner()")
@@ -500,12 +490,6 @@ class Routines(Rearranging):
             return Value("", Static(function(*given)))
         except (TypeError, ValueError):
             raise UntranslatableError(f"{function.__name__}()") from None
-
-
-def _all_rows(value: Value) -> bool:
-    return isinstance(value.literal, tuple) and all(
-        isinstance(v.type, Array) and v.type.ndim == 1 or isinstance(v.literal, tuple) for v in value.literal
-    )
 
 
 __all__ = ["DESCRIPTIONS", "ROUTINES", "Routines"]

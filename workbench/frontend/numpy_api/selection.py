@@ -93,6 +93,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     choices = [operand(c) for c in choicelist]
     other = operand(default)
     dtype = check_dtype(result_type(*choices, other), "select")
+    for choice in choices:  # Python's numbers as well, which NumPy makes arrays of before it copies them
+        if not np.can_cast(dtype_of(choice), dtype, "same_kind"):
+            raise TypeError(f"Cannot cast array data from {dtype_of(choice)!r} to {dtype!r} according to 'same_kind'")
     masks = [operand(c) for c in condlist]
     for i, mask in enumerate(masks):
         if dtype_of(mask) != BOOL:
