@@ -107,7 +107,7 @@ def make_jaxpr(fun: Function, static_argnums: int | Collection[int] | None = Non
         compiled = fun if isinstance(fun, CompiledFunction) else CompiledFunction(fun, static_argnums=static_argnums)
         return trace(
             compiled.fn, args, kwargs, static_argnums=compiled.static.numbers, static_argnames=compiled.static.names,
-            strict=True, name=compiled.name, converts=not compiled.is_strict,
+            strict=True, effects_happen=True, name=compiled.name, converts=not compiled.is_strict,
         ).jaxpr  # fmt: skip
 
     return traced

@@ -2,19 +2,22 @@
 
 import dataclasses
 import functools
+import logging
 import math
 import numbers
 import random
 import sys
 import time
 import types
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.errors import SideEffectError, TracingError, UnsupportedOperationError
+from workbench import make_jaxpr
+from workbench.errors import SideEffectError, TracerArrayConversionError, TracingError, UnsupportedOperationError
 from workbench.frontend.trace import trace
 
 W = np.arange(3.0)
@@ -434,9 +437,57 @@ def test_arrays_that_cannot_compile_are_refused(array):
         trace(captured, (X,), {})
 
 
-def test_strict_mode_lets_side_effects_happen_once(capsys):
-    trace(prints, (X,), {}, strict=True)
+def test_side_effects_may_happen_while_it_is_traced(capsys):
+    trace(prints, (X,), {}, effects_happen=True)
     assert "f64[3]" in capsys.readouterr().out
+    make_jaxpr(prints)(X)
+    assert "f64[3]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        str,
+        repr,
+        "{}".format,
+        "{:}".format,
+        lambda x: f"{x}",
+        lambda x: f"{x!r:>9}",
+        lambda x: "%s" % x,  # noqa: UP031
+        lambda x: "%r" % (x,),  # noqa: UP031
+    ],
+)
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_texts_of_traced_values_are_no_results(text, strict, shape):
+    with pytest.raises(TracingError) as caught:
+        trace(lambda x: (text(x * 2), x), (np.ones(shape),), {}, strict=strict)
+    assert caught.value.span is not None
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        lambda x: print("here"), lambda x: print(x), lambda x: random.random() * x, lambda x: x + time.time(),
+        lambda x: x * np.random.rand(), lambda x: warnings.warn("here", stacklevel=1), lambda x: open("nowhere"),
+        lambda x: logging.getLogger("here").warning("now"),
+    ],
+)  # fmt: skip
+def test_strict_mode_refuses_what_must_happen_at_every_run(effect, capsys):
+    with pytest.raises(SideEffectError):
+        trace(lambda x: (effect(x), x)[1], (X,), {}, strict=True)
+    assert not capsys.readouterr().out
+
+
+def test_an_error_that_the_code_caught_is_raised_in_strict_mode():
+    def caught(x):
+        try:
+            return x * float(x.sum())
+        except TypeError:
+            return x
+
+    with pytest.raises(TracerArrayConversionError):
+        trace(caught, (X,), {}, strict=True)
 
 
 def test_objects_of_foreign_classes_can_be_read_but_not_used():

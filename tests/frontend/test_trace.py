@@ -212,11 +212,11 @@ def test_a_leaked_tracer_says_where_it_was_made():
     with pytest.raises(SideEffectError):
         trace(f, (X,), {})
     assert not hasattr(keeper, "value")
-    trace(f, (X,), {}, strict=True)  # as in JAX, it happens
+    trace(f, (X,), {}, effects_happen=True)  # as in JAX
     with pytest.raises(UnexpectedTracerError, match=r"`x \* 2` at test_trace.py:\d+ while `f` was traced"):
         keeper.value + 1
     with pytest.raises(UnexpectedTracerError, match=r"`x \* 2` at test_trace.py"):
-        trace(lambda x: x + keeper.value, (X,), {}, strict=True)
+        trace(lambda x: x + keeper.value, (X,), {}, effects_happen=True)
 
 
 def test_threads_trace_apart():
@@ -253,5 +253,5 @@ def test_emit_takes_tracers_scalars_and_arrays():
         assert type(z) is Tracer and isinstance(z, np.ndarray)
         return z
 
-    traced = trace(f, (X,), {}, strict=True)
+    traced = trace(f, (X,), {}, effects_happen=True)
     np.testing.assert_array_equal(eval_jaxpr(traced.jaxpr, X)[0], (X + 2) * np.arange(3.0))

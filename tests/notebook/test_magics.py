@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.errors import TracingError
 
 PHOTO_CELL = """%%jit
 gray = photo @ np.array([0.2126, 0.7152, 0.0722])
@@ -696,7 +697,10 @@ def test_a_name_to_keep_that_the_cell_does_not_assign(shell):
     assert "y" not in shell
 
 
-def test_a_strict_cell_prints_as_it_is_traced_and_never_for_the_comparison(shell):
-    shell("import numpy as np")
-    shell("%%jit --strict --compare\nprint('once')\nx = np.ones(3) * 2")
-    assert shell.error is None and shell.io.stdout.count("once") == 1
+@pytest.mark.parametrize("line", ["print('once')", "s = str(x)", "s = f'{x.sum()}'", "t = random.random()"])
+def test_a_strict_cell_does_nothing_that_must_happen_at_every_run(shell, line):
+    shell("import numpy as np, random\nx = np.ones(3)")
+    for _ in range(2):
+        shell(f"%%jit --strict -q\n{line}\ny = x * 2")
+        assert isinstance(shell.error, TracingError) and shell.error.span.line == 2
+        assert not shell.io.stdout.startswith("once") and not {"s", "t", "y"} & set(shell.ip.user_ns)

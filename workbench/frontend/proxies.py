@@ -236,7 +236,7 @@ def wrap_module(lifter: Lifter, module: types.ModuleType) -> Any:
     """A stand-in for `module` in traced code."""
     file = getattr(module, "__file__", None)
     is_traced = file is not None and positions.code_kind(file) <= positions.INSTALLED
-    if lifter.trace.strict and not is_traced and top_level(module.__name__) != "numpy":
+    if lifter.trace.effects_happen and not is_traced and top_level(module.__name__) != "numpy":
         return module
     why = _impurity(module.__name__)
     if module is sys and why is not None:
@@ -488,7 +488,7 @@ def wrap_library(lifter: Lifter, value: Any) -> Any:
         return MathFunction(value, MATH_FUNCTIONS[value])
     module = getattr(value, "__module__", None) or "builtins"
     name = getattr(value, "__name__", "")
-    if lifter.trace.strict:
+    if lifter.trace.effects_happen:
         return value
     if module == "builtins" or module == "_io":
         action = IMPURE_BUILTINS.get(name)
@@ -600,7 +600,7 @@ class ObjectView(_Lifted):
 def wrap_object(lifter: Lifter, value: Any, name: str, read: Read) -> Any:
     """An object of a class that is not the user's, as traced code sees it."""
     package = top_level(type(value).__module__)
-    if lifter.trace.strict or package in ("workbench", "typing"):
+    if lifter.trace.effects_happen or package in ("workbench", "typing"):
         return value
     if (package in PURE_MODULES or package == "__future__") and not getattr(value, "__dict__", None):
         return value

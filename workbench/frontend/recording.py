@@ -51,9 +51,10 @@ class Trace:
     """
 
     def __init__(self, name: str = "", *, strict: bool = False, keep_python_scalars: bool = False,
-                 converts: bool | None = None, on_gpu: bool = False):  # fmt: skip
+                 converts: bool | None = None, on_gpu: bool = False, effects_happen: bool = False):  # fmt: skip
         self.name = name
         self.strict = strict
+        self.effects_happen = effects_happen
         self.converts = not strict if converts is None else converts
         self.keep_python_scalars = keep_python_scalars
         self.on_gpu = on_gpu  # where a loop that numba would run on the host is traced if it can be

@@ -33,8 +33,8 @@ class Region:
         parent = require_trace()
         parent.count_region()
         self.record = record = Trace(
-            parent.name, strict=parent.strict, keep_python_scalars=parent.keep_python_scalars, converts=parent.converts,
-            on_gpu=parent.on_gpu,
+            parent.name, strict=parent.strict, effects_happen=parent.effects_happen,
+            keep_python_scalars=parent.keep_python_scalars, converts=parent.converts, on_gpu=parent.on_gpu,
         )  # fmt: skip
         record.region, record.lifter, record.scopes = True, parent.lifter, parent.scopes
         record.entry, record.references = parent.entry, parent.references

@@ -232,7 +232,7 @@ def empty_rows(f: Callable, init: Any, xs: Sequence[Any], xs_tree: Any) -> Any:
         return f(carry, optree.tree_unflatten(xs_tree, rows))[1]
 
     samples = [np.zeros(x.shape[1:], x.dtype) for x in xs]
-    with_rows = trace(first, (init, *samples), {}, strict=True)
+    with_rows = trace(first, (init, *samples), {}, strict=True, effects_happen=True)
     empty = [np.empty((0, *a.shape), a.dtype) for a in with_rows.jaxpr.out_avals[: len(with_rows.out_leaves)]]
     return empty[0] if with_rows.out_tree is None else optree.tree_unflatten(with_rows.out_tree, empty)
 

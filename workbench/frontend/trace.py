@@ -103,6 +103,7 @@ def trace(
     converts: bool | None = None, on_gpu: bool = False, falls_back: bool = False,
     traced_ints: Collection[int] = (), given: Mapping[int, Read] = MappingProxyType({}),
     traced_held_ints: bool = False, varying: Collection[str] = (), leaves_messages: bool = False,
+    effects_happen: bool = False,
 ) -> Traced:  # fmt: skip
     """Trace `fn(*args, **kwargs)`.
 
@@ -111,7 +112,8 @@ def trace(
     args, kwargs : pytrees of arrays, scalars and static values; an `Aval` stands for an array of its type.
     static_argnums, static_argnames : arguments that are constants, whatever they are.
     keep_python_scalars : Python floats are constants, too.
-    strict : side effects happen while tracing instead of raising, as in JAX.
+    strict : nothing is converted, and no call will run in NumPy in its place.
+    effects_happen : side effects happen while tracing instead of raising, as in JAX.
     name : of the program; by default the function's.
     on_gpu : the program is for a GPU, so that loops over arrays are traced rather than handed to numba on the host.
     falls_back : the code can run in parts instead: an error of the user's own after lines that may raise is a
@@ -136,7 +138,8 @@ def trace(
     parameters = _parameter_names(fn, len(args))
 
     def attempt(terms: Terms) -> Traced:
-        record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu)
+        record = Trace(name, strict=strict, keep_python_scalars=keep_python_scalars, converts=converts, on_gpu=on_gpu,
+                       effects_happen=effects_happen)  # fmt: skip
         record.leaves_messages = leaves_messages
         lifter = record.lifter = Lifter(record, trace_held_ints=traced_held_ints, terms=terms)
         with recording(record):
@@ -198,7 +201,7 @@ class user_errors:  # noqa: N801 (reads as the `with` statement that it is)
         if not config.full_tracebacks:
             error.__traceback__ = user_traceback(traceback)
         failure = self.record.failure or self.record.signal  # which the user's code may have caught
-        if not isinstance(error, Exception) or isinstance(error, TracingError) or self.record.strict:
+        if not isinstance(error, Exception) or isinstance(error, TracingError):
             return
         if failure:
             raise failure from None
@@ -221,6 +224,7 @@ def _enter(record: Trace) -> None:
 
     if record.parent is not None:
         record.lifter.parent = record.parent.lifter
+        record.effects_happen |= record.parent.effects_happen
         record.scopes = record.parent.scopes
 
 
@@ -231,7 +235,7 @@ def finish(
     """Close a trace whose code returned `result`. arguments: the tracers of the arguments, in order."""
     if record.signal is not None:
         raise record.signal
-    if record.failure is not None and not record.strict:
+    if record.failure is not None:
         # The user's own `except` clause caught our error: with numbers, that branch would not have been taken.
         raise record.failure
     test_conditions(record)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[str, Any]:
     """The builtins of traced code: those that act on the outside refuse; `import` gives wrapped modules."""
     names = dict(vars(builtins))
-    if not lifter.trace.strict:
+    if not lifter.trace.effects_happen:
         for name, action in IMPURE_BUILTINS.items():
             if name in names:
                 names[name] = _RefusedBuiltin(names[name], name, action)
@@ -38,7 +38,7 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
         return lifter.lift(module, module.__name__, lambda: module)
 
     names["__import__"] = import_module
-    if not lifter.trace.strict:
+    if not lifter.trace.effects_happen:
         names["type"] = _TypeOf(type, type)
         names["isinstance"] = _IsInstance(isinstance)
         names["issubclass"] = _IsSubclass(issubclass)

@@ -321,7 +321,7 @@ class Tracer:
         return bool((self == value).any())
 
     def describe(self) -> str:
-        """What it is, for the messages of JAX's strict mode and of leaked tracers."""
+        """What it is, for what prints while it is traced, as in JAX, and for the messages of leaked tracers."""
         hint = getattr(self._atom if self.parent is not None else self.buffer.value, "hint", "")
         return f"Tracer<{hint + ':' if hint else ''}{self.aval}>"
 
@@ -334,7 +334,7 @@ class Tracer:
     def _text(self, form: Callable[[Any], str]) -> str:
         """Text that the user's code asks for may end in a result: only the numbers' own will do."""
         trace = current_trace()
-        if trace is None or (trace.strict and known_value(self) is None):
+        if trace is None or (trace.effects_happen and known_value(self) is None):
             return self.describe()
         from .diagnostics import printed_value
 

@@ -99,7 +99,7 @@ def measure(
     last_value, held_after = None, [place.get() for place, _ in places]
     names_after, contents_after = dict(namespace), [each.array.copy(order="K") for each in overwritten]
     try:
-        # A cell that prints was compiled in strict mode alone, where it prints when it is traced.
+        # What the cell itself has shown is not shown again.
         silent = redirect_stdout(io.StringIO())
         with warnings.catch_warnings(), np.errstate(all="ignore"), running_in_numpy(), silent:
             warnings.simplefilter("ignore")

@@ -92,7 +92,7 @@ class Selection(core.Deferred):
 
     def __repr__(self) -> str:
         trace = current_trace()
-        if trace is not None and not trace.strict:  # text of it may end in a result
+        if trace is not None and not trace.effects_happen:  # text of it may end in a result
             raise self.error()
         return f"Selection<{self.dtype}, {self.ndim} dimensions>"
 
