@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.frontend.trace import trace
+from workbench.primitives.raising import may_not_end
 
 CAPTURED = np.zeros(4)
 BASE = np.zeros(6)
@@ -141,3 +144,47 @@ def test_a_refusal_changes_nothing():
     with pytest.raises(wb.errors.TracingError):
         wb.jit(step, strict=True)(a)
     assert a.tolist() == [0, 1, 2, 3] and not CAPTURED.any()
+
+
+def halves_a_quotient(a, x):
+    s = 1.0 / a
+    while s >= 1:
+        s = s / 2
+    return s * x
+
+
+def halves_a_quotient_on_a_path(a, x):
+    s = 1.0 / a
+    if x[0] > 0:
+        while True:
+            s = s / 2
+            if s < 1:
+                break
+    return s * x
+
+
+def halves_arrays_by_a_quotient(a, x):
+    s = math.sqrt(a)
+    while not (x < s).all():
+        x = x / 2
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [(halves_a_quotient, 0.0), (halves_a_quotient_on_a_path, 0.0), (halves_arrays_by_a_quotient, -1.0)],
+)
+def test_what_raises_before_a_loop_raises_before_it(function, wrong):
+    """The loop may not end without what raised."""
+    x = np.array([3.0, 1.0])
+    compiled = wb.jit(function)
+    np.testing.assert_array_equal(compiled(0.25, x), function(0.25, x))
+    with pytest.raises(ArithmeticError if not wrong else ValueError) as expected:
+        function(wrong, x)
+    for _ in range(2):
+        with pytest.raises(expected.type, match=str(expected.value)):
+            compiled(wrong, x)
+    traced = trace(function, (0.25, x), {}).jaxpr
+    names = [eqn.primitive.name for eqn in traced.eqns]
+    loop = next(k for k, eqn in enumerate(traced.eqns) if may_not_end(eqn))
+    assert "check" in names[:loop]

@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import TracingError
 from ..ir import Atom, Aval, Equation, Literal, Origin, Primitive, Scope, Var, aval_of
 from ..ir.evaluate import TooManyEquationsError, at_most
+from ..primitives.raising import may_not_end
 from .positions import position_of
 from .recursion import Recursion
 
@@ -244,6 +245,8 @@ class Trace:
         avals = primitive.abstract_eval(*[a.aval for a in atoms], **params)
         outvars = (Var(avals[0]),) if len(avals) == 1 else tuple([Var(aval) for aval in avals])
         eqn = Equation(primitive, atoms, outvars, params, self.origin())
+        if self.conditions and may_not_end(eqn):
+            self._test_conditions()
         self.eqns.append(eqn)
         static = self.static
         for atom in atoms:
@@ -253,6 +256,11 @@ class Trace:
             for var in outvars:
                 static[var] = eqn
         return outvars
+
+    def _test_conditions(self) -> None:
+        from .checks import test_conditions
+
+        test_conditions(self)
 
     def add_constant(self, array: np.ndarray) -> Atom:
         """A copy of `array` as a constant of the program; rank 0 gives a literal."""

@@ -23,3 +23,11 @@ def may_raise(eqn: Equation) -> bool:
     if eqn.primitive.name in MAY_RAISE:
         return True
     return any(any(map(may_raise, inner.eqns)) for _, inner in subjaxprs(eqn))
+
+
+def may_not_end(eqn: Equation) -> bool:
+    """Whether `eqn` holds a loop whose turns the numbers decide."""
+    name = eqn.primitive.name
+    if name == "while" or (name == "loop" and "while " in eqn.params["program"].source):
+        return True
+    return any(any(map(may_not_end, inner.eqns)) for _, inner in subjaxprs(eqn))
