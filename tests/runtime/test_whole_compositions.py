@@ -151,3 +151,22 @@ def test_choices_that_numpy_does_not_cast_raise():
                         compiled(*args, c)
                 else:
                     assert_same(compiled(*args, c), expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("reduce", [np.argmax, np.argmin, np.max, np.min, np.ptp], ids=lambda f: f.__name__)
+def test_no_lines_of_no_elements_have_no_largest_one(reduce, axis):
+    def extremes(x, least):
+        y = x[x[:, 0] > least]
+        return reduce(y[:, : len(y)], axis=axis)
+
+    x = RNG.normal(size=(5, 5))
+    compiled = wb.jit(extremes)
+    for least in (9.0, -9.0, 9.0, 0.0) * 4:
+        try:
+            expected = extremes(x, least)
+        except ValueError:
+            with pytest.raises(ValueError, match="zero-size|empty sequence"):
+                compiled(x, least)
+        else:
+            assert_same(compiled(x, least), expected)

@@ -8,17 +8,16 @@ are compared once a statement; what does not fit raises, and the call runs in Nu
 from __future__ import annotations
 
 import functools
-import itertools
-import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from .few_elements import added, added_products, is_few, places
 from .operators import binary, call, cast, stored
 from .types import BOOL, F64, I64, LAZY, Array, Box, Items, Lazy, Number, Read, Static, UntranslatableError, Value
-from .writing import FEW, INDENT, Writer
+from .writing import INDENT, Writer
 
 ADDED_PLAINLY = 128  # elements, before what rounding loses is kept, as in `array_sum`
 _LOOK_UP = re.compile(r"wrapped\(at_1\(\w+, (\w+)\), \w+\.shape\[\d+\]\)")
@@ -331,6 +330,7 @@ class Arrays(Writer):
                 [sizes[k] for k in (*rest, *axes)],
                 lambda i: self.put(rows, i, lazy.at([i[k] for k in order]).text),
             )
+        self._refuse_none(name, [sizes[k] for k in axes])
         out = self.empty([sizes[k] if k in rest else "1" for k in range(kind.ndim) if keepdims or k in rest], dtype)
 
         def body(i: list[str]) -> None:
@@ -348,7 +348,7 @@ class Arrays(Writer):
         written out if they are few. shape: their lengths, where these are known."""
         scalar = scalar_name(dtype)
         if is_few(shape):
-            terms = [cast(lazy.at(i), dtype) for i in _places(shape)]
+            terms = [cast(lazy.at(i), dtype) for i in places(shape)]
             total = self.early(f"({added(terms)}) / {len(terms)}" if of_mean else added(terms))
             return Value(f"{scalar}({total})" if of_mean else total, Number(dtype))
         sizes = [self.early(size) for size in lazy.sizes]
@@ -408,7 +408,7 @@ class Arrays(Writer):
         assert isinstance(value.type, Array)
         shape = value.type.shape
         if name in ("max", "min") and is_few(shape):
-            elements = [self.elements(value).at(i).text for i in _places(shape)]
+            elements = [self.elements(value).at(i).text for i in places(shape)]
             larger = "maximum" if name == "max" else "minimum"
             return functools.reduce(lambda a, b: call(larger, dtype, a, b), elements)
         if name in ("max", "min"):
@@ -416,7 +416,7 @@ class Arrays(Writer):
         if name in ("sum", "mean"):
             return self.summed(self.elements(value), shape, dtype, of_mean=name == "mean").text
         if name == "norm" and is_few(shape):
-            elements = [self.early(self.elements(value).at(i).text) for i in _places(shape)]
+            elements = [self.early(self.elements(value).at(i).text) for i in places(shape)]
             return call("sqrt", dtype, added_products([(x, x) for x in elements]))
         given = [value]
         if name != "norm":
@@ -483,7 +483,7 @@ class Arrays(Writer):
 
         if is_few(a.type.shape) and a.type.shape == b.type.shape:  # type: ignore[union-attr]  # arrays
             left, right = (self.elements(self.array(v)) for v in (a, b))
-            pairs = [(left.at(i).text, right.at(i).text) for i in _places(a.type.shape)]  # type: ignore[union-attr]
+            pairs = [(left.at(i).text, right.at(i).text) for i in places(a.type.shape)]  # type: ignore[union-attr]
             return Value(self.early(added_products(pairs)), Number(dtype))
         if any(v.lazy is not None and v.lazy.computed for v in (a, b)):
             return Value(product(), Number(dtype))
@@ -533,6 +533,12 @@ class Arrays(Writer):
         self.nest(sizes, body)
         return out
 
+    def _refuse_none(self, name: str, sizes: Sequence[str]) -> None:
+        """Raise where NumPy has no result for lines without elements, even of lines that there are none of."""
+        if name in ("max", "min", "argmax", "argmin"):
+            for size in sizes:
+                self.line(f"nonzero({size})")
+
     def _accumulated(self, name: str, value: Value, axes: tuple[int, ...], dtype: np.dtype, keepdims: bool) -> str:
         """A reduction whose result runs along with the last axis: row after row. Sums carry what rounding loses."""
         kind = value.type
@@ -540,12 +546,11 @@ class Arrays(Writer):
         lazy = self.elements(value)
         kept = [k for k in range(kind.ndim) if keepdims or k not in axes]
         sizes = ["1" if k in axes else lazy.sizes[k] for k in kept]
+        self._refuse_none(name, [lazy.sizes[k] for k in axes])
         out = self.empty(sizes, dtype, "ones" if name == "all" else "zeros")
         is_float = dtype.kind == "f"
         low = self.empty(sizes, dtype, "zeros") if is_float and name in ("sum", "mean") else ""
         if name in ("max", "min"):
-            for k in axes:
-                self.line(f"nonzero({lazy.sizes[k]})")
             info = np.finfo(dtype) if is_float else None if dtype == BOOL else np.iinfo(dtype)
             first = {"max": "-np.inf", "min": "np.inf"}[name] if is_float else ""
             if info is None:
@@ -583,41 +588,6 @@ class Arrays(Writer):
         elif low:
             self.nest(sizes, lambda i: self.put(out, i, f"with_lost({at(out, i)}, {at(low, i)})"))
         return out
-
-
-def is_few(shape: tuple[int | None, ...]) -> bool:
-    return bool(shape) and None not in shape and 0 < math.prod(shape) <= FEW  # type: ignore[arg-type]  # no None
-
-
-def _places(shape: tuple[int | None, ...]) -> Iterator[list[str]]:
-    """The indices of all elements, of which there are few."""
-    return ([*map(str, place)] for place in itertools.product(*(range(n or 0) for n in shape)))
-
-
-def added(terms: Sequence[str]) -> str:
-    """The terms, added in the order in which NumPy adds as many in a row: eights are added to one another first."""
-    n_eights = len(terms) // 8 * 8
-    if not n_eights:
-        return " + ".join(terms)
-    a, b, c, d, e, f, g, h = (f"({' + '.join(terms[k:n_eights:8])})" for k in range(8))
-    eight = f"((({a} + {b}) + ({c} + {d})) + (({e} + {f}) + ({g} + {h})))"
-    return " + ".join([eight, *terms[n_eights:]])
-
-
-def added_products(pairs: Sequence[tuple[str, str]], *, in_rows: bool = False) -> str:
-    """The sum of products of floats, of which the machine fuses the steps that OpenBLAS fuses on x86-64: as a rule it
-    has the bits that NumPy gives there. in_rows: as a matrix of several rows is multiplied with a vector."""
-    products = [f"({a}) * ({b})" for a, b in pairs]
-    if in_rows and len(pairs) == 4:
-        return f"(({products[0]} + {products[2]}) + ({products[1]} + {products[3]}))"
-    if in_rows and len(pairs) in (2, 3):
-        (pair, _, *rest), total = pairs, products[1]
-        rest.insert(0, pair)
-    else:
-        rest, total = list(pairs[1:]), products[0]
-    for a, b in rest:
-        total = f"fused({a}, {b}, {total})"
-    return total
 
 
 def reduced_dtype(name: str, dtype: np.dtype) -> np.dtype:

@@ -21,7 +21,8 @@ from ..constants import same_constant
 from ..proxies import unwrap
 from ..recording import Deferred
 from ..tracer import Tracer
-from .arrays import Arrays, Compute, added_products, is_few, tuple_of
+from .arrays import Arrays, Compute, tuple_of
+from .few_elements import added_products, is_few
 from .letters import is_text, letter
 from .names import is_set, is_whole, local
 from .operators import SYMBOLS, as_type, binary, call, cast, index

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..syntax import walk
-from .arrays import is_few, scalar_name
+from .arrays import scalar_name
 from .elements import (
     MAKERS,
     Block,
@@ -34,6 +34,7 @@ from .elements import (
     maker_of,
     read_element,
 )  # fmt: skip
+from .few_elements import is_few
 from .lengths import Shape, constant_of, shapes_of, with_constants
 from .ranges import TEMPORARY
 from .syntax import bound
