@@ -704,3 +704,23 @@ def test_a_strict_cell_does_nothing_that_must_happen_at_every_run(shell, line):
         shell(f"%%jit --strict -q\n{line}\ny = x * 2")
         assert isinstance(shell.error, TracingError) and shell.error.span.line == 2
         assert not shell.io.stdout.startswith("once") and not {"s", "t", "y"} & set(shell.ip.user_ns)
+
+
+@pytest.mark.parametrize("prints", ["", "print(end='')\n", "print(end='', flush=True); s = str(x)\n"])
+def test_the_names_that_a_cell_leaves_do_not_depend_on_how_it_ran(shell, prints):
+    shell("import numpy as np\nx, w = np.ones(3), 1")
+    lines = f"import os\ndef f(a): return a + 1\nw, _t, _a = 3, 3, x * 3\nv = f(x)\n{prints}y = v + 1"
+    names = {"os", "f", "v", "y", "_t", "_a"}
+    shell(f"%%jit -q --out y\n{lines}")
+    assert names & set(shell.ip.user_ns) == {"y"} and shell.ip.user_ns["w"] == 1
+    shell(f"%%jit -q\n{lines}")
+    assert names & set(shell.ip.user_ns) == {"os", "f", "v", "y"} and shell.ip.user_ns["w"] == 3
+    np.testing.assert_array_equal(shell.ip.user_ns["y"], np.full(3, 3.0))
+
+
+@pytest.mark.parametrize("line", ["x[3:].mean()", "np.mean(x[3:])", "x[:1].var(ddof=2)", "np.std(x[3:])"])
+def test_warnings_of_a_trace_are_at_the_users_line(shell, line):
+    shell("import numpy as np\nx = np.ones(3)")
+    with pytest.warns(RuntimeWarning, match="Mean of empty|Degrees of freedom") as caught:
+        shell(f"%%jit -q --no-compare\n\na = 1\nb = {line}\ny = x + b")
+    assert {w.lineno for w in caught} == {3} and not any("workbench" in w.filename for w in caught)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -188,3 +189,19 @@ def test_what_raises_before_a_loop_raises_before_it(function, wrong):
     names = [eqn.primitive.name for eqn in traced.eqns]
     loop = next(k for k, eqn in enumerate(traced.eqns) if may_not_end(eqn))
     assert "check" in names[:loop]
+
+
+def test_what_does_not_fit_into_memory_is_named_as_numpy_does():
+    def huge(a, n):
+        a = a + 1
+        return np.zeros((n, n)), a
+
+    compiled = wb.jit(huge)
+    a = np.ones(3)
+    with pytest.raises(MemoryError) as expected:
+        huge(a, 10**7)
+    for _ in range(2):
+        with pytest.raises(MemoryError, match=re.escape(str(expected.value))) as caught:
+            compiled(a, 10**7)
+        assert caught.value.__context__ is None and caught.traceback[-1].name == "huge"
+    np.testing.assert_array_equal(compiled(a, 2)[0], np.zeros((2, 2)))

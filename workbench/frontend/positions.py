@@ -16,6 +16,7 @@ import os
 import sys
 import sysconfig
 import threading
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 
@@ -170,6 +171,13 @@ def position_of(
 
 def current_spans(depth: int = 1, stop: FrameType | None = None) -> tuple[Span, ...]:
     return position_of(sys._getframe(depth), stop)[0]
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line. (`stacklevel` would count the frames between.)"""
+    spans = current_spans(2)
+    filename, line = (spans[0].filename, spans[0].line) if spans else ("<traced>", 1)
+    warnings.warn_explicit(message, category, filename, line)
 
 
 def caller_drops_result(depth: int) -> bool:

@@ -184,8 +184,6 @@ class _Job:
             if not isinstance(error, BackendError) or has_written(error):
                 raise
             failure = error
-        except MemoryError:
-            raise
         except Exception as error:
             if has_written(error):
                 raise
@@ -275,9 +273,14 @@ class _Job:
         return value, time_ms
 
     def _drop_temporaries(self, before: dict[str, Any]) -> None:
-        """Arrays under names that a compiled cell would not have kept."""
+        """Put names back that a compiled cell would not have kept: its own, and arrays that functions set."""
+        own = bound(self.tree.body)
         for name, value in list(self.namespace.items()):
-            if before.get(name, _MISSING) is value or not isinstance(value, np.ndarray | np.generic):
+            if (
+                before.get(name, _MISSING) is value
+                or name not in own
+                and not isinstance(value, np.ndarray | np.generic)
+            ):
                 continue
             if not self._is_kept(name):
                 if name in before:

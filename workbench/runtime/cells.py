@@ -250,9 +250,17 @@ def begin_cell(
 
 def require_silent_errors() -> None:
     """Refuse to run compiled where somebody asked NumPy to raise, or to be called, for floating-point errors."""
-    if not errors_are_silent():
-        heard = ", ".join(f"{name}='{what}'" for name, what in np.geterr().items() if what not in _SILENT)
-        raise unsupported(f"NumPy with {heard}", why="kernels do not report floating-point errors")
+    heard = heard_errors()
+    if heard is not None:
+        raise heard
+
+
+def heard_errors() -> TracingError | None:
+    """Why not to run compiled: somebody asked NumPy to raise, or to be called, for floating-point errors."""
+    if errors_are_silent():
+        return None
+    heard = ", ".join(f"{name}='{what}'" for name, what in np.geterr().items() if what not in _SILENT)
+    return unsupported(f"NumPy with {heard}", why="kernels do not report floating-point errors")
 
 
 def errors_are_silent() -> bool:

@@ -302,9 +302,9 @@ class CompiledFunction:
             logger.info("%s runs in NumPy this time: %s", self.name, error)
             failure: Exception | None = None
         except (WorkbenchError, MemoryError) as error:
-            if self.is_strict or has_written(error) or not isinstance(error, BackendError):
+            failure = None if running is not None and type(error) is MemoryError else error  # NumPy names the array
+            if self.is_strict or has_written(error) or not isinstance(failure, BackendError | None):
                 raise
-            failure = error
         except Exception as error:
             if self.is_strict or has_written(error):
                 raise

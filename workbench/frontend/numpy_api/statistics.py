@@ -5,7 +5,6 @@ The formulas are NumPy's own, step by step (a two-pass variance, a mean in float
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from .. import tracer as core
 from ..layouts import followed_strides
+from ..positions import warn_user
 from . import contractions, library, reductions, ufuncs
 from .operands import (
     array,
@@ -65,7 +65,7 @@ def mean(
     total = reductions.reduce_ufunc(np.add, a, axes, wide, None, keep, NOVALUE, where)
     count = count_of(a, axes, keep, where)
     if isinstance(count, int) and count == 0:
-        warnings.warn("Mean of empty slice.", RuntimeWarning, stacklevel=2)
+        warn_user("Mean of empty slice.", RuntimeWarning)
     if wide.kind in "biu":  # an integer dtype was asked for: the quotient is cut to it
         return finish(cast(call(np.divide, total, count), wide), out, "mean")
     return finish(_divide_by_count(total, count), out, "mean", "unsafe")
@@ -109,7 +109,7 @@ def variance(
     total = reductions.reduce_ufunc(np.add, squares, axes, wide_sum, None, keep, NOVALUE, where)
     if isinstance(count, int):
         if ddof >= count:
-            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+            warn_user("Degrees of freedom <= 0 for slice", RuntimeWarning)
         left = max(count - ddof, 0)
         divisor: Any = constant_like(total, left)
     else:

@@ -151,14 +151,12 @@ class Pool:
     def _map(self, n_bytes: int) -> np.ndarray:
         """New memory, which begins at another place of its first page than the last one's did."""
         length = n_bytes + mmap.PAGESIZE
-        try:
-            memory = mmap.mmap(-1, length, **PRIVATE)
-        except OSError:  # what waits for its next use may be in the way
+        memory = _mapped(length)
+        if memory is None:  # what waits for its next use may be in the way
             self.clear()
-            try:
-                memory = mmap.mmap(-1, length, **PRIVATE)
-            except OSError as error:
-                raise MemoryError(f"Unable to allocate {n_bytes / 2**20:.3g} MiB") from error
+            memory = _mapped(length)
+        if memory is None:
+            raise MemoryError(f"Unable to allocate {n_bytes / 2**20:.3g} MiB")
         if n_bytes >= PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         with self._lock:
@@ -191,6 +189,13 @@ class Pool:
             for blocks in self._shelves.values():
                 blocks.clear()
             return released
+
+
+def _mapped(length: int) -> mmap.mmap | None:
+    try:
+        return mmap.mmap(-1, length, **PRIVATE)
+    except OSError:
+        return None
 
 
 def _count_unused(blocks: list[np.ndarray]) -> int:

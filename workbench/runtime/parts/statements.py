@@ -31,7 +31,7 @@ from ..cells import (
     Options,
     begin_cell,
     errors_are_silent,
-    require_silent_errors,
+    heard_errors,
     run_cell,
 )
 from ..compilation import Compilation, Source
@@ -210,9 +210,8 @@ class PartedRun:
                 ways.record_numpy(time.perf_counter() - begun)
                 return end, reason
             failure: Exception | None = None
-            try:
-                require_silent_errors()
-            except TracingError as heard:
+            heard = heard_errors()
+            if heard is not None:
                 self._in_numpy(begin, end, heard)
                 return end, reason
             try:
@@ -221,8 +220,6 @@ class PartedRun:
                 if not enlarge(error):
                     end, reason = self._refused(error, begin, end), error
                 continue
-            except MemoryError:
-                raise
             except Exception as error:
                 if has_written(error):
                     raise
