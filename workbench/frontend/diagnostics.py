@@ -511,6 +511,15 @@ def placed_apart(device: str) -> TracingError:
     )  # fmt: skip
 
 
+def too_many_items(x: Tracer) -> TracingError:
+    """WB185: a list of an array's elements, each of which would be a result of its own."""
+    return build(
+        TracingError, f"{{line}} makes a list of the {x.size:,} elements of {{name}}, each an operation of its own.",
+        "a list of very many elements", value=x, code="WB185",
+        fixes=("compute with the array itself", "a loop over it compiles:    for v in {name}: ..."),
+    )  # fmt: skip
+
+
 def leaked(x: Tracer | None) -> UnexpectedTracerError:
     """WB130: a traced array that outlived its trace."""
     made = ""
@@ -609,8 +618,9 @@ branch, and an `assert`, compile: they are checked when the call runs (WB351).
     "WB184": """A loop writes into an array and also gives its name to another array, or the array another name.
 Which array the write changes then differs from one iteration to the next. Such code runs in NumPy.
   x[0] = 1; x = np.unwrap(x + y)           ->  x[0] = 1; x[...] = np.unwrap(x + y)""",
-    "WB185": """The program would have very many equations: of a loop that is written out, or of recursion.
+    "WB185": """The program would have very many equations: of a loop that is written out, a long list, or recursion.
 Compiling it would take longer than it can save. Such code runs in NumPy.
+  items = x.tolist()                       ->  in the next cell; or compute with x, or with a loop over it
   def fft(x): ... fft(x[::2]) ...          ->  a loop over the stages, on whole arrays
   while len(todo): ... todo.pop() ...      ->  for i in range(n): ..., on arrays""",
     "WB186": """A loop over numbers of Python's, without arrays, took long while the code was traced.

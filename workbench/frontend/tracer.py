@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .places import Places
     from .views import ViewOp
 
+MOST_LISTED = 512  # elements that Python may ask for one by one, each of them an operation: such code runs in NumPy
 INT_BITS = 63  # of an int of Python's that may be any that int64 holds
 
 
@@ -315,7 +316,16 @@ class Tracer:
         if not self.shape:
             what = f"'{type_name(self)}' object is not iterable" if self.scalar else "iteration over a 0-d array"
             raise TypeError(what)
-        return (self[i] for i in range(self.shape[0]))
+        return self._items()
+
+    def _items(self) -> Iterator[Tracer]:
+        """One by one: who asks may have enough of them."""
+        for i in range(self.shape[0]):
+            if i == MOST_LISTED:
+                from .diagnostics import too_many_items
+
+                raise too_many_items(self)
+            yield self[i]
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

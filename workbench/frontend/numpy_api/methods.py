@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import operators, views
 from .. import tracer as core
+from ..diagnostics import too_many_items
 from ..proxies import unwrap
 from . import (
     contractions,
@@ -101,6 +102,8 @@ def tolist(x: Any) -> Any:
     """Nested lists of Python scalars, which stay traced."""
     if x.ndim == 0:
         return as_python_scalar(x)
+    if x.size > core.MOST_LISTED:
+        raise too_many_items(x)
     return [tolist(indexing.getitem(x, i)) for i in range(x.shape[0])]
 
 
