@@ -54,6 +54,11 @@ export function percent(share: number): string {
 }
 
 /** `1 kernel`, `2 kernels`. */
+/** ` 2 runs ago`; nothing for the run itself. */
+export function ago(runs: number): string {
+  return runs > 0 ? ` ${count(runs, 'run')} ago` : '';
+}
+
 export function count(n: number, noun: string, plural = `${noun}s`): string {
   return `${integer(n)} ${n === 1 ? noun : plural}`;
 }

@@ -154,7 +154,8 @@ export type Kept = Infer<typeof Kept>;
 export const Verification = record({
   ok: bool,
   max_ulp: maybe(num),
-  results: withDefault(list(pairs), [])
+  results: withDefault(list(pairs), []),
+  runs_ago: withDefault(num, 0)
 });
 export type Verification = Infer<typeof Verification>;
 

@@ -32,6 +32,8 @@ test('faster and slower are said in words', () => {
 });
 
 test('differences in units in the last place', () => {
+  assert.equal(format.ago(0), '');
+  assert.equal(format.ago(1), ' 1 run ago');
   assert.equal(format.ulp(0), 'bit for bit');
   assert.equal(format.ulp(2), '2 ulp');
   assert.equal(format.ulp(null), 'ulp unknown');

@@ -441,6 +441,7 @@ export function photoReport(): CompileReport {
     verification: {
       ok: true,
       max_ulp: 2,
+      runs_ago: 0,
       results: [
         { name: 'gray', max_ulp: 0, ok: true },
         { name: 'blur', max_ulp: 0, ok: true },

@@ -724,3 +724,41 @@ def test_warnings_of_a_trace_are_at_the_users_line(shell, line):
     with pytest.warns(RuntimeWarning, match="Mean of empty|Degrees of freedom") as caught:
         shell(f"%%jit -q --no-compare\n\na = 1\nb = {line}\ny = x + b")
     assert {w.lineno for w in caught} == {3} and not any("workbench" in w.filename for w in caught)
+
+
+def test_a_cached_cell_is_compared_again_when_its_runs_may_differ(shell, monkeypatch):
+    from workbench.notebook import baseline
+
+    measured = []
+    plain = baseline.measure
+    monkeypatch.setattr(baseline, "measure", lambda *args, **kwargs: (measured.append(1), plain(*args, **kwargs))[1])
+    monkeypatch.setattr("workbench.notebook.cells.LIKE_MS", 1e6)  # however long they take here
+    shell("import numpy as np\nx, k = np.ones(30), 0.5")
+    cell = "\ny = np.exp(x) * k"
+    for n in range(3):
+        shell(f"%%jit{cell}")
+        assert len(measured) == 1 and shell.report.verification.runs_ago == n
+    ago = "2 runs ago"
+    assert f"✓ same result {ago}" in shell.report.to_text() and "NumPy" in shell.report.to_text()
+    assert f"compared with NumPy {ago}" in shell.report.to_text() and f"Compared with NumPy {ago}" in shell.report.to_html()
+    assert shell.report.summary.numpy_ms is not None and shell.report.verification.ok
+    shell("k = 0.25")
+    shell(f"%%jit{cell}")
+    assert len(measured) == 2 and shell.report.verification.runs_ago == 0
+    for option in ("--compare", "--verify"):
+        before = len(measured)
+        shell(f"%%jit {option}{cell}")
+        shell(f"%%jit {option}{cell}")
+        assert len(measured) == before + 2 and shell.report.verification.runs_ago == 0
+    monkeypatch.setattr("workbench.notebook.cells.LIKE_MS", -1e6)
+    before = len(measured)
+    shell(f"%%jit{cell}")
+    assert len(measured) == before + 1
+
+
+def test_a_wrong_result_is_told_at_every_run(shell, monkeypatch):
+    monkeypatch.setattr("workbench.notebook.cells.compare", lambda *args: (False, float("inf"), []))
+    shell("import numpy as np\nx = np.ones(30)")
+    for _ in range(3):
+        shell("%%jit\ny = x * 2")
+        assert "⚠ differs from NumPy" in shell.report.to_text() and shell.report.verification.runs_ago == 0

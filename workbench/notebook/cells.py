@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,9 @@ from . import baseline
 from .compare import compare
 
 _MISSING = object()
+# Runs whose times are less apart are compared with NumPy once.
+LIKE_FACTOR = 3.0
+LIKE_MS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +199,10 @@ class _Job:
             self.namespace.update(result.values)
             for name in result.removed:
                 self.namespace.pop(name, None)
+            pending = _Baseline.prepare(self, result, before)
             report = build_report(result.compilation)
             report.cell.label = self.label  # a cached cell was compiled under an earlier number
-            run = CellRun(result.last_value, report)
-            run.pending = _Baseline.prepare(self, result, before)
-            return run
+            return CellRun(result.last_value, report, pending)
         # Outside of the `except` clauses, so that an error of the user's own is not chained to ours.
         if isinstance(failure, TracingError) and not isinstance(failure, RoutineRaisedError):
             return self._run_in_new_parts(failure) if can_be_split(self.tree) else self.run_in_numpy(failure)
@@ -308,6 +310,29 @@ def _restore(namespace: dict[str, Any], before: dict[str, Any], undo: dict[str, 
             np.copyto(array, saved)
 
 
+@dataclass(frozen=True, slots=True)
+class _RunKind:
+    """Which runs of a program take NumPy about as long: those of the same numbers that take ours about as long."""
+
+    numbers: dict[str, Any]
+    time_ms: float
+
+    @classmethod
+    def of(cls, result: CellResult, before: Mapping[str, Any]) -> _RunKind:
+        names = result.compilation.traced.input_names
+        given = {name: before.get(name) for name in names}
+        numbers = {
+            name: value for name, value in given.items() if isinstance(value, int | float | complex | np.generic)
+        }
+        return cls(numbers, result.compilation.runs_ms[-1])
+
+    def is_like(self, other: _RunKind | None) -> bool:
+        if other is None or self.numbers != other.numbers:
+            return False
+        short, long = sorted((self.time_ms, other.time_ms))
+        return long <= LIKE_FACTOR * short + LIKE_MS
+
+
 @dataclass(slots=True)
 class _Baseline:
     """A NumPy run that is still to be made, for the report of a compiled one."""
@@ -320,12 +345,18 @@ class _Baseline:
 
     @classmethod
     def prepare(cls, job: _Job, result: CellResult, before: dict[str, Any]) -> _Baseline | None:
-        options = job.options
+        options, compilation = job.options, result.compilation
         if result.overwritten is None:
             return None
-        estimate = baseline.estimate_s(result.compilation.traced.jaxpr)
-        if not (options.compare or options.verify) and estimate > baseline.LIMIT_S:
-            return None
+        estimate = baseline.estimate_s(compilation.traced.jaxpr)
+        found, kind = compilation.verification, _RunKind.of(result, before)
+        if not (options.compare or options.verify):
+            if estimate > baseline.LIMIT_S:
+                return None
+            if found is not None and found.ok and kind.is_like(compilation.compared):
+                compilation.verification = replace(found, runs_ago=found.runs_ago + 1)
+                return None
+        compilation.verification, compilation.compared = None, kind
         return cls(job, result, before, result.overwritten, estimate)
 
     def run(self, report: CompileReport) -> baseline.Baseline | None:
@@ -338,7 +369,7 @@ class _Baseline:
         report.timings.numpy_ms = list(reference.times_ms)
         compare_with_numpy(report.summary, float(np.median(reference.times_ms)))
         ok, max_ulp, rows = compare(*self._results(reference), self._shaken)
-        report.verification = Verification(ok, max_ulp, rows)
+        self.result.compilation.verification = report.verification = Verification(ok, max_ulp, rows)
         if ok or not job.options.verify:
             return None
         for name in self.result.values:

@@ -219,7 +219,8 @@ class _Page:
         found = report.verification
         if found is not None:
             verdict = "same result" if found.ok else '<span class="bad">different results</span>'
-            yield f"<h3>Compared with NumPy</h3><p>{verdict}, at most {words.ulp(found.max_ulp)}</p>"
+            yield f"<h3>Compared with NumPy{words.ago(found.runs_ago)}</h3>"
+            yield f"<p>{verdict}, at most {words.ulp(found.max_ulp)}</p>"
 
     def decision(self, row: DecisionRow) -> str:
         ends = [

@@ -296,11 +296,13 @@ class Kept:
 
 @dataclass(slots=True)
 class Verification:
-    """The comparison with NumPy: the largest difference in units in the last place, per result."""
+    """The comparison with NumPy: the largest difference in units in the last place, per result. runs_ago: of the same
+    program, with inputs like these."""
 
     ok: bool
     max_ulp: float | None  # None: not comparable (other shapes, NaN against a number)
     results: list[dict[str, Any]] = field(default_factory=list)
+    runs_ago: int = 0
 
 
 @dataclass(slots=True)

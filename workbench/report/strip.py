@@ -75,8 +75,9 @@ def _facts(report: CompileReport) -> list[str]:
     if summary.bytes_saved > 0:
         facts.append(f"{words.size(summary.bytes_saved)} less traffic")
     if report.verification is not None:
-        ulp = words.ulp(report.verification.max_ulp)
-        facts.append(f"✓ same result ({ulp})" if report.verification.ok else f"⚠ differs from NumPy ({ulp})")
+        found = report.verification
+        verdict = f"✓ same result{words.ago(found.runs_ago)}" if found.ok else "⚠ differs from NumPy"
+        facts.append(f"{verdict} ({words.ulp(found.max_ulp)})")
     return facts
 
 

@@ -161,8 +161,8 @@ class _Card:
         if summary.bytes_saved:
             yield words.size(summary.bytes_saved), "less memory traffic"
         if report.verification is not None:
-            ulp = words.ulp(report.verification.max_ulp)
-            yield ("✓ same", f"as NumPy, {ulp}") if report.verification.ok else ("⚠ differs", f"from NumPy, {ulp}")
+            ulp, ago = words.ulp(report.verification.max_ulp), words.ago(report.verification.runs_ago)
+            yield ("✓ same", f"as NumPy{ago}, {ulp}") if report.verification.ok else ("⚠ differs", f"from NumPy, {ulp}")
         if summary.compile_ms > 0:
             verb = "to load" if report.status == "cached" else "to compile"
             yield words.time(summary.compile_ms), f"{verb}{pays_off(report).replace(' →', ',')}"

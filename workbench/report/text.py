@@ -279,7 +279,8 @@ def _why(model: ReportModel) -> Iterator[str]:
             yield f"    {kept.name} {kept.aval}, {words.size(kept.bytes)}{cost}"
     if report.verification is not None:
         found = report.verification
-        yield f"  compared with NumPy: {'same result' if found.ok else 'different results'}, {words.ulp(found.max_ulp)}"
+        verdict = "same result" if found.ok else "different results"
+        yield f"  compared with NumPy{words.ago(found.runs_ago)}: {verdict}, {words.ulp(found.max_ulp)}"
         for row in found.results:
             name, ulp = row.get("name", ""), row.get("max_ulp")
             verdict = "" if row.get("ok", True) else "  ⚠ differs"

@@ -51,6 +51,11 @@ def count(n: int, noun: str, plural: str = "") -> str:
     return f"{integer(n)} {noun if n == 1 else plural or noun + 's'}"
 
 
+def ago(runs: int) -> str:
+    """` 2 runs ago`; "" for the run itself."""
+    return f" {count(runs, 'run')} ago" if runs else ""
+
+
 def ulp(most: float | None) -> str:
     if most is None:
         return "ulp unknown"

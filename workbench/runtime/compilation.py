@@ -91,6 +91,7 @@ class Compilation:
     numpy_ms: list[float] = field(default_factory=list)
     timeline: list[tuple[str, str, float, float, str]] = field(default_factory=list)
     verification: Any = None
+    compared: Any = None  # what tells whether a later run would be compared in vain
     limits: Any = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 

@@ -133,7 +133,7 @@ function Verified({ report: { verification } }: { report: CompileReport }): JSX.
   return verification.ok ? (
     <span class="wb-fact wb-same" title="Compared with NumPy on the same inputs">
       <Icon name="check" />
-      same result ({format.ulp(verification.max_ulp)})
+      same result{format.ago(verification.runs_ago)} ({format.ulp(verification.max_ulp)})
     </span>
   ) : (
     <span class="wb-fact wb-differs">

@@ -195,7 +195,7 @@ function Verified({ verification }: { verification: Verification }): JSX.Element
   return (
     <section>
       <h3>
-        Compared with NumPy{' '}
+        Compared with NumPy{format.ago(verification.runs_ago)}{' '}
         <span class="wb-dim">
           {verification.ok ? 'same result' : 'different results'}, at most {format.ulp(verification.max_ulp)}
         </span>
