@@ -740,7 +740,10 @@ def test_a_cached_cell_is_compared_again_when_its_runs_may_differ(shell, monkeyp
         assert len(measured) == 1 and shell.report.verification.runs_ago == n
     ago = "2 runs ago"
     assert f"✓ same result {ago}" in shell.report.to_text() and "NumPy" in shell.report.to_text()
-    assert f"compared with NumPy {ago}" in shell.report.to_text() and f"Compared with NumPy {ago}" in shell.report.to_html()
+    assert (
+        f"compared with NumPy {ago}" in shell.report.to_text()
+        and f"Compared with NumPy {ago}" in shell.report.to_html()
+    )
     assert shell.report.summary.numpy_ms is not None and shell.report.verification.ok
     shell("k = 0.25")
     shell(f"%%jit{cell}")

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir import REGISTRY
 from . import messages, positions
 from .captures import Lifter, _Lifted
 from .checks import end_unless_finite
@@ -32,7 +33,7 @@ from .library_places import stays
 from .operators import weaken
 from .reads import AttributeOf, Itself, Read
 from .recording import Trace, current_trace
-from .tracer import Tracer, _api, known_value, method
+from .tracer import Tracer, _api, emit, known_value, method
 
 IMPURE_MODULES: dict[str, str] = {
     "numpy.random": RANDOM,
@@ -67,7 +68,13 @@ IMPURE_BUILTINS = {
     "exit": "ends the session", "quit": "ends the session", "help": "opens the help",
     "id": "asks where an object is",
 }  # fmt: skip
-MATH_FUNCTIONS: dict[Any, np.ufunc] = {
+
+
+def _primitive(name: str) -> Callable[[Any], Any]:
+    return lambda x: emit(REGISTRY[name], x)
+
+
+MATH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     getattr(math, name): getattr(np, numpy_name)
     for name, numpy_name in {
         "sqrt": "sqrt",
@@ -106,6 +113,7 @@ MATH_FUNCTIONS: dict[Any, np.ufunc] = {
     }.items()
     if hasattr(math, name)
 } | {getattr(cmath, name): getattr(np, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh")}
+MATH_FUNCTIONS |= {getattr(math, name): _primitive(name) for name in ("erf", "erfc", "lgamma")}  # NumPy has none
 
 
 def top_level(module: str) -> str:
@@ -446,7 +454,7 @@ class MathFunction(_Lifted):
 
     __slots__ = ("__name__", "__wrapped__", "_ufunc")
 
-    def __init__(self, function: Callable, ufunc: np.ufunc):
+    def __init__(self, function: Callable, ufunc: Callable[..., Any]):
         self.__wrapped__ = function
         self.__name__ = function.__name__
         self._ufunc = ufunc

@@ -45,6 +45,7 @@ def traced_builtins(lifter: Lifter, source: MutableMapping[str, Any]) -> dict[st
         names["hasattr"] = _Has(hasattr)
         names["getattr"] = _Get(getattr)
         names["vars"] = _Variables(vars)
+        names["pow"] = _Power(pow)
         names["dir"] = _Directory(dir, "dir", "lists the names of the namespace")
     return names
 
@@ -73,6 +74,21 @@ class _TypeOf(CreationType):
 
     def __getitem__(self, key: Any) -> Any:
         return self.__wrapped__[key]  # type: ignore[index]  # type[int] in an annotation
+
+
+class _Power(_Lifted):
+    """`pow`, which arrays have not got with a modulus."""
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, function: Callable[..., Any]):
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        if len(given) > 2 and any(type(x) is Tracer for x in given):
+            raise unsupported("pow() with a modulus")
+        return self.__wrapped__(*args, **kwargs)
 
 
 class _IsInstance(_Lifted):

@@ -213,8 +213,8 @@ for _dtype, (_sort, _argsort) in order_routines().items():
 
 @linked(error_model="numpy")
 def place_of(a, x, right):
-    """`np.searchsorted` of one number."""
-    low, high = 0, a.size
+    """`np.searchsorted` of one number. a: an array, or a list."""
+    low, high = 0, len(a)
     while low < high:
         middle = (low + high) // 2
         if _after(x, a[middle]) or (right and not _after(a[middle], x)):

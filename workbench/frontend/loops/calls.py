@@ -17,9 +17,11 @@ from ..numba_functions import is_numbas
 from .arrays import reduced_dtype, scalar_name, tuple_of
 from .compositions import COMPOSITIONS, JOINED
 from .contractions import COMBINATIONS
-from .draws import Draws, source_of
+from .creations import CREATIONS, LIKES, Creations
+from .draws import source_of
 from .expressions import MOST_ITEMS
-from .letters import is_text, whose_ones
+from .in_numpy import WRITTEN, written_call
+from .letters import is_text, number_of_text, whose_ones
 from .numpy_functions import (
     ANGLES,
     BINARY,
@@ -33,7 +35,19 @@ from .numpy_functions import (
     TESTS,
     UNARY,
 )
-from .operators import as_number, binary, call, cast, compare, index, operand, truth, turned_angle, whole_of, whole_text
+from .operators import (
+    as_number,
+    binary,
+    call,
+    cast,
+    compare,
+    operand,
+    strong,
+    truth,
+    turned_angle,
+    whole_of,
+    whole_text,
+)  # fmt: skip
 from .routines import DESCRIPTIONS, ROUTINES, STACKS
 from .types import (
     BOOL,
@@ -54,7 +68,6 @@ from .types import (
     Type,
     UntranslatableError,
     Value,
-    check_dtype_of,
     join,
     literal,
     promote,
@@ -65,8 +78,6 @@ from .types import (
 AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip",
                           "nonzero", "repeat",
                           "reshape", "swapaxes", "round"))  # fmt: skip
-CREATIONS = {np.zeros: "zeros", np.ones: "ones", np.empty: "empty", np.full: "full"}
-LIKES = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
 NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "sum", "divmod", "pow",
                                                    "sorted")},
@@ -97,7 +108,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-class Calls(Draws):
+class Calls(Creations):
     """Expressions with calls."""
 
     unpacked: Callable[[Value, int], list[Value]]  # of `statements`
@@ -148,18 +159,22 @@ class Calls(Draws):
             hash(function)
         except TypeError:
             raise refusal from None
+        numpys = isinstance(function, np.ufunc) or (getattr(function, "__module__", "") or "").startswith("numpy")
         if function not in (min, max):
-            numpys = isinstance(function, np.ufunc) or (getattr(function, "__module__", "") or "").startswith("numpy")
             args = [as_number(a, numpys=numpys) for a in args]
             keywords = {name: as_number(a, numpys=numpys) for name, a in keywords.items()}
+        if numpys and (isinstance(function, np.ufunc) or any(function in x for x in (NAMES, REDUCTIONS, WRITTEN))):
+            args = self.lists_as_arrays(function, args)
+        if function in WRITTEN and (found := written_call(self, function, args, keywords)) is not None:  # type: ignore[arg-type]  # the translator of statements
+            return found
         if function in CREATIONS or function in LIKES or function in (np.array, np.asarray, np.copy):
-            return self._created(function, args, keywords)
+            return self.created(function, args, keywords)
         if not keywords and (found := self.list_call(function, args)) is not None:
             return found
         if function is np.roll and "axis" in keywords and len(args) == 2:
             return self._handled("roll", function, args, keywords)
         if args and (function in REDUCTIONS or function in ROUTINES or function in COMPOSITIONS):
-            args = args if function in STACKS or function in JOINED else [self._as_array(args[0]), *args[1:]]
+            args = args if function in STACKS or function in JOINED else [self.as_row(args[0]), *args[1:]]
         if function in (np.allclose, np.isclose):
             return self.close(function, args, keywords)
         is_complex = bool(args) and isinstance(args[0].type, Array) and args[0].type.dtype.kind == "c"
@@ -199,6 +214,8 @@ class Calls(Draws):
         if kind is tuple and len(args) == 1:
             return self._as_tuple(args[0])
         if len(args) != 1 or not isinstance(args[0].type, Number):
+            if kind in (int, float) and len(args) == 1 and (made := number_of_text(kind, args[0].type)) is not None:
+                return made
             raise UntranslatableError(f"{kind.__name__}()")
         (value,) = args
         source = value.type
@@ -364,7 +381,7 @@ class Calls(Draws):
                 args = [self.side_by_side(a) for a in args]
             return self.elementwise(args, lambda v: self._ufunc(function, v))
         if function in OPERATORS and len(args) == 2:
-            a, b = (_strong(v) if isinstance(v.type, Number) else v for v in args[:2])
+            a, b = (strong(v) if isinstance(v.type, Number) else v for v in args[:2])
             if (
                 isinstance(args[0].type, Number)
                 and isinstance(args[1].type, Number)
@@ -538,117 +555,6 @@ class Calls(Draws):
         if any(type(k) is not int or not -n <= k < n for k in numbers) or len({k % n for k in numbers}) < len(numbers):
             raise UntranslatableError("an axis that is not written out")
         return tuple(sorted(k % n for k in numbers)), keepdims
-
-    def _created(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value:
-        dtype_given = keywords.pop("dtype", None)
-        if keywords or not args:
-            raise UntranslatableError(f"{name_of(function)}() with these arguments")
-        if function in (np.array, np.asarray):
-            return self._array(function, args, dtype_given)
-        first, *rest = args
-        if function is np.copy:
-            if rest or not isinstance(first.type, Array):
-                raise UntranslatableError("copy()")
-            return self.copy(first)
-        fill = None
-        if function in (np.full, np.full_like):
-            if not rest or not isinstance(rest[0].type, Number):
-                raise UntranslatableError("full()")
-            fill, *rest = rest
-        if rest and dtype_given is None:
-            dtype_given, *rest = rest
-        if rest:
-            raise UntranslatableError(f"{name_of(function)}() with these arguments")
-        if function in LIKES:
-            if not isinstance(first.type, Array):
-                raise UntranslatableError(f"{name_of(function)}()")
-            dtype, shape, text = first.type.dtype, first.type.shape, f"{self.array(first).text}.shape"
-        else:
-            sizes = (
-                list(first.literal) if isinstance(first.type, Items) and isinstance(first.literal, tuple) else [first]
-            )
-            if isinstance(first.type, Items) and not isinstance(first.literal, tuple):
-                raise UntranslatableError("a shape that is not written out")
-            lengths = [f"length({index(s)})" if s.known is None or s.known < 0 else index(s) for s in sizes]
-            text = f"({', '.join(lengths)},)"
-            shape = tuple(s.known for s in sizes)
-            dtype = F64
-            if fill is not None:
-                assert isinstance(fill.type, Number)
-                if dtype_given is None:
-                    check_dtype_of([fill.type])
-                dtype = fill.type.dtype
-        if dtype_given is not None:
-            if not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            dtype = np.dtype(dtype_given.type.value)
-        if dtype.char not in SUPPORTED:
-            raise UntranslatableError(f"arrays of {dtype}")
-        name = (CREATIONS | LIKES)[function]
-        scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
-        if fill is not None:
-            return self.note(Value(f"np.full({text}, {operand(fill, dtype)}, {scalar})", Array(dtype, shape)))
-        return self.note(Value(f"np.{name}({text}, {scalar})", Array(dtype, shape)))
-
-    def _as_array(self, value: Value) -> Value:
-        """What a function of NumPy's makes of a tuple or list of numbers."""
-        is_list = isinstance(value.type, Items) and bool(value.type.items)
-        if not is_list or any(not isinstance(t, Number | Items) for t in value.type.items):  # type: ignore[union-attr]
-            return value
-        return self._array(np.asarray, [value], None)
-
-    def _in_parts(self, value: Value) -> Value:
-        """The same, with the items of tuples and lists as values of their own."""
-        if not isinstance(value.type, Items) or not value.type.items:
-            return value
-        return tuple_of([self._in_parts(v) for v in self.parts_of(value)])
-
-    def _array(self, function: Any, args: list[Value], dtype_given: Value | None) -> Value:
-        (first, *rest) = args
-        if isinstance(first.type, Array) and not rest and dtype_given is None:
-            if function is np.asarray:
-                return first
-            return self.copy(first)
-        if isinstance(first.type, Growing) and not rest:
-            if dtype_given is not None and not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            return self.array_of_list(first, None if dtype_given is None else np.dtype(dtype_given.type.value))  # type: ignore[union-attr]  # static
-        first = self._in_parts(first)
-        if rest or not isinstance(first.literal, tuple) or not first.literal:
-            raise UntranslatableError("np.array() of this")
-        if dtype_given is None and all(isinstance(v.type, Array) for v in first.literal):
-            return self.library(np.stack, [first], {})
-        shape: tuple[int, ...] = ()
-        items = [first]
-        while isinstance(items[0].literal, tuple):
-            n = len(items[0].literal)
-            if not n or any(not isinstance(v.literal, tuple) or len(v.literal) != n for v in items):
-                raise UntranslatableError("np.array() of uneven lists")
-            shape = (*shape, n)
-            items = [part for v in items for part in v.literal]
-        if any(not isinstance(v.type, Number) for v in items):
-            raise UntranslatableError("np.array() of arrays")
-        if dtype_given is None:
-            check_dtype_of([v.type for v in items])  # type: ignore[misc]  # numbers
-        if dtype_given is not None:
-            if not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            dtype = np.dtype(dtype_given.type.value)
-        else:
-            dtype = np.result_type(*(v.type.dtype for v in items))  # type: ignore[union-attr]  # numbers
-        if dtype.char not in SUPPORTED:
-            raise UntranslatableError(f"arrays of {dtype}")
-        name = self.empty([str(n) for n in shape], dtype)
-        for at, item in zip(np.ndindex(shape), items, strict=True):
-            self.put(name, [str(k) for k in at], operand(item, dtype))
-        return self.note(Value(name, Array(dtype, shape)))
-
-
-def _strong(value: Value) -> Value:
-    """A Python number as NumPy's functions take it."""
-    kind = value.type
-    assert isinstance(kind, Number)
-    return Value(value.text, Number(kind.dtype), value.literal) if kind.weak else value
 
 
 def _is_numpys(function: Any) -> bool:

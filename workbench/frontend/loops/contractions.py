@@ -313,9 +313,10 @@ class Contractions(Routines):
             return Value(f"close({', '.join(cast(x, F64) for x in v)})", Number(BOOL))
 
         found = self.pointwise(is_close, given["a"], given["b"], rtol, atol)
-        if function is np.isclose or isinstance(found.type, Number):
+        if function is np.isclose:
             return found
-        return self._library(np.all, found)
+        text = found.text if isinstance(found.type, Number) else self._library(np.all, found).text
+        return Value(text, Number(BOOL, True, (0, 1)))
 
     def _call_unravel_index(self, indices: Value, shape: Value) -> Value:
         sizes = shape.literal

@@ -84,6 +84,7 @@ class Scope(Arrays):
         self.path: tuple[Any, ...] = ()  # of a function: the names by which it is found, beginning outside the loop
         self.bound_once: frozenset[str] = frozenset()  # by an assignment of their own
         self.rebound: frozenset[str] = frozenset()  # all that are bound, parameters aside
+        self.now: ast.stmt | None = None  # the statement that is being translated
         self.boxes: dict[str, Box] = {}  # where the elements of such a name lie, below the statement that binds it
 
     # ---- names ----

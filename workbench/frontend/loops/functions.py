@@ -135,8 +135,8 @@ def _may_write(node: ast.AST, set_here: tuple[str, ...]) -> bool:
 
 
 def translate_function(
-    caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple, node: ast.Call,
-    set_here: tuple[str, ...] = (), *, of_numba: bool = False,
+    caller: Translator, function: FunctionType, syntax: ast.AST, values: dict[str, Value], path: tuple,
+    node: ast.Call | None, set_here: tuple[str, ...] = (), *, of_numba: bool = False,
 ) -> Value:  # fmt: skip
     """The call `node` of `function` with arguments `values`, by the parameters' names. path: by which it is found;
     set_here: the variables of the loop that it sets."""
@@ -220,6 +220,7 @@ def translate_function(
         if draws:
             caller.draws_early = True
         if found.gives_none:
+            assert node is not None
             return caller.given_by_call(node, call, found.result)
         if draws:
             return Value(caller.early(call), found.result)

@@ -23,6 +23,14 @@ def is_text(kind: Type) -> bool:
     return isinstance(kind, Static) and type(kind.value) is str
 
 
+def number_of_text(kind: type[int] | type[float], text: Type) -> Value | None:
+    """`float("inf")`, `int("12")`; None where that raises, or is none."""
+    try:
+        return literal(kind(text.value)) if is_text(text) else None  # type: ignore[union-attr]  # a string's
+    except ValueError:
+        return None
+
+
 def whose_ones(node: ast.Call) -> ast.Call | None:
     """`bin(x)` of `bin(x).count("1")`."""
     match node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bisect
 import heapq
 from collections import deque
@@ -10,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import tuple_of
 from .lists import Lists
-from .numpy_functions import REDUCTIONS
-from .operators import index
+from .operators import cast, index
 from .types import (
     F64,
     I64,
@@ -57,8 +58,6 @@ class ListCalls(Lists):
         base = args[0]
         kind = base.type
         assert isinstance(kind, Growing)
-        if function in JOINERS and isinstance(kind.item, Array):
-            return None
         if function is len:
             return Value(self.count(base), weak_int(0, SMALL))
         if function is list and len(args) == 1 and not kind.is_queue:
@@ -69,9 +68,41 @@ class ListCalls(Lists):
             return self._sorted_list(base)
         if function in FOLDS and len(args) == 1:
             return self._folded(function, base)
-        if function in REDUCTIONS and len(args) == 1 and not kind.is_queue:
-            return self.library(function, [self.library(np.asarray, [base], {})], {})
+        if function in JOINERS or function is np.searchsorted:
+            return None
         raise UntranslatableError(f"{getattr(function, '__name__', 'a call')}() of a list")
+
+    def lists_as_arrays(self, function: Any, args: list[Value]) -> list[Value]:
+        """What a function of NumPy's takes lists of numbers for."""
+        if function in JOINERS:
+            parts = args[0].literal if args and isinstance(args[0].type, Items) else None
+            if not isinstance(parts, tuple) or not any(isinstance(v.type, Growing) for v in parts):
+                return args
+            return [tuple_of([self._list_as_array(v) for v in parts]), *args[1:]]
+        first = 1 if function is np.searchsorted else 0  # which looks at few of its elements
+        return args[:first] + [self._list_as_array(a) for a in args[first:]]
+
+    def _list_as_array(self, value: Value) -> Value:
+        is_such = isinstance(value.type, Growing) and not value.type.is_queue
+        return self.library(np.asarray, [value], {}) if is_such else value
+
+    def operate(self, op: ast.operator, left: Value, right: Value) -> Value:
+        if isinstance(left.type, Array) or isinstance(right.type, Array):
+            left, right = self._list_as_array(left), self._list_as_array(right)
+        return super().operate(op, left, right)
+
+    def place_in_list(self, items: Value, x: Value, *, above: bool) -> Value:
+        """`np.searchsorted` of a list."""
+        kind = items.type.item  # type: ignore[union-attr]  # a list
+        if kind is None:
+            self.skipped = True  # the next round will know more
+            return Value("np.int64(0)", Number(I64))
+        if not isinstance(kind, Number) or not isinstance(x.type, Number) or self._holds_such(items):
+            raise UntranslatableError("searchsorted() of this list")
+        if not {kind.kind, x.type.kind} <= {"i", "f"} or np.dtype(np.uint64) in (kind.dtype, x.type.dtype):
+            raise UntranslatableError("searchsorted() of this list")
+        common = np.promote_types(kind.dtype, x.type.dtype)
+        return Value(f"np.int64(place_of({items.text}, {cast(x, common)}, {above}))", Number(I64))
 
     def _bisected(self, name: str, items: Value, x: Value, *ends: Value) -> Value:
         """Where a number is to be inserted into a list or array that is in order."""

@@ -50,8 +50,9 @@ MATH: dict[Any, str] = {
     math.sqrt: "sqrt", math.exp: "exp", math.log: "log", math.sin: "sin", math.cos: "cos", math.tan: "tan",
     math.tanh: "tanh", math.sinh: "sinh", math.cosh: "cosh", math.asin: "asin", math.acos: "acos", math.atan: "atan",
     math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.expm1: "expm1", math.atan2: "atan2",
-    math.hypot: "hypot", math.fabs: "fabs", math.copysign: "copysign", math.fmod: "fmod",
-}  # fmt: skip
+    math.hypot: "hypot", math.fabs: "fabs", math.copysign: "copysign", math.fmod: "fmod", math.asinh: "asinh",
+    math.acosh: "acosh", math.atanh: "atanh", math.erf: "erf", math.erfc: "erfc", math.lgamma: "lgamma",
+} | ({math.cbrt: "cbrt", math.exp2: "exp2"} if hasattr(math, "cbrt") else {})  # fmt: skip
 MATH_TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "is_finite"}
 REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.prod: "prod", np.any: "any",
               np.all: "all", np.argmax: "argmax", np.argmin: "argmin", np.dot: "dot", np.linalg.norm: "norm",

@@ -56,6 +56,13 @@ def call(name: str, dtype: np.dtype, *texts: str) -> str:
 # ---- conversions ----
 
 
+def strong(value: Value) -> Value:
+    """A Python number as NumPy's functions take it."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    return Value(value.text, Number(kind.dtype), value.literal) if kind.weak else value
+
+
 def cast(value: Value, dtype: np.dtype) -> str:
     """A number as `dtype`, as NumPy's `astype` converts."""
     assert isinstance(value.type, Number)

@@ -22,6 +22,7 @@ from .types import (
     I64,
     LAZY,
     Array,
+    Growing,
     Items,
     Lazy,
     Number,
@@ -161,9 +162,13 @@ class Routines(Rearranging):
         return f"{name}({self._held(a)})"
 
     def _call_searchsorted(self, a: Value, v: Value, side: Value | None = None) -> Value:
-        kind = self._row(a, "searchsorted")
         where = "left" if side is None else side.type.value if isinstance(side.type, Static) else None
-        if where not in ("left", "right") or kind.dtype.kind == "b":
+        if where not in ("left", "right"):
+            raise UntranslatableError("searchsorted()")
+        if isinstance(a.type, Growing):
+            return self.place_in_list(a, v, above=where == "right")  # type: ignore[attr-defined]  # of `list_calls`
+        kind = self._row(a, "searchsorted")
+        if kind.dtype.kind == "b":
             raise UntranslatableError("searchsorted()")
         if not isinstance(v.type, Number | Array):
             raise UntranslatableError("searchsorted() of several values")

@@ -117,7 +117,7 @@ class Translator(Certain):
     def _statement(self, method: Callable[[Any], None], stmt: ast.stmt) -> None:
         outside = self.made_early, self.calls_writer, self.set_by_call, self.writer_calls, self.draws_early
         self.made_early, self.calls_writer, self.equal, self.places = False, False, set(), {}
-        self.set_by_call, self.writer_calls, self.draws_early = set(), [], False
+        self.set_by_call, self.writer_calls, self.draws_early, self.now = set(), [], False, stmt
         before, self.changed_by = self.changed_by, Counter()
         method(stmt)
         self.check_changes(stmt)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import tracer as core
+from ..checks import end_unless_later
 from ..layouts import followed_strides
 from ..positions import warn_user
 from . import contractions, library, reductions, ufuncs
@@ -142,7 +143,9 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
             w = _align_weights(a, w, axes)
         scale = reductions.sum_(w, axis=axes, dtype=dtype, keepdims=keep)
         total = known(scale)
-        if total is not None and (total == 0).any():  # NumPy's error for weights that are not known comes too late
+        if total is None:
+            end_unless_later(reductions.all_(call(np.not_equal, scale, 0)))
+        elif (total == 0).any():
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         products = call(np.multiply, a, w, dtype=dtype)
         result = call(np.divide, reductions.sum_(products, axis=axes, keepdims=keep), scale)
