@@ -21,8 +21,19 @@ _modules: dict[str, tuple[list[str], dict[tuple[str, int], list[tuple[CodeType, 
 _PLAIN = (int, str, bool, type(None))
 
 
+_made: dict[int, tuple[CodeType, ast.AST]] = {}  # by the ids of codes, which stay
+
+
+def note_syntax(code: CodeType, node: ast.AST) -> None:
+    """Have `code`, which no file says, be of this syntax."""
+    _made[id(code)] = code, node
+
+
 def syntax_of(code: CodeType) -> ast.AST | None:
     """The syntax of `code`, if its file still says what was compiled."""
+    made = _made.get(id(code))
+    if made is not None:
+        return made[1]
     lines = linecache.getlines(code.co_filename)
     if not lines or code.co_name.startswith("<") and code.co_name != "<lambda>":
         return None

@@ -267,9 +267,7 @@ class CompiledFunction:
         if there:
             return self._call_and_follow(self._on(available(there)), args, kwargs)
         parts: UntracedFunction | TimedInNumpy | UntilItReturns | None = None
-        tried: Specialisation | None = None
-        running: Specialisation | None = None
-        compiling: Pending | None = None
+        tried = running = compiling = None
         try:
             entry, leaves = self._version(args, kwargs)
             if isinstance(entry, Fallback):
@@ -332,7 +330,8 @@ class CompiledFunction:
             if running.n_left == MOST_LEFT:
                 self._leave(running, args, kwargs)
         if isinstance(failure, RecursionError):
-            self._fall_back(too_deep_recursion(), args, kwargs)
+            why = too_deep_recursion()
+            self._fall_back(why, args, kwargs, UntracedFunction.whole_of(self.fn, self.source(), why))
         elif failure is not None:
             self._blame(failure, args, kwargs)
         if tried is not None and tried.trial is not None:

@@ -145,7 +145,34 @@ class Calls(Creations):
             return user_function(self, python, node, of_numba=is_numbas(function))  # type: ignore[arg-type]  # the translator of statements
         args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        if function in (min, max) and not keywords and self._is_stored(node):
+            args = self._of_one_type(args)
         return self.library(function, args, keywords)
+
+    def _is_stored(self, node: ast.Call) -> bool:
+        """Whether what a call gives goes into elements of arrays, which have a type of their own."""
+        if not isinstance(self.now, ast.Assign) or self.now.value is not node:
+            return False
+        bases = [t.value for t in self.now.targets if isinstance(t, ast.Subscript)]
+        kinds = [self.value(b).type if isinstance(b, ast.Name) else None for b in bases]
+        return len(kinds) == len(self.now.targets) and all(
+            isinstance(kind, Array) and kind.dtype.kind in "if" for kind in kinds
+        )
+
+    @staticmethod
+    def _of_one_type(args: list[Value]) -> list[Value]:
+        """NumPy's numbers, with constants of Python's among them, as the widest of these; others as they are."""
+        kinds: list[Any] = [a.type for a in args]
+        if len({k.dtype for k in kinds if isinstance(k, Number) and not k.weak}) < 2:
+            return args
+        if any(not isinstance(k, Number) or k.unsure or k.mixed or k.ints or k.dtype == np.uint64 for k in kinds):
+            return args
+        are_small = all(abs(a.literal) < 100 for a in args if a.literal is not None)
+        are_told = all(not k.weak or a.literal is not None for a, k in zip(args, kinds, strict=True))
+        if len({k.kind for k in kinds}) > 1 or kinds[0].kind not in "if" or not (are_small and are_told):
+            return args
+        wide = I64 if kinds[0].kind == "i" else F64
+        return [Value(cast(a, wide), Number(wide)) for a in args]
 
     def gone_through(self, node: ast.expr) -> Value:
         """What a loop goes through: of a string, its letters."""

@@ -609,6 +609,9 @@ def _is_undefined(value: Any) -> bool:
     return value is UNDEFINED
 
 
+MOST_INT32 = 2**31 - 1
+
+
 def type_of(name: str, value: Any) -> Type:
     if type(value) is np.ndarray and value.ndim:
         if value.dtype.char not in SUPPORTED:
@@ -628,7 +631,8 @@ def type_of(name: str, value: Any) -> Type:
         return Number(BOOL, True, (0, 1))
     if isinstance(value, int):
         if abs(value) < SMALL:  # the text must not depend on the number
-            kind = weak_int(1 if value > 0 else 0 if value == 0 else -SMALL, SMALL if value >= 0 else -1)
+            most = SMALL if abs(value) > MOST_INT32 else MOST_INT32
+            kind = weak_int(1 if value > 0 else 0 if value == 0 else -most, most if value >= 0 else -1)
             return replace(kind, enum=enum_of(value))
         if abs(value) < 2**63:
             return replace(weak_int(-(2**63), 2**63 - 1), enum=enum_of(value))

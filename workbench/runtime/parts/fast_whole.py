@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ...config import config
-from ...frontend.loops.likeness import MISSING, ConcreteLoop, is_same
+from ...frontend.loops.likeness import MISSING, ConcreteLoop, Path, is_same
 from ...frontend.loops.steps import is_single
 from ...frontend.loops.types import Array, Growing, Items, Number, Type
 from ...frontend.recording import open_traces
@@ -108,21 +109,58 @@ def _tests(
     tests += then
     taken = {p.path[0] for p in loop.parameters}
     for n, (path, value) in enumerate(loop.statics):
-        if len(path) != 1 or not isinstance(path[0], str):
+        name, where, space = path[0], globals_, "g"
+        if len(path) > 1:
+            found = _globals_read(path, arguments, given, globals_)
+            if found is None:
+                continue
+            name, where, space = path[-1], found, "g" if found is globals_ else f"g{n}"
+            scope[space] = found
+        elif not isinstance(name, str):
             raise _SlowError
-        (name,) = path
-        scope[f"static{n}"] = value
-        if name in arguments:
+        elif name in arguments:
             if name in given:
                 _static(tests, given[name], value, scope)
-        elif name in globals_ or not hasattr(builtins, name):
-            outside.append(f"((s := g.get({name!r}, MISSING)) is static{n} or same(s, static{n}))")
+            continue
+        scope[f"static{n}"] = value
+        if name in where or not hasattr(builtins, name):
+            outside.append(f"((s := {space}.get({name!r}, MISSING)) is static{n} or same(s, static{n}))")
         else:
-            outside.append(f"{name!r} not in g")
+            outside.append(f"{name!r} not in {space}")
     for name, text in given.items():
         if name not in taken and (name,) not in dict(loop.statics):
             tests.append(f"{text} is not MISS")
     return tests, outside
+
+
+def _globals_read(
+    path: Path, arguments: Mapping[str, Any], given: Mapping[str, str], globals_: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """Where functions, the last of which reads the end of the path, look it up; None if what they find stays. Which
+    functions they are is another static."""
+    first, *steps = path
+    if isinstance(first, str):
+        is_fixed = first in arguments and first not in given
+        function = arguments[first] if is_fixed else globals_.get(first)
+    else:
+        is_fixed, function = True, first
+    for k, step in enumerate(steps, start=1):
+        if not isinstance(function, FunctionType) or not isinstance(step, str):
+            raise _SlowError
+        if function.__closure__ and not is_fixed:
+            raise _SlowError
+        if step in function.__code__.co_freevars:  # of a function beside another one
+            cell = function.__closure__[function.__code__.co_freevars.index(step)]  # type: ignore[index]
+            function = cell.cell_contents
+            if k == len(steps):
+                return None
+            continue
+        if is_fixed and function.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            return None  # ours
+        if k == len(steps):
+            return function.__globals__
+        is_fixed, function = False, function.__globals__.get(step)
+    raise _SlowError
 
 
 def _static(tests: list[str], text: str, value: Any, scope: dict[str, Any]) -> None:

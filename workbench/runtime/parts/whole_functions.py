@@ -27,6 +27,7 @@ from .driven_functions import SUSPENDS
 from .fast_whole import fast_whole
 from .frames import Frame, closure_of
 from .functions import plain_statements
+from .lifted import lifted
 from .syntax import names_of
 from .whole_loops import WholeLoop
 
@@ -89,12 +90,15 @@ class WholeFunction:
     signature: inspect.Signature
     forms: list[_Form]
     names: frozenset[str]
+    beside: dict[str, Any]  # functions that its own text defines
     _spare: list[Frame] = field(default_factory=list)
 
     @classmethod
     def of(cls, fn: FunctionType, source: Source, *, anyway: bool = True) -> WholeFunction | None:
         """None of functions that suspend, whose arguments have no names of their own, or whose text is not known.
         anyway: whether it is compiled, too, where kernels would be faster."""
+        has_own_cells = bool(fn.__closure__)
+        fn = lifted(fn)
         node = syntax_of(fn.__code__)
         if not isinstance(node, ast.FunctionDef) or fn.__code__.co_flags & SUSPENDS:
             return None
@@ -107,7 +111,8 @@ class WholeFunction:
         forms = [_Form.of(body, node, fn, anyway)] if (body := plain_statements(node, fn.__code__)) else []
         forms.append(_Form.of([ast.Return(call) if gives else ast.Expr(call)], node, fn, anyway))
         names = {name for form in forms for name in form.left}
-        return cls(fn, source, signature, forms, names_of(fn.__code__) | names | {_ITSELF})
+        constant = {} if has_own_cells else closure_of(fn)
+        return cls(fn, source, signature, forms, names_of(fn.__code__) | names | {_ITSELF}, constant)
 
     @property
     def refused(self) -> bool:
@@ -185,12 +190,12 @@ class WholeFunction:
         """`call(*args)` for arguments like these, as of `fast_whole`; None where there is no faster way than `run`."""
         fn: Any = self.fn
         form = next((form for form in self.forms if form.loop.latest is not None), None)
-        if form is None or form.head is not None or fn.__closure__:
+        if form is None or form.head is not None or len(fn.__closure__ or ()) > len(self.beside):
             return None
         given = self.signature.bind(*args)
         given.apply_defaults()
         version: Any = form.loop.latest
-        arguments = {**given.arguments, _ITSELF: fn}
+        arguments = {**given.arguments, **self.beside, _ITSELF: fn}
         return fast_whole(
             version.loop,
             version.entry,
