@@ -14,7 +14,7 @@ import functools
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 
 from ..syntax import child_nodes, walk
 from .affine import Affine, Guards, Proof, Symbol, constant, of, simplified, text_of
+from .invariants import Induction
 from .syntax import (
     bound,
     call,
@@ -41,6 +42,7 @@ from .types import I64, SMALL, Array, Number, Type
 
 MOST_AXES = 8  # of arrays whose elements are read without checks (`at_8`)
 MOST_GUARDS = 32
+MOST_EITHER = 8  # numbers that a variable of a loop is one of
 MOST_WORDS = 2**63 - 1
 # What counts by at most STEP at a time stays below this: it would take 2**51 steps, which Python takes centuries for.
 COUNTED = 2**61
@@ -102,10 +104,11 @@ class _State:
         return _State(dict(self.held), list(self.facts))
 
 
-class _Walker:
+class _Walker(Induction):
     def __init__(
         self, function: ast.FunctionDef, parameters: Mapping[str, Type], written: frozenset[frozenset[str]]
     ):  # fmt: skip
+        super().__init__()
         self.function = function
         self.written = written
         self.changed = False
@@ -223,6 +226,9 @@ class _Walker:
                 return self.for_loop(stmt)
             case ast.Expr(value=value):
                 return ast.copy_location(ast.Expr(self.rewrite(value)), stmt)
+            case ast.Break() | ast.Continue():
+                self.leaving[-1].append(self.state.copy())
+                return stmt
             case ast.Return(value=value) if value is not None:
                 return ast.copy_location(ast.Return(self.rewrite(value)), stmt)
         for name in bound([stmt]):
@@ -291,14 +297,17 @@ class _Walker:
         if len(ends) == 1:
             self.state = _State(ends[0].held, ends[0].facts)
         elif ends:
-            self.state = _State(_joined(*(e.held for e in ends)), before.facts)
+            self.state = _State(_joined(*(_with_facts(e, before) for e in ends)), before.facts)
         return ast.copy_location(ast.If(test, bodies[0], bodies[1]), stmt)
 
     def while_loop(self, stmt: ast.While) -> ast.stmt:
-        after = self.enter(stmt.body)
+        def begin() -> None:
+            self.state.facts += self.facts(stmt.test, True)
+
+        after = self.enter(stmt.body, begin)
         test = self.rewrite(stmt.test)
-        self.state.facts += self.facts(stmt.test, True)
-        body = self.block(stmt.body)
+        begin()
+        body = self.inside_loop(stmt.body)
         self.state = after
         return ast.copy_location(ast.While(test, body, []), stmt)
 
@@ -306,21 +315,35 @@ class _Walker:
         counter = self.counter(stmt.iter)
         items = self.rewrite(stmt.iter)
         self.seen.update(stores([ast.Assign([stmt.target], ast.Constant(0))]))
-        after = self.enter([*stmt.body, ast.Assign([stmt.target], ast.Constant(0))])
-        for name in bound([ast.Assign([stmt.target], ast.Constant(0))]):
-            self.state.held[name] = None
-        if counter is not None and isinstance(stmt.target, ast.Name):
-            self.state.held[stmt.target.id] = of(counter)
-        body = self.block(stmt.body)
+        targets = frozenset(bound([ast.Assign([stmt.target], ast.Constant(0))]))
+
+        def begin() -> None:
+            self.state.held |= dict.fromkeys(targets)
+            if counter is not None and isinstance(stmt.target, ast.Name):
+                self.state.held[stmt.target.id] = of(counter)
+
+        after = self.enter(stmt.body, begin, targets)
+        begin()
+        body = self.inside_loop(stmt.body)
         self.state = after
         return ast.copy_location(ast.For(stmt.target, items, body, []), stmt)
 
-    def enter(self, body: list[ast.stmt]) -> _State:
-        """The state after a loop; `self.state` becomes that at the begin of any of its iterations."""
+    def inside_loop(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        self.leaving.append([])
+        made = self.block(body)
+        self.leaving.pop()
+        return made
+
+    def enter(self, body: list[ast.stmt], begin: Callable[[], None], targets: Set[str] = frozenset()) -> _State:
+        """The state after a loop; `self.state` becomes that at the begin of any of its iterations. targets: what its
+        `for` sets."""
         before = self.state.copy()
-        for name in bound(body):
-            held = self.state.held.get(name)
-            self.state.held[name] = self.carried(name, held, body) if isinstance(held, Affine) else None
+        names = frozenset(bound(body)) - targets
+        firsts = {name: held for name in sorted(names) if isinstance(held := self.state.held.get(name), Affine)}
+        for name in names | targets:
+            first = firsts.get(name)
+            self.state.held[name] = self.carried(name, first, body) if first is not None else None
+        self.bound_by_induction(firsts, body, begin)
         return _State(dict(self.state.held), before.facts)
 
     def carried(self, name: str, first: Affine, body: list[ast.stmt]) -> Held:
@@ -338,7 +361,12 @@ class _Walker:
         return of(symbol)
 
     def counter(self, node: ast.expr) -> Symbol | None:
-        """The variable of a loop over a range."""
+        """The variable of a loop over a range, or over a few numbers."""
+        if isinstance(node, ast.Tuple) and 0 < len(node.elts) <= MOST_EITHER:
+            each = [held for e in node.elts if isinstance(held := self.held(e), Affine)]
+            sizes = [x.magnitude for x in each]
+            magnitude = None if None in sizes else max(sizes, default=None)  # type: ignore[type-var]  # no None
+            return Symbol(either=each, magnitude=magnitude) if len(each) == len(node.elts) else None
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "range":
             return None
         bounds = [self.held(a) for a in node.args]
@@ -609,6 +637,19 @@ def _either(a: Held, b: Held) -> Held:
         sizes = (a.magnitude, b.magnitude)
         return of(Symbol(either=[a, b], magnitude=None if None in sizes else max(sizes)))  # type: ignore[type-var]
     return None
+
+
+def _with_facts(end: _State, before: _State) -> dict[str, Held]:
+    """What variables hold at the end of a branch, with what comparisons tell of it there."""
+    new = end.facts[len(before.facts) :]
+    held = dict(end.held)
+    for name, x in held.items():
+        if new and isinstance(x, Affine) and x.terms:
+            lower = [x - fact for fact in new if fact.terms == x.terms]
+            upper = [x + fact for fact in new if fact.terms == (-x).terms]
+            if lower or upper:
+                held[name] = of(Symbol(lower=[*lower, x], upper=[*upper, x], magnitude=x.magnitude, sources=[x]))
+    return held
 
 
 def _joined(a: dict[str, Held], b: dict[str, Held]) -> dict[str, Held]:
