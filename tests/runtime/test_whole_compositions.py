@@ -55,6 +55,12 @@ def joined(x, m, i):
             np.concatenate((y, y), axis=0), np.vstack([m, m + 1]), np.hstack((m, 2 * m)), np.hstack([y, y]))  # fmt: skip
 
 
+def by_index(x, m, i):
+    y = some(x)
+    return (np.r_[y[0], y, y[-1]], np.r_[0, np.cumsum(y)], np.r_[0:5, i], np.r_[1, 2, 3], np.c_[y, y * 2],
+            np.r_[y, m[0]], np.r_[: len(y) : 2], np.c_[i, i][:, 1])  # fmt: skip
+
+
 def many_times(x, m, i):
     y = some(x)
     across, down = np.meshgrid(y, i)
@@ -86,7 +92,7 @@ def inputs():
     yield x, np.where(m > 1, np.nan, m), i
 
 
-FUNCTIONS = (spreads, bounds, memberships, quantiles, convolutions, joined, many_times, in_rows, running)
+FUNCTIONS = (spreads, bounds, memberships, quantiles, convolutions, joined, by_index, many_times, in_rows, running)
 
 SUMMED = {spreads: 10.0, quantiles: 10.0, convolutions: 10.0}  # what was added up in another order, at most
 

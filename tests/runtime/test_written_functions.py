@@ -37,13 +37,13 @@ np.take_along_axis(m, np.argsort(m, axis=1), axis=1) | np.take_along_axis(m, np.
 np.kron(m, m[:2]) | np.kron(m[:1], m) | np.fix(m) | np.sinc(m) | np.nan_to_num(m) | np.nanprod(m)
 np.linalg.cholesky(m @ m.T + 50 * np.eye(len(m))) | np.linalg.cholesky(m @ m.T - 50 * np.eye(len(m)))
 np.linalg.qr(m)[0] | np.linalg.qr(m)[1] | np.linalg.qr(m.T)[0] | np.linalg.qr(m.T)[1] | np.linalg.matrix_power(m[:3, :3], 3)
-np.linalg.matrix_power(m[:3, :3], 1) | np.linalg.matrix_power(m, 2)"""
+np.linalg.matrix_power(m[:3, :3], 1) | np.linalg.matrix_power(m, 2) | np.diag(m[0], 1) | np.diag(m[:, 0], -2) | np.diag(m[0], 0)"""
 OF_NUMBERS = """math.log(n, 2) | math.log(abs(t) + 0.1, 10) | math.degrees(t) | math.degrees(s) | math.radians(t) | math.gcd(n, 12)
 math.gcd(-n, 0) | math.gcd(i, 18) | math.isqrt(n) | math.isqrt(n * n - 1) | math.isqrt(i) | math.isqrt(-n) | math.comb(n, 3)
 math.comb(n, n) | math.comb(3, n) | math.comb(100, n + 20) | math.factorial(n) | math.factorial(n + 30) | math.factorial(-n)
 pow(3, n, 7) | pow(-3, n, 7) | pow(n, 0, 1) | pow(2, 10**6 + n, 10**9 + 7) | pow(2, -n, 7) | math.isclose(t, t + 1e-12)
 math.isclose(s, t) | math.isclose(n, n + 1, abs_tol=2.0) | math.isclose(1.0, float('inf')) | math.erf(t) | math.erfc(s)
-math.lgamma(abs(t) + 0.5) | math.lgamma(0.0 * t) | math.asinh(s) | math.acosh(t) | math.atanh(t)"""
+round(s, 2) | round(s * 1000, -1) | round(s, n % 3) | math.lgamma(abs(t) + 0.5) | math.lgamma(0.0 * t) | math.asinh(s) | math.acosh(t) | math.atanh(t)"""
 
 
 # Of the inputs of the compiled ones: these raise, or are left to NumPy.
@@ -105,13 +105,17 @@ def compare(expression, names, rtol):
             expected = eval(expression, {"np": np, "math": math, **names})
         except Exception as error:
             with pytest.raises(type(error)):
-                eval(expression, {"np": Substitute(np), "math": Substitute(math), "pow": POWER, **names})
+                eval(
+                    expression, {"np": Substitute(np), "math": Substitute(math), "pow": POWER, "round": ROUND, **names}
+                )
         else:
-            found = eval(expression, {"np": Substitute(np), "math": Substitute(math), "pow": POWER, **names})
+            found = eval(
+                expression, {"np": Substitute(np), "math": Substitute(math), "pow": POWER, "round": ROUND, **names}
+            )
             assert_close(found, expected, rtol=rtol)
 
 
-POWER = partial(first_that_takes, pow)
+POWER, ROUND = partial(first_that_takes, pow), partial(first_that_takes, round)
 
 
 def rows(dtype):

@@ -3,11 +3,13 @@ loop."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .arrays import tuple_of
 from .conditions import is_none
 from .contractions import Contractions
 from .operators import cast, index
@@ -165,6 +167,39 @@ class Compositions(Contractions):
         return Value(f"convolved({x}, {y}, {first}, {size})", Array(common, (None,)))
 
     # ---- arrays side by side ----
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        match node.value:
+            case ast.Attribute(attr="r_" | "c_") as maker:
+                found = self.static(maker)
+                if found is np.r_ or found is np.c_:
+                    nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                    return self._in_a_row(nodes, in_columns=found is np.c_)
+        return super()._subscript(node)
+
+    def _in_a_row(self, nodes: Sequence[ast.expr], *, in_columns: bool) -> Value:
+        """`np.r_[...]` of numbers, rows and ranges, `np.c_[...]` of rows."""
+        pieces = [self._piece(n) for n in nodes]
+        rows = [v.type.dtype for v in pieces if isinstance(v.type, Array) and v.type.ndim == 1]
+        numbers = [v.type.dtype for v in pieces if isinstance(v.type, Number)]
+        if len(rows) + len(numbers) < len(pieces) or in_columns and numbers:
+            raise UntranslatableError("np.r_ or np.c_ of these")
+        if rows and np.result_type(*rows, *numbers) != np.result_type(*rows):
+            raise UntranslatableError("np.r_ of a number that gives another dtype")  # only if it is NumPy's
+        if in_columns:
+            return self._library(np.column_stack, tuple_of(pieces))
+        pieces = [self._library(np.array, tuple_of([v])) if isinstance(v.type, Number) else v for v in pieces]
+        return self._library(np.concatenate, tuple_of(pieces))
+
+    def _piece(self, node: ast.expr) -> Value:
+        if not isinstance(node, ast.Slice):
+            value = self.value(node)
+            return self._library(np.asarray, value) if isinstance(value.type, Growing) else value
+        bounds = [literal(0) if node.lower is None else self.value(node.lower)]
+        bounds += [self.value(n) for n in (node.upper, node.step) if n is not None]
+        if node.upper is None or any(not isinstance(v.type, Number) or v.type.kind != "i" for v in bounds):
+            raise UntranslatableError("np.r_ of this range")
+        return self._library(np.arange, *bounds)
 
     def _call_concatenate(self, arrays: Value, axis: Value | None = None) -> Value:
         pieces = _pieces(arrays)

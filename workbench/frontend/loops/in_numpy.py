@@ -551,7 +551,27 @@ def kron(a, b):
     return out
 
 
+@stands_for(np.diag, kinds="biufc", numbers="i", v=1, k=NUMBER)
+def diag(v, k):
+    n = len(v) + abs(k)
+    out = np.zeros((n, n), v.dtype)
+    for i in range(len(v)):
+        out[i - min(k, 0), i + max(k, 0)] = v[i]
+    return out
+
+
 # ---- Python's numbers ----
+
+
+@stands_for(round, numbers="nfi", number=NUMBER, ndigits=NUMBER)
+def round_to(number, ndigits):
+    if not -22 <= ndigits <= 22:  # powers of ten that floats hold
+        raise ValueError
+    if ndigits < 0:
+        factor = 10.0**-ndigits
+        return np.rint(number / factor) * factor
+    factor = 10.0**ndigits
+    return np.rint(number * factor) / factor
 
 
 @stands_for(math.log, x=NUMBER, base=NUMBER)

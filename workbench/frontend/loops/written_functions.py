@@ -26,7 +26,7 @@ class Written:
     forms: Mapping[str, tuple[int, ...]]
     kinds: str  # of the dtypes that the arrays among them may have
     double: bool  # whether floats among them have 64 bits
-    numbers: str  # the kinds that numbers may have; with a "p", they must be Python's
+    numbers: str  # the kinds that numbers may have; "p": they must be Python's; "n": the first one must be NumPy's
     named: bool  # whether the result is a tuple with names, which loops do not have: they only take it apart
 
     def takes(self, given: Mapping[str, Value]) -> bool:
@@ -44,6 +44,8 @@ class Written:
             elif not isinstance(kind, Number) or NUMBER not in axes or kind.kind not in self.numbers:
                 return False
             elif "p" in self.numbers and not kind.weak:
+                return False
+            elif "n" in self.numbers and value is next(iter(given.values())) and (kind.python or kind.kind != "f"):
                 return False
         return True
 
