@@ -58,7 +58,7 @@ def joined(x, m, i):
 def by_index(x, m, i):
     y = some(x)
     return (np.r_[y[0], y, y[-1]], np.r_[0, np.cumsum(y)], np.r_[0:5, i], np.r_[1, 2, 3], np.c_[y, y * 2],
-            np.r_[y, m[0]], np.r_[: len(y) : 2], np.c_[i, i][:, 1])  # fmt: skip
+            np.r_[y, m[0]], np.r_[: len(y) : 2], np.c_[i, i][:, 1], sorted(i), sorted(y)[:2], sorted(i)[len(i) // 2])  # fmt: skip
 
 
 def many_times(x, m, i):

@@ -51,6 +51,8 @@ class ListCalls(Lists):
             return replace(made, type=replace(made.type, is_queue=True, is_deque=True))  # type: ignore[type-var]  # a list's type
         if function is list and len(args) == 1 and isinstance(args[0].type, Array):
             return self.list_of_array(args[0], python=False)
+        if function is sorted and len(args) == 1 and isinstance(args[0].type, Array) and args[0].type.ndim == 1:
+            return self._sorted_list(self.list_of_array(args[0], python=False))
         if function in PLACES and len(args) in (2, 3, 4):
             return self._bisected(PLACES[function], *args)
         if not args or not isinstance(args[0].type, Growing):

@@ -267,6 +267,14 @@ class Lists(ArraysInLists):
             base = self.value(node.value)
             if isinstance(base.type, Growing):
                 return self._part(base, node.slice)
+        if (
+            isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Name)
+            and node.value.func.id == "sorted"
+        ):
+            base = self.value(node.value)
+            if isinstance(base.type, Growing):
+                return self._part(base, node.slice)
         return super()._subscript(node)
 
     def _part(self, base: Value, node: ast.expr) -> Value:
