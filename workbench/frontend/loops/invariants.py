@@ -74,9 +74,12 @@ class Induction:
         self.n_trials = MOST_TRIALS
         self.leaving: list[list[Any]] = [[]]  # states where a turn ends early, by loop
 
-    def bound_by_induction(self, firsts: dict[str, Affine], body: list[ast.stmt], begin: Callable[[], None]) -> None:
+    def bound_by_induction(
+        self, firsts: dict[str, Affine], body: list[ast.stmt], begin: Callable[[], None], n_before: int
+    ) -> None:
         """Give variables that the loop changes bounds which all turns keep. firsts: what they hold before; begin: makes
-        `state` that of a turn's begin. A variable of which nothing is found is not known."""
+        `state` that of a turn's begin; n_before: symbols of a lower order are the same in all turns. A variable of
+        which nothing is found is not known."""
         held = self.state.held
         variables = []
         for name, first in firsts.items():
@@ -86,13 +89,12 @@ class Induction:
                 variables.append(_Variable(name, symbol, first, known is not None))
                 held[name] = of(symbol)
         if variables and self.n_trials > 0:
-            self._find(variables, body, begin)
+            self._find(variables, body, begin, n_before)
         for v in variables:
             if not v.was_known and not v.low and not v.high:
                 held[v.name] = None
 
-    def _find(self, variables: list[_Variable], body: list[ast.stmt], begin: Callable[[], None]) -> None:
-        earliest = min(v.symbol.order for v in variables)
+    def _find(self, variables: list[_Variable], body: list[ast.stmt], begin: Callable[[], None], n_before: int) -> None:
         compared = list(self._compared(body))
         ends = self._turn(body, begin)
         before = Proof(self.state.facts)
@@ -105,7 +107,7 @@ class Induction:
                     continue
                 tested = [x for name, x, is_lower in compared if name == v.name and is_lower == lower]
                 for x in itertools.chain(_candidates(v, known, lower), tested):
-                    is_new = x not in side and all(s.order < earliest for s, _ in x.terms)
+                    is_new = x not in side and all(s.order < n_before for s, _ in x.terms)
                     if is_new and len(side) < MOST_BOUNDS and _may_begin(before, v.first, x, lower):
                         side.append(x)
         for _ in range(MOST_ROUNDS):

@@ -304,7 +304,7 @@ class _Walker(Induction):
         def begin() -> None:
             self.state.facts += self.facts(stmt.test, True)
 
-        after = self.enter(stmt.body, begin)
+        after = self.enter(stmt.body, begin, Symbol().order)
         test = self.rewrite(stmt.test)
         begin()
         body = self.inside_loop(stmt.body)
@@ -312,6 +312,7 @@ class _Walker(Induction):
         return ast.copy_location(ast.While(test, body, []), stmt)
 
     def for_loop(self, stmt: ast.For) -> ast.stmt:
+        n_before = Symbol().order
         counter = self.counter(stmt.iter)
         items = self.rewrite(stmt.iter)
         self.seen.update(stores([ast.Assign([stmt.target], ast.Constant(0))]))
@@ -322,7 +323,7 @@ class _Walker(Induction):
             if counter is not None and isinstance(stmt.target, ast.Name):
                 self.state.held[stmt.target.id] = of(counter)
 
-        after = self.enter(stmt.body, begin, targets)
+        after = self.enter(stmt.body, begin, n_before, targets)
         begin()
         body = self.inside_loop(stmt.body)
         self.state = after
@@ -334,16 +335,18 @@ class _Walker(Induction):
         self.leaving.pop()
         return made
 
-    def enter(self, body: list[ast.stmt], begin: Callable[[], None], targets: Set[str] = frozenset()) -> _State:
-        """The state after a loop; `self.state` becomes that at the begin of any of its iterations. targets: what its
-        `for` sets."""
+    def enter(
+        self, body: list[ast.stmt], begin: Callable[[], None], n_before: int, targets: Set[str] = frozenset()
+    ) -> _State:
+        """The state after a loop; `self.state` becomes that at the begin of any of its iterations. n_before: as of
+        `bound_by_induction`; targets: what its `for` sets."""
         before = self.state.copy()
         names = frozenset(bound(body)) - targets
         firsts = {name: held for name in sorted(names) if isinstance(held := self.state.held.get(name), Affine)}
         for name in names | targets:
             first = firsts.get(name)
             self.state.held[name] = self.carried(name, first, body) if first is not None else None
-        self.bound_by_induction(firsts, body, begin)
+        self.bound_by_induction(firsts, body, begin, n_before)
         return _State(dict(self.state.held), before.facts)
 
     def carried(self, name: str, first: Affine, body: list[ast.stmt]) -> Held:
