@@ -535,3 +535,58 @@ def test_masked_indices(function, dtype, n_slots):
         texts = [eqn.params["program"].source for c in compiled.compilations for eqn in c.plan.jaxpr.eqns
                  if eqn.primitive.name == "loop"]  # fmt: skip
         assert texts and all("at_1(slots" in text for text in texts)
+
+
+BELOW_THE_COUNTER = """def loop(n, m, a, b, t):
+    x = 0
+    for t1_ in range(n - 1, -1, -1):
+        i = t1_
+        a[x] = 1
+        if x < i:
+            x = checked_add(x, 2)
+    return x
+"""
+BELOW_ANOTHER = """def loop(n, m, a, b, t):
+    x = 0
+    y = n
+    for t1_ in range(0, n):
+        a[x] = 1
+        if x < y:
+            x = checked_add(x, 3)
+        y = checked_sub(y, 2)
+    return x
+"""
+AROUND_A_RING = """def loop(n, m, a, b, t):
+    x = m
+    for t1_ in range(0, 9):
+        a[x] = (a[x] + 1)
+        x = (x + 2) % n
+    return x
+"""
+BACK_BY_A_GAP = """def loop(n, m, a, b, t):
+    x = (a.shape[0] - 1)
+    while x >= n and a[x - n] >= 0:
+        a[x] = a[x - n]
+        x = checked_sub(x, n)
+        if x == m:
+            break
+    a[x] = 7
+    return x
+"""
+
+
+@pytest.mark.parametrize("text", [BELOW_THE_COUNTER, BELOW_ANOTHER, AROUND_A_RING, BACK_BY_A_GAP])
+def test_what_a_turn_sets_anew_is_bounded_by_what_stays(text: str) -> None:
+    number = weak_int(-(2**40), 2**40)
+    known: dict[str, Any] = {"n": weak_int(1, 2**40), "m": number}
+    known |= {name: Array(I64, (None,) * axes, frozenset((name,))) for name, axes in ARRAYS.items()}
+    found = without_checks(text, known, lambda kind: True)
+    assert ("a[" not in found.text) == (text in (AROUND_A_RING, BACK_BY_A_GAP))
+    for n in range(1, 7):
+        for m in range(-2, 7):
+            for size in range(7):
+                shapes = ((size,), (2,), (1, 1))
+                expected, before = _run(text, n, m, shapes)
+                actual, after = _run(found.text, n, m, shapes)
+                if actual is not LookupError:
+                    assert actual == expected and np.array_equal(before["a"], after["a"])
