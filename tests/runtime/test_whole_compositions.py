@@ -76,7 +76,9 @@ def in_rows(x, m, i):
 
 def running(x, m, i):
     y = some(x)
-    return np.cumsum(m, axis=0), np.cumsum(m, axis=1), np.cumprod(m, axis=-1), np.cumsum(y), np.cumsum(i)
+    return (np.cumsum(m, axis=0), np.cumsum(m, axis=1), np.cumprod(m, axis=-1), np.cumsum(y), np.cumsum(i),
+            np.cumsum(y > 0), (m > 0).cumsum(axis=1), np.cumsum(i.astype(np.uint8) + 250), np.cumprod(i.astype(np.int16)),
+            ord("b") + i)  # fmt: skip
 
 
 def inputs():

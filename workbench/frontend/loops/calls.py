@@ -217,6 +217,8 @@ class Calls(Creations):
             raise refusal
         if isinstance(function, type):
             return self._conversion(function, args)
+        if function is ord and len(args) == 1 and is_text(args[0].type) and len(args[0].type.value) == 1:  # type: ignore[union-attr]  # a string
+            return literal(ord(args[0].type.value))  # type: ignore[union-attr]
         if function in MATH or function in MATH_TESTS:
             return self._math(function, args)
         if isinstance(function, np.ufunc):

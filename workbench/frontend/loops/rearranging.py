@@ -202,10 +202,18 @@ class Rearranging(Picking):
         return Value(out, Array(kind.dtype, kind.shape))
 
     def _call_cumsum(self, value: Value, axis: Value | None = None) -> Value:
-        return self.accumulated(lambda v: binary("+", v[0], v[1]), value, axis)
+        return self.accumulated(lambda v: binary("+", v[0], v[1]), self._widened(value), axis)
 
     def _call_cumprod(self, value: Value, axis: Value | None = None) -> Value:
-        return self.accumulated(lambda v: binary("*", v[0], v[1]), value, axis)
+        return self.accumulated(lambda v: binary("*", v[0], v[1]), self._widened(value), axis)
+
+    def _widened(self, value: Value) -> Value:
+        """Booleans and narrow integers as the words in which NumPy adds them up."""
+        kind = value.type
+        if not isinstance(kind, Array) or kind.dtype.kind not in "biu" or kind.dtype.itemsize == 8:
+            return value
+        wide = np.dtype(np.uint64) if kind.dtype.kind == "u" else I64
+        return self.elementwise([value], lambda v: Value(cast(v[0], wide), Number(wide)))
 
     def folded(self, compute: Compute, value: Value, axes: tuple[int, ...] | None, keepdims: bool) -> Value:
         """`ufunc.reduce` along an axis: one element after the other, as NumPy does where it does not sum."""
