@@ -65,7 +65,7 @@ def later_values(x, pairs):
     def scaled(v):
         return v * k
 
-    first = scaled(y[0])
+    first = scaled(y[0])  # noqa: F821 (it raises)
     k = 2.0
     return first, scaled(y[0])
 
@@ -175,8 +175,19 @@ def is_shadowed(x, pairs):
     return g(f(2.0))
 
 
+def same_name(x, pairs):
+    y = x[x > -100]
+
+    def same_name(v):
+        return v * y[0]
+
+    return same_name(2.0)
+
+
 @pytest.mark.parametrize(
-    "function", [counts, changes_its_mind, keeps_it, with_defaults_of_its_own, is_shadowed], ids=lambda f: f.__name__
+    "function",
+    [counts, changes_its_mind, keeps_it, with_defaults_of_its_own, is_shadowed, same_name],
+    ids=lambda f: f.__name__,
 )
 def test_more_than_functions_that_are_called(function):
     assert lifted(function) is function
@@ -211,3 +222,21 @@ def test_what_functions_read_outside_may_change(monkeypatch):
     monkeypatch.setitem(calls_a_helper.__globals__, "helper", lambda v: v - 1)
     for _ in range(12):
         assert_close(compiled(x), calls_a_helper(x), rtol=1e-12)
+
+
+def used_early(x):
+    y = x[x > -100]
+    first = scaled(y[0])  # noqa: F821 (it raises)
+
+    def scaled(v):
+        return v * y[0]
+
+    return first
+
+
+def test_functions_that_are_not_defined_yet_raise_as_in_python():
+    assert lifted(used_early) is used_early
+    compiled = wb.jit(used_early)
+    for _ in range(3):
+        with pytest.raises(UnboundLocalError):
+            compiled(np.ones(3))

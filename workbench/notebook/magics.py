@@ -31,7 +31,13 @@ class WorkbenchMagics(Magics):
     @argument("--out", "-o", metavar="NAMES", action="append", help="keep only these names, comma-separated")
     @argument("--strict", action="store_true", help="raise an error where the cell would fall back to NumPy")
     @argument("--verify", action="store_true", help="run NumPy too; where the results differ, keep NumPy's")
-    @argument("--compare", dest="compare", action="store_true", default=None, help="time NumPy at every run, however long it takes")
+    @argument(
+        "--compare",
+        dest="compare",
+        action="store_true",
+        default=None,
+        help="time NumPy at every run, however long it takes",
+    )
     @argument("--no-compare", dest="compare", action="store_false", default=None, help="do not time NumPy")
     @argument("--device", metavar="DEVICE", help="where the kernels run: cpu, numpy, cuda:0 ...")
     @argument("--wait", action="store_true", help="wait for the kernels, where config.tiers would run NumPy first")

@@ -17,7 +17,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ...frontend.liveness import bound_once, walk_scope
-from ...frontend.syntax import copied, note_syntax, syntax_of, walk
+from ...frontend.syntax import FUTURE_FLAGS, copied, note_syntax, syntax_of, walk
 
 _AROUND = "around"
 _REFUSED = (ast.Yield, ast.YieldFrom, ast.Await, ast.Nonlocal, ast.Global, ast.FunctionDef, ast.ClassDef)
@@ -36,7 +36,10 @@ def lifted(fn: FunctionType) -> FunctionType:
         return fn
     needs = _needs(codes)
     taken = {name: v for name, v in needs.items() if v}
-    if any(name in code.co_varnames for code in codes.values() for name in inner) or not _only_called(node, taken):
+    is_hidden = any(name in code.co_varnames for code in codes.values() for name in inner)
+    if is_hidden or {node.name, "__class__"} & {*inner, *fn.__code__.co_freevars} or _is_used_early(node, inner):
+        return fn
+    if not _only_called(node, taken):
         return fn
     return _beside(fn, node, inner, needs)
 
@@ -89,6 +92,18 @@ def _needs(codes: Mapping[str, CodeType]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(found)) for name, found in needs.items()}
 
 
+def _is_used_early(node: ast.FunctionDef, inner: Mapping[str, ast.stmt]) -> bool:
+    """Whether a function is used before it is defined, where Python raises."""
+    later = set(inner)
+    for stmt in node.body:
+        name = _name_of(stmt)
+        if name in inner:
+            later.discard(name)
+        elif any(isinstance(n, ast.Name) and n.id in later for n in walk(stmt)):
+            return True
+    return False
+
+
 def _only_called(node: ast.FunctionDef, names: Mapping[str, Any]) -> bool:
     called = {id(n.func) for n in walk(node) if isinstance(n, ast.Call)}
     return not any(
@@ -139,7 +154,7 @@ def _beside(
         around.type_params = []  # pyright: ignore[reportAttributeAccessIssue]  # from Python 3.12 on
     ast.copy_location(around, node)
     module = ast.fix_missing_locations(ast.Module([around], []))
-    flags = fn.__code__.co_flags & ~0xFF  # of the future
+    flags = fn.__code__.co_flags & FUTURE_FLAGS
     compiled = compile(module, fn.__code__.co_filename, "exec", flags, dont_inherit=True)
     (outer,) = [c for c in compiled.co_consts if isinstance(c, CodeType) and c.co_name == _AROUND]
     codes = {c.co_name: c for c in outer.co_consts if isinstance(c, CodeType)}
