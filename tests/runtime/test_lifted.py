@@ -65,7 +65,7 @@ def later_values(x, pairs):
     def scaled(v):
         return v * k
 
-    first = scaled(y[0])  # noqa: F821 (it raises)
+    first = scaled(y[0])
     k = 2.0
     return first, scaled(y[0])
 
