@@ -745,7 +745,16 @@ def test_a_cached_cell_is_compared_again_when_its_runs_may_differ(shell, monkeyp
         and f"Compared with NumPy {ago}" in shell.report.to_html()
     )
     assert shell.report.summary.numpy_ms is not None and shell.report.verification.ok
+    shell(f"%%jit --no-compare{cell}")
+    assert len(measured) == 1 and shell.report.verification.runs_ago == 3
+    shell("k = 0.5")
+    monkeypatch.setattr(baseline, "LIMIT_S", 0.0)
+    shell(f"%%jit{cell}")
+    assert len(measured) == 1 and shell.report.verification.runs_ago == 4
     shell("k = 0.25")
+    shell(f"%%jit --no-compare{cell}")
+    assert len(measured) == 1 and shell.report.verification is None
+    monkeypatch.setattr(baseline, "LIMIT_S", 2.0)
     shell(f"%%jit{cell}")
     assert len(measured) == 2 and shell.report.verification.runs_ago == 0
     for option in ("--compare", "--verify"):

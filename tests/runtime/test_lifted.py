@@ -175,6 +175,17 @@ def is_shadowed(x, pairs):
     return g(f(2.0))
 
 
+def bound_twice(x, pairs):
+    y = x[x > -100]
+    f = lambda v: v + y[0]  # noqa: E731
+    first = f(1.0)
+
+    def f(v):
+        return v * y[0]
+
+    return first, f(2.0)
+
+
 def same_name(x, pairs):
     y = x[x > -100]
 
@@ -186,7 +197,7 @@ def same_name(x, pairs):
 
 @pytest.mark.parametrize(
     "function",
-    [counts, changes_its_mind, keeps_it, with_defaults_of_its_own, is_shadowed, same_name],
+    [counts, changes_its_mind, keeps_it, with_defaults_of_its_own, is_shadowed, same_name, bound_twice],
     ids=lambda f: f.__name__,
 )
 def test_more_than_functions_that_are_called(function):

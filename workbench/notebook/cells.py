@@ -346,16 +346,13 @@ class _Baseline:
     @classmethod
     def prepare(cls, job: _Job, result: CellResult, before: dict[str, Any]) -> _Baseline | None:
         options, compilation = job.options, result.compilation
-        if result.overwritten is None:
-            return None
+        earlier, kind = compilation.verification, _RunKind.of(result, before)
+        told = earlier if earlier is not None and earlier.ok and kind.is_like(compilation.compared) else None
         estimate = baseline.estimate_s(compilation.traced.jaxpr)
-        found, kind = compilation.verification, _RunKind.of(result, before)
-        if not (options.compare or options.verify):
-            if estimate > baseline.LIMIT_S:
-                return None
-            if found is not None and found.ok and kind.is_like(compilation.compared):
-                compilation.verification = replace(found, runs_ago=found.runs_ago + 1)
-                return None
+        is_wanted = options.compare or options.verify or told is None and estimate <= baseline.LIMIT_S
+        if result.overwritten is None or not is_wanted:
+            compilation.verification = None if told is None else replace(told, runs_ago=told.runs_ago + 1)
+            return None
         compilation.verification, compilation.compared = None, kind
         return cls(job, result, before, result.overwritten, estimate)
 

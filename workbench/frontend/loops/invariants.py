@@ -16,7 +16,7 @@ from typing import Any
 
 from ..syntax import walk
 from .affine import Affine, Proof, Symbol, constant, of
-from .syntax import bound
+from .syntax import bound, leaves
 
 MOST_TRIALS = 120  # turns that are gone through to find bounds, in one function
 MOST_ROUNDS = 4  # of one loop
@@ -173,7 +173,7 @@ class Induction:
         self.leaving.append([])
         begin()
         self.block(body)
-        ends = [*self.leaving.pop(), *([] if _always_leaves(body) else [self.state])]
+        ends = [*self.leaving.pop(), *([] if leaves(body) else [self.state])]
         self.state, self.guards, self.changed = kept
         for name, value in copies.items():
             setattr(self, name, value)
@@ -227,10 +227,6 @@ def _may_begin(before: Proof, first: Affine, bound: Affine, lower: bool) -> bool
 def _is_likely(guard: Affine) -> bool:
     """Whether what a loop asks of its parameters holds as a rule: that one of them is not below 0, or 1."""
     return len(guard.terms) == 1 and guard.terms[0][1] > 0 and -1 <= guard.constant <= 0
-
-
-def _always_leaves(body: list[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], ast.Break | ast.Continue | ast.Return | ast.Raise)
 
 
 __all__ = ["Induction"]

@@ -140,7 +140,9 @@ def _globals_read(
     functions they are is another static."""
     first, *steps = path
     if isinstance(first, str):
-        is_fixed = first in arguments and first not in given
+        if first in given:
+            raise _SlowError
+        is_fixed = first in arguments
         function = arguments[first] if is_fixed else globals_.get(first)
     else:
         is_fixed, function = True, first

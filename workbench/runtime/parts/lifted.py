@@ -29,7 +29,7 @@ def lifted(fn: FunctionType) -> FunctionType:
     node = syntax_of(fn.__code__)
     if not isinstance(node, ast.FunctionDef):
         return fn
-    once = bound_once_here(node)
+    once = _bound_once(node)
     inner = {name: stmt for stmt in node.body if (name := _name_of(stmt)) in once}
     codes = {name: code for name, stmt in inner.items() if (code := _code_of(fn.__code__, stmt)) is not None}
     if not inner or codes.keys() != inner.keys() or not all(map(_is_simple, inner.values())):
@@ -44,13 +44,13 @@ def lifted(fn: FunctionType) -> FunctionType:
     return _beside(fn, node, inner, needs)
 
 
-def bound_once_here(node: ast.FunctionDef) -> frozenset[str]:
+def _bound_once(node: ast.FunctionDef) -> frozenset[str]:
     """The names that one statement binds, and no parameter."""
     given = {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
     functions = [s.name for s in walk_scope(node.body) if isinstance(s, ast.FunctionDef)]
     stored = [n.id for n in walk_scope(node.body) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     once = {name for name in functions if functions.count(name) == 1 and name not in stored}
-    return frozenset((once | bound_once(node.body)) - given)
+    return frozenset((once | (bound_once(node.body) - frozenset(functions))) - given)
 
 
 def _name_of(stmt: ast.stmt) -> str:
