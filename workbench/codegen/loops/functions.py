@@ -10,6 +10,7 @@ from . import (
     folds,
     lists,
     numbers,
+    numpy_calls,
     products,
     random_words,
     recursion,
@@ -18,9 +19,22 @@ from . import (
     tables,
 )
 
-MODULES = (numbers, elements, folds, products, routines, lists, tables, draws, random_words, recursion, single_numbers)
+MODULES = (
+    numbers,
+    elements,
+    folds,
+    products,
+    routines,
+    lists,
+    tables,
+    draws,
+    random_words,
+    recursion,
+    single_numbers,
+    numpy_calls,
+)
 FUNCTIONS: dict[str, Any] = {
     **numbers.FUNCTIONS, **elements.FUNCTIONS, **folds.FUNCTIONS, **products.FUNCTIONS, **routines.FUNCTIONS,
     **lists.FUNCTIONS, **tables.FUNCTIONS, **draws.FUNCTIONS, **draws.WORDS, **recursion.FUNCTIONS,
-    **single_numbers.FUNCTIONS,
+    **single_numbers.FUNCTIONS, **numpy_calls.FUNCTIONS,
 }  # fmt: skip

@@ -12,18 +12,18 @@ _RESERVED = frozenset((
     "draw_binomial", "draw_bounded", "draw_weighted", "ends_of", "enter", "finite", "first_above", "first_at_least",
     "first_of", "first_places", "fitted", "forget_number", "forget_tuple", "fused", "hash_of_both", "hash_of_float",
     "heappop", "heappush", "how_many", "in_room", "interpolated", "inverse", "is_among", "is_found", "is_same_list",
-    "item_or", "itself", "known", "larger", "least_of", "least_of_list", "len", "length", "loose", "lost", "max", "min",
-    "more_than_zero", "most_of", "most_of_list", "no_index", "no_items", "nonnegative", "nonzero", "np",
-    "old_exponential", "old_normal", "place_in", "place_in_queue", "place_of", "place_of_number", "place_of_tuple",
-    "place_to_insert", "places", "places_of_distinct", "polynomial", "positive_zero_or_more", "power_of_python",
-    "probability", "put", "put_in_random_order", "pythons_below", "pythons_exponential", "pythons_gauss",
-    "pythons_normal", "pythons_random", "quantile", "range", "rolled", "root_of_python", "same_length", "smaller",
-    "sort_items", "sorted_copy", "sorted_items", "stable_order", "sum_of_list", "sum_of_wholes", "times",
-    "times_itself", "turned", "unit", "unless_infinite", "unlike", "was_int", "weighted_counts", "whole", "with_lost",
-    "within", "without_first", "wrapped",
+    "item_or", "itself", "known", "larger", "least_of", "least_of_list", "len", "length", "loose", "lost", "max",
+    "min", "more_than_zero", "most_of", "most_of_list", "no_index", "no_items", "nonnegative", "nonzero", "note_float",
+    "note_whole", "np", "old_exponential", "old_normal", "place_in", "place_in_queue", "place_of", "place_of_number",
+    "place_of_tuple", "place_to_insert", "places", "places_of_distinct", "polynomial", "positive_zero_or_more",
+    "power_of_python", "probability", "put", "put_in_random_order", "pythons_below", "pythons_exponential",
+    "pythons_gauss", "pythons_normal", "pythons_random", "quantile", "range", "rolled", "root_of_python",
+    "same_length", "smaller", "sort_items", "sorted_copy", "sorted_items", "stable_order", "sum_of_list",
+    "sum_of_wholes", "times", "times_itself", "told_float", "told_whole", "turned", "unit", "unless_infinite",
+    "unlike", "was_int", "weighted_counts", "whole", "with_lost", "within", "without_first", "words_for", "wrapped",
 ))  # fmt: skip
-_NUMBERED = frozenset(("at", "below_2", "dot", "draw", "draw_integer", "in_order", "places_by_rows", "put", "solve",
-                       "unit"))  # fmt: skip
+_NUMBERED = frozenset(("ask", "at", "below_2", "dot", "draw", "draw_integer", "in_order", "places_by_rows", "put",
+                       "solve", "unit"))  # fmt: skip
 
 
 def local(name: str) -> str:

@@ -271,7 +271,7 @@ class _Builder:
         )  # fmt: skip
         # No trace of what calls itself ends.
         calls_itself = any(function.calls_itself for function in self.module.functions.values())
-        prefer = is_better_whole(facts) or self.shrinks or calls_itself
+        prefer = is_better_whole(facts) and not facts.asks or self.shrinks or calls_itself
         return Translated(
             program, inputs, written, outputs, values, prefer, not facts.arrays, self.form.nested or calls_itself,
             sharing, views, self.left_lists, self.left_tables, self.scope.optional, self.rooms.keys(), self.node,

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from .arrays import at, broadcast
-from .calls import OPERATORS, Calls
+from .calls import OPERATORS
 from .draws import source_of
 from .list_calls import INSERTIONS
+from .numpy_calls import NumpyCalls
 from .operators import as_number, binary, index, stored
 from .types import Array, Growing, Number, RandomSource, Static, Table, UntranslatableError, Value
 
 
-class Writers(Calls):
+class Writers(NumpyCalls):
     """Calls as statements of their own. `store` is the statements'."""
 
     def _writes(self, node: ast.Call) -> bool:

@@ -33,6 +33,7 @@ class Facts:
     product: float = 0  # multiplications of the largest matrix product
     draws: bool = False  # draws random numbers
     matrix: float = 0  # elements of the largest matrix that a vector is multiplied with
+    asks: bool = False  # has Python call functions of NumPy's, which kernels between these calls do as well
 
     @property
     def many(self) -> bool:
@@ -130,6 +131,17 @@ class Writer:
         self.writer_calls: list[ast.Call] = []  # these calls
         self.draws_early: bool = False  # this statement draws random numbers, in front of itself
         self.set_by_call: set[str] = set()  # variables that functions which this statement calls set
+
+    def noted(self) -> tuple[Any, ...]:
+        """What this statement has written so far, for `back_to`."""
+        kept = set(self.equal), dict(self.places), set(self.fresh), set(self.set_by_call), list(self.writer_calls)
+        return len(self.lines), self.indent, self.made_early, self.calls_writer, self.draws_early, *kept
+
+    def back_to(self, before: tuple[Any, ...]) -> None:
+        """Forget what has been written since."""
+        n_lines, self.indent, self.made_early, self.calls_writer, self.draws_early, *kept = before
+        self.equal, self.places, self.fresh, self.set_by_call, self.writer_calls = kept
+        del self.lines[n_lines:]
 
     @property
     def facts(self) -> Facts:

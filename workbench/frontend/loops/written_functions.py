@@ -86,7 +86,7 @@ def written_call(caller: Translator, function: Any, args: list[Value], keywords:
             continue
         given.apply_defaults()
         values = {name: v if isinstance(v, Value) else _constant(v) for name, v in given.arguments.items()}
-        if each.takes(values) and (not each.named or _is_taken_apart(caller, function)):
+        if each.takes(values) and (not each.named or is_taken_apart(caller.now, function)):
             values = {name: caller.lasting(v) for name, v in values.items()}
             syntax = syntax_of(each.function.__code__)
             assert syntax is not None
@@ -94,11 +94,11 @@ def written_call(caller: Translator, function: Any, args: list[Value], keywords:
     return None
 
 
-def _is_taken_apart(caller: Translator, function: Any) -> bool:
-    """Whether the statement at hand only wants the items of what `function` gives."""
+def is_taken_apart(statement: ast.stmt | None, function: Any) -> bool:
+    """Whether a statement only wants the items of what `function` gives."""
     apart: set[ast.expr] = set()
     calls: list[ast.expr] = []
-    for node in walk(caller.now) if caller.now is not None else ():
+    for node in walk(statement) if statement is not None else ():
         match node:
             case ast.Assign(targets=[ast.Tuple()], value=ast.Call() as call) | ast.Subscript(value=ast.Call() as call):
                 apart.add(call)
@@ -111,4 +111,4 @@ def _constant(value: Any) -> Value:
     return literal(value) if isinstance(value, bool | int | float) else Value("", Static(value))
 
 
-__all__ = ["NUMBER", "WRITTEN", "stands_for", "written_call"]
+__all__ = ["NUMBER", "WRITTEN", "is_taken_apart", "stands_for", "written_call"]

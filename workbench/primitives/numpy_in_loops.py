@@ -1,0 +1,313 @@
+"""Functions of NumPy's that compiled loops call as they are, with what goes between machine code and Python.
+
+A loop writes into an array of words where its arrays lie and what its numbers are, and asks for a call by its key. The
+results are counted into the same words, and then copied to where the loop wants them. Whatever a function raises, and
+results of other kinds than were expected, say that the call failed; the loop then runs in NumPy, which raises again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import itertools
+import struct
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_NAMES = (
+    "argpartition argsort argwhere array_equal array_equiv average bartlett bincount block choose compress convolve "
+    "corrcoef correlate count_nonzero cov cross cumulative_prod cumulative_sum cumprod cumsum delete diff digitize "
+    "ediff1d einsum extract flatnonzero gradient histogram histogram2d histogram_bin_edges i0 insert interp "
+    "intersect1d isin kaiser kron lexsort max mean median min nanargmax nanargmin nancumprod nancumsum nanmax nanmean "
+    "nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero packbits pad partition "
+    "percentile poly polyadd polyder polydiv polyfit polyint polymul polysub polyval prod ptp quantile "
+    "ravel_multi_index repeat roll roots round searchsorted select setdiff1d setxor1d sort std sum take_along_axis "
+    "tensordot tile unique unpackbits unravel_index unwrap var vdot trapezoid"
+).split()
+_OF_MATRICES = (
+    "cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_norm matrix_power matrix_rank multi_dot norm pinv "
+    "qr slogdet solve svd svdvals tensorinv tensorsolve vector_norm"
+).split()
+_TRANSFORMS = (
+    "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"
+).split()
+CALLED = frozenset(
+    function
+    for module, names in ((np, _NAMES), (np.linalg, _OF_MATRICES), (np.fft, _TRANSFORMS))
+    for name in names
+    if (function := getattr(module, name, None)) is not None
+)
+SAMPLE = 4  # the length of an axis, and the value of a number, of which nothing is known
+MOST_SAMPLED = 4096  # elements of what a call is tried with
+_READ, _WRITE = 0x100, 0x200  # of `PyMemoryView_FromMemory`
+_memory_view = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_size_t, ctypes.c_ssize_t, ctypes.c_int)(
+    ("PyMemoryView_FromMemory", ctypes.pythonapi)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySlot:
+    """An argument that is an array. shape: lengths, None where unknown."""
+
+    dtype: np.dtype
+    shape: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSlot:
+    """An argument that is a number. python: whether it is one of Python's."""
+
+    dtype: np.dtype
+    python: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A tuple or list of arguments."""
+
+    items: tuple[Slot, ...]
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An argument that is known. None, a string, a dtype, a number of Python's."""
+
+    value: Any
+
+
+Slot = ArraySlot | NumberSlot | Several | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call gives, or a part of it: an array, or a number if it has no axes. python: one of Python's."""
+
+    dtype: np.dtype
+    ndim: int
+    python: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyCall:
+    """A call of one function with arguments of some kinds. results: more than one, or none, are a tuple."""
+
+    function: Any
+    args: tuple[Slot, ...]
+    keywords: Mapping[str, Slot]
+    results: tuple[Result, ...]
+    is_tuple: bool
+
+    @functools.cached_property
+    def key(self) -> int:
+        """Tells the call from all others, in every process."""
+        text = f"{self.function.__module__}.{self.function.__name__} {self.args} {sorted(self.keywords.items())}"
+        digest = hashlib.sha256(f"{text} {self.results} {self.is_tuple}".encode()).digest()
+        return int.from_bytes(digest[:8], "little") >> 2
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return (*self.args, *self.keywords.values())
+
+    @functools.cached_property
+    def n_array_words(self) -> int:
+        """What the arrays among the arguments take of the words, which they begin."""
+        return sum(1 + len(slot.shape) for slot in leaves(self.slots) if isinstance(slot, ArraySlot))
+
+    @functools.cached_property
+    def n_given(self) -> int:
+        """What the arguments take of the words."""
+        numbers = (slot for slot in leaves(self.slots) if isinstance(slot, NumberSlot))
+        return self.n_array_words + sum(n_words_of(slot.dtype) for slot in numbers)
+
+    @functools.cached_property
+    def n_words(self) -> int:
+        return self.n_given + sum(r.ndim or n_words_of(r.dtype) for r in self.results)
+
+
+_calls: dict[int, NumpyCall] = {}
+_here = threading.local()
+
+
+def leaves(slots: Sequence[Slot]) -> Iterator[ArraySlot | NumberSlot | Constant]:
+    """The slots that are no tuples, in their order."""
+    for slot in slots:
+        if isinstance(slot, Several):
+            yield from leaves(slot.items)
+        else:
+            yield slot
+
+
+def n_words_of(dtype: np.dtype) -> int:
+    """How many words tell a number."""
+    return 2 if dtype.kind == "c" else 1
+
+
+# ---- what a call gives ----
+
+
+@functools.cache
+def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str, Slot], ...]) -> NumpyCall | None:
+    """The call of `function`, which machine code may make from now on; None if what it gives is nothing that a loop
+    can have, or memory of an argument. Found out by trying."""
+    named = dict(keywords)
+    for length in (SAMPLE, 3, 8):
+        held: list[np.ndarray] = []
+        samples = [_sample(slot, length, held) for slot in args]
+        by_name = {name: _sample(slot, length, held) for name, slot in named.items()}
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                found = function(*samples, **by_name)
+        except Exception:  # noqa: BLE001  # what NumPy raises for a sample says nothing of the arguments
+            continue
+        parts = found if isinstance(found, tuple) else (found,)
+        results = [_result(part) for part in parts]
+        if not parts or None in results or _shares(parts, held):
+            return None
+        call = NumpyCall(function, args, named, tuple(r for r in results if r), isinstance(found, tuple))
+        return _calls.setdefault(call.key, call)
+    return None
+
+
+def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
+    """An argument such as the slot takes. Matrices are symmetric and positive definite, rows ascend."""
+    if isinstance(slot, Constant):
+        return slot.value
+    if isinstance(slot, Several):
+        items = [_sample(each, length, held) for each in slot.items]
+        return items if slot.is_list else tuple(items)
+    if isinstance(slot, NumberSlot):
+        number = slot.dtype.type(length if slot.dtype.kind in "iufc" else True)
+        return number.item() if slot.python else number
+    shape = tuple(length if n is None else n for n in slot.shape)
+    if np.prod(shape, dtype=float) > MOST_SAMPLED:
+        shape = tuple(min(n, 2 * SAMPLE) for n in shape)
+    if len(shape) < 2:
+        values: Any = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
+    else:
+        i, j = np.ogrid[: shape[-2], : shape[-1]]
+        values = np.broadcast_to(1 + max(shape) * (i == j), shape)
+    held.append(np.array(values % 2 == 0 if slot.dtype.kind == "b" else values, slot.dtype))
+    return held[-1]
+
+
+def _result(value: Any) -> Result | None:
+    if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
+        dtype = np.asarray(value).dtype
+        return Result(dtype, 0, python=True) if dtype.kind in "bifc" else None
+    is_array = type(value) is np.ndarray and value.ndim > 0
+    if not is_array and not isinstance(value, np.generic) or value.dtype.char not in "?bhilqBHILQfdFD":
+        return None
+    return Result(value.dtype, value.ndim)
+
+
+def _shares(parts: Sequence[Any], held: Sequence[np.ndarray]) -> bool:
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    return any(np.may_share_memory(a, b) for a in arrays for b in held) or any(
+        np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
+    )
+
+
+# ---- the way to Python and back ----
+
+
+def _memory(address: int, shape: tuple[int, ...], dtype: np.dtype, flags: int) -> np.ndarray:
+    """An array of what lies at an address."""
+    size = dtype.itemsize
+    for n in shape:
+        size *= n
+    if not size:
+        return np.empty(shape, dtype)
+    return np.ndarray(shape, dtype, _memory_view(address, size, flags))
+
+
+def _taken(slot: Slot, places: Iterator[int], numbers: Iterator[int], held: list[np.ndarray]) -> Any:
+    """The argument that the words tell."""
+    if isinstance(slot, Constant):
+        return slot.value
+    if isinstance(slot, ArraySlot):
+        address = next(places)
+        shape = tuple(next(places) for _ in slot.shape)
+        held.append(_memory(address, shape, slot.dtype, _READ))
+        return held[-1]
+    if isinstance(slot, Several):
+        items = [_taken(each, places, numbers, held) for each in slot.items]
+        return items if slot.is_list else tuple(items)
+    kind = slot.dtype.kind
+    parts = [next(numbers) for _ in range(n_words_of(slot.dtype))]
+    value: Any = parts[0]
+    if kind in "fc":
+        floats = struct.unpack(f"{len(parts)}d", struct.pack(f"{len(parts)}q", *parts))
+        value = floats[0] if kind == "f" else complex(*floats)
+    elif kind == "b":
+        value = bool(value)
+    elif kind == "u":
+        value %= 1 << 64
+    return value if slot.python else slot.dtype.type(value)
+
+
+def _told(value: Any, result: Result) -> list[int]:
+    """The words of a result."""
+    if result.ndim:
+        return list(value.shape)
+    if result.dtype.kind in "fc":
+        z = complex(value)
+        floats = [float(value)] if result.dtype.kind == "f" else [z.real, z.imag]
+        return list(struct.unpack(f"{len(floats)}q", struct.pack(f"{len(floats)}d", *floats)))
+    number = int(value)
+    return [number - (1 << 64) if number >> 63 == 1 else number]
+
+
+def _is(value: Any, result: Result, held: Sequence[np.ndarray]) -> bool:
+    """Whether a call has given what was expected, in memory of its own."""
+    if result.ndim:
+        is_such = type(value) is np.ndarray and value.dtype == result.dtype and value.ndim == result.ndim
+        return is_such and (value.base is None or not _shares([value], held))
+    return _result(value) == result
+
+
+def _ask(key: int, address: int) -> int:
+    """Call a function. 1 if its results wait to be fetched."""
+    try:
+        call = _calls[key]
+        words = _memory_view(address, 8 * call.n_words, _WRITE).cast("q")
+        given = words.tolist()
+        places, numbers = iter(given), iter(given[call.n_array_words :])
+        held: list[np.ndarray] = []
+        args = [_taken(slot, places, numbers, held) for slot in call.args]
+        keywords = {name: _taken(slot, places, numbers, held) for name, slot in call.keywords.items()}
+        found = call.function(*args, **keywords)
+        parts = found if isinstance(found, tuple) else (found,)
+        told: list[int] = []
+        for part, result in zip(parts, call.results, strict=True):
+            if not _is(part, result, held):
+                return 0
+            told += _told(part, result)
+        for k, word in enumerate(told, call.n_given):
+            words[k] = word
+        _here.found = parts
+    except BaseException:  # noqa: BLE001  # nothing may be raised through machine code: the caller runs in NumPy
+        return 0
+    return 1
+
+
+def _fetch(k: int, address: int) -> int:
+    """Copy the array that is the `k`th result to where the loop wants it."""
+    found = _here.found
+    part = found[k]
+    _memory(address, part.shape, part.dtype, _WRITE)[...] = part
+    if k == len(found) - 1:
+        _here.found = ()
+    return 1
+
+
+_C_FUNCTION: Callable[..., Any] = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_size_t)
+_kept = [_C_FUNCTION(_ask), _C_FUNCTION(_fetch)]  # which machine code calls by their addresses
+ASK, FETCH = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in _kept)
