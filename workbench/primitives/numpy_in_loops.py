@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 _NAMES = (
-    "argpartition argsort argwhere array_equal array_equiv average bartlett bincount block choose compress convolve "
+    "argpartition argsort argwhere array_equal array_equiv average bartlett bincount block compress convolve "
     "corrcoef correlate count_nonzero cov cross cumulative_prod cumulative_sum cumprod cumsum delete diff digitize "
     "ediff1d einsum extract flatnonzero gradient histogram histogram2d histogram_bin_edges i0 insert interp "
     "intersect1d isin kaiser kron lexsort max mean median min nanargmax nanargmin nancumprod nancumsum nanmax nanmean "
@@ -87,11 +87,13 @@ Slot = ArraySlot | NumberSlot | Several | Constant
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call gives, or a part of it: an array, or a number if it has no axes. python: one of Python's."""
+    """What a call gives, or a part of it: an array, or a number if it has no axes. python: one of Python's; given: it
+    is this one of the arrays that are arguments."""
 
     dtype: np.dtype
     ndim: int
     python: bool = False
+    given: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +170,9 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
         except Exception:  # noqa: BLE001  # what NumPy raises for a sample says nothing of the arguments
             continue
         parts = found if isinstance(found, tuple) else (found,)
-        results = [_result(part) for part in parts]
-        if not parts or None in results or _shares(parts, held):
+        results = [_result(part, held) for part in parts]
+        new = [part for part, result in zip(parts, results, strict=True) if result is not None and result.given is None]
+        if not parts or None in results or _shares(new, held):
             return None
         call = NumpyCall(function, args, named, tuple(r for r in results if r), isinstance(found, tuple))
         return _calls.setdefault(call.key, call)
@@ -177,7 +180,8 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
 
 
 def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
-    """An argument such as the slot takes. Matrices are symmetric and positive definite, rows ascend."""
+    """An argument such as the slot takes. Matrices are symmetric and positive definite, rows
+    ascend, and integers are small, since they may be indices."""
     if isinstance(slot, Constant):
         return slot.value
     if isinstance(slot, Several):
@@ -190,7 +194,7 @@ def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
     if np.prod(shape, dtype=float) > MOST_SAMPLED:
         shape = tuple(min(n, 2 * SAMPLE) for n in shape)
     if len(shape) < 2:
-        values: Any = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
+        values: Any = np.arange(shape[0]) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + shape[0])
     else:
         i, j = np.ogrid[: shape[-2], : shape[-1]]
         values = np.broadcast_to(1 + max(shape) * (i == j), shape)
@@ -198,20 +202,21 @@ def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
     return held[-1]
 
 
-def _result(value: Any) -> Result | None:
+def _result(value: Any, held: Sequence[np.ndarray]) -> Result | None:
+    """What `value` is; None of what no loop has. held: the arrays that are arguments."""
     if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
         dtype = np.asarray(value).dtype
         return Result(dtype, 0, python=True) if dtype.kind in "bifc" else None
     is_array = type(value) is np.ndarray and value.ndim > 0
     if not is_array and not isinstance(value, np.generic) or value.dtype.char not in "?bhilqBHILQfdFD":
         return None
-    return Result(value.dtype, value.ndim)
+    return Result(value.dtype, value.ndim, given=next((k for k, array in enumerate(held) if array is value), None))
 
 
-def _shares(parts: Sequence[Any], held: Sequence[np.ndarray]) -> bool:
+def _shares(parts: Sequence[np.ndarray], held: Sequence[np.ndarray]) -> bool:
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     return any(np.may_share_memory(a, b) for a in arrays for b in held) or any(
-        np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)
+        np.shares_memory(a, b) for a, b in itertools.combinations(arrays, 2)
     )
 
 
@@ -267,10 +272,16 @@ def _told(value: Any, result: Result) -> list[int]:
 
 def _is(value: Any, result: Result, held: Sequence[np.ndarray]) -> bool:
     """Whether a call has given what was expected, in memory of its own."""
+    if result.given is not None:
+        return value is held[result.given]
     if result.ndim:
         is_such = type(value) is np.ndarray and value.dtype == result.dtype and value.ndim == result.ndim
-        return is_such and (value.base is None or not _shares([value], held))
-    return _result(value) == result
+        return (
+            is_such
+            and not any(value is array for array in held)
+            and not (value.base is not None and _shares([value], held))
+        )
+    return _result(value, held) == result
 
 
 def _ask(key: int, address: int) -> int:

@@ -9,6 +9,7 @@ import heapq
 import math
 import sys
 
+from .elements import wrapped
 from .linked import linked, linked_in
 from .numbers import checked_add
 from .routines import stable_order
@@ -23,6 +24,30 @@ def no_items(example):
     made = [example]
     made.pop()
     return made
+
+
+@linked(error_model="numpy", forceinline=True)
+def shorten(items, n):
+    """Leave the first `n` items. numba's own `del items[n:]`, `pop(i)` and `clear()` leave behind the last item what
+    the next `append` takes for an item that it replaces, whose memory it then gives back once more."""
+    while len(items) > n:
+        items.pop()
+
+
+@linked(error_model="numpy")
+def emptied(items):
+    shorten(items, 0)
+
+
+@linked(error_model="numpy")
+def taken_out(items, i):
+    """`items.pop(i)` of items that have memory."""
+    i = wrapped(i, len(items))
+    found = items[i]
+    for k in range(i, len(items) - 1):
+        items[k] = items[k + 1]
+    items.pop()
+    return found
 
 
 @linked(error_model="numpy", forceinline=True)
@@ -46,7 +71,9 @@ def place_to_insert(i, n):
 def without_first(items, first):
     """The first place of a queue once those before `first` are no longer needed."""
     if first >= KEPT and 2 * first >= len(items):
-        del items[:first]
+        for k in range(first, len(items)):
+            items[k - first] = items[k]
+        shorten(items, len(items) - first)
         return 0
     return first
 

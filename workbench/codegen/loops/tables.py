@@ -19,6 +19,7 @@ from numba.cpython.listobj import ListInstance
 from numba.extending import intrinsic
 
 from .linked import linked, linked_in
+from .lists import shorten
 from .numbers import bits_of
 
 _ODD = 0x9E3779B97F4A7C15  # 2^64 / golden ratio (D. Knuth, The Art of Computer Programming 3, 6.4)
@@ -222,7 +223,7 @@ def compact_keys(keys, index):
             keys[n] = keys[k]
             n += 1
             _enter_again(n, hashes[k], start, last)
-    del keys[n:]
+    shorten(keys, n)
 
 
 @linked(error_model="numpy")
@@ -236,8 +237,8 @@ def compact(keys, values, index):
             keys[n], values[n] = keys[k], values[k]
             n += 1
             _enter_again(n, hashes[k], start, last)
-    del keys[n:]
-    del values[n:]
+    shorten(keys, n)
+    shorten(values, n)
 
 
 @linked(error_model="numpy")

@@ -477,9 +477,7 @@ class Calls(Creations):
         if isinstance(kind, Growing | Table) and not keywords:
             return self.list_method(base, name, args)
         if isinstance(kind, Array):
-            if name in REDUCTIONS.values() and name != "norm":
-                return self.reduction(name, [base, *args], keywords)
-            if name in AS_FUNCTIONS:
+            if name in AS_FUNCTIONS or name in REDUCTIONS.values() and name != "norm":
                 return self.library(getattr(np, name), [base, *args], keywords)
             if not keywords:
                 match name, args:

@@ -31,6 +31,7 @@ from .types import (
     Array,
     Growing,
     Items,
+    Letter,
     Number,
     Type,
     UnknownItemError,
@@ -320,7 +321,7 @@ class Lists(ArraysInLists):
                 self.line(f"{INDENT}raise IndexError()")
             return Value(self.early(f"{base.text}.pop()"), kind.item, source=source)
         if name == "pop" and len(args) == 1 and not kind.is_queue:
-            return Value(self.early(f"{base.text}.pop({index(args[0])})"), kind.item, source=source)
+            return Value(self.early(_taken_out(base, index(args[0]))), kind.item, source=source)
         raise UntranslatableError(f".{name}() of this list")
 
     def list_statement(self, base: Value, name: str, node: ast.Call) -> bool:
@@ -343,7 +344,7 @@ class Lists(ArraysInLists):
                 self.line(f"{base.text}.insert(place_to_insert({where}, len({base.text})), {self.item(value, kind)})")
             case "clear", []:
                 self.refine(base.source, kind)
-                self.line(f"{base.text}.clear()")
+                self.line(f"{base.text}.clear()" if _holds_numbers(kind.item) else f"emptied({base.text})")
                 if kind.is_queue:
                     self.line(f"{self.first(base)} = 0")
             case "reverse", [] if not kind.is_queue:
@@ -416,7 +417,7 @@ class Lists(ArraysInLists):
             raise UntranslatableError(f"`del {ast.unparse(node)[:40]}`")
         self.refine(base.source, base.type)
         self._reorder(base)
-        self.line(f"{self.temporary()} = {base.text}.pop({index(self.value(node.slice))})")
+        self.line(f"{self.temporary()} = {_taken_out(base, index(self.value(node.slice)))}")
 
     def list_method(self, base: Value, name: str, args: list[Value]) -> Value:
         """A method in an expression."""
@@ -549,10 +550,12 @@ class Lists(ArraysInLists):
         """What takes an element away stands in front of its statement: nothing else of it may look at that list."""
         inside = [n for node in nodes for n in walk(node)]
         bases: dict[str, list[ast.AST]] = {}
+        before: dict[str, list[ast.AST]] = {}  # what is looked at before the element is taken away
         for n in inside:
             match n:
                 case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr in TAKES:
                     bases.setdefault(root(base), []).append(base)
+                    before.setdefault(root(base), []).extend(name for arg in n.args for name in walk(arg))
                 case ast.Call(func=ast.Name(id="heappop") | ast.Attribute(attr="heappop"), args=[base]):
                     bases.setdefault(root(base), []).append(base)
         for node in nodes:  # `a.append(a.pop())` looks at nothing but which list it is
@@ -560,6 +563,7 @@ class Lists(ArraysInLists):
                 bases.setdefault(root(node.func.value), []).append(node.func.value)
         taken = {name for name in bases if any(True for _ in bases[name])} & self.growing
         known = {id(base) for each in bases.values() for base in each}
+        known |= {id(n) for name, found in before.items() if len(bases[name]) == 1 for n in found}
         if not any(isinstance(n, ast.Call) and is_taking(n) for n in inside):
             return
         for n in inside:
@@ -569,3 +573,15 @@ class Lists(ArraysInLists):
 
 def _is_plain(kind: Items) -> bool:
     return all(isinstance(t, Number) or isinstance(t, Items) and _is_plain(t) for t in kind.items)
+
+
+def _holds_numbers(item: Type | None) -> bool:
+    """Whether a list of such items holds no memory of others."""
+    return isinstance(item, Number | Letter) or isinstance(item, Items) and _is_plain(item)
+
+
+def _taken_out(base: Value, place: str) -> str:
+    """The text of `base.pop(place)`."""
+    kind = base.type
+    assert isinstance(kind, Growing)
+    return f"{base.text}.pop({place})" if _holds_numbers(kind.item) else f"taken_out({base.text}, {place})"

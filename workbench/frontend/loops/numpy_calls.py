@@ -87,7 +87,7 @@ class NumpyCalls(Calls):
         return self._call_numpy(call, values)
 
     def _call_numpy(self, call: NumpyCall, values: Sequence[tuple[Value, Slot]]) -> Value:
-        arrays = [self.array(v) for v, slot in values if isinstance(slot, ArraySlot)]
+        arrays = [self.named(v) for v, slot in values if isinstance(slot, ArraySlot)]
         words = f"{call.function.__name__}_{self.temporary()}"
         self.made_early = True
         self.line(f"{words} = words_for({call.n_words})")
@@ -102,7 +102,8 @@ class NumpyCalls(Calls):
             self.facts.count(*array.type.shape)  # type: ignore[union-attr]  # an array
         results = []
         for k, result in enumerate(call.results):
-            results.append(self._result_of_call(words, at, k, result))
+            is_new = result.given is None
+            results.append(self._result_of_call(words, at, k, result) if is_new else arrays[result.given or 0])
             at += result.ndim or n_words_of(result.dtype)
         return tuple_of(results) if call.is_tuple else results[0]
 

@@ -501,7 +501,7 @@ class Tables(ListCalls):
                 self._take_out(base, key, must_be_there=name == "remove")
             case "clear", []:
                 for hidden in hidden_names(base.text, kind):
-                    self.line(f"{hidden}.clear()")
+                    self.line(f"emptied({hidden})")
                     self.changed.add(hidden)
                 self.line(f"clear_index({index_of(base.text)})")
                 if base.text in self.thinned:
