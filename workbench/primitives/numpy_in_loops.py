@@ -194,7 +194,8 @@ def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
     if np.prod(shape, dtype=float) > MOST_SAMPLED:
         shape = tuple(min(n, 2 * SAMPLE) for n in shape)
     if len(shape) < 2:
-        values: Any = np.arange(shape[0]) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + shape[0])
+        (n,) = shape
+        values: Any = np.arange(n) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + n)
     else:
         i, j = np.ogrid[: shape[-2], : shape[-1]]
         values = np.broadcast_to(1 + max(shape) * (i == j), shape)

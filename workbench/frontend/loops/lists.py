@@ -516,7 +516,8 @@ class Lists(ArraysInLists):
             if kind.is_queue:
                 self.line(f"{name}__first = 0")
             return
-        self.refine(value.source, kind)
+        if value.source is not None or kind != value.type:  # of what a function gives all is known
+            self.refine(value.source, kind)
         self.line(f"{local(name)} = {value.text}")
 
     def over_list(self, base: Value) -> tuple[str, Value]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -29,11 +30,12 @@ class _SlowError(Exception):
 
 def fast_whole(
     loop: ConcreteLoop, entry: Callable[..., Any], arguments: Mapping[str, Any], n_given: int,
-    globals_: Mapping[str, Any], left: Sequence[str], is_tuple: bool, elsewhere: Collection[str], *, is_traced: bool,
+    globals_: Mapping[str, Any], left: Sequence[str], gather: Callable[..., Any] | None, elsewhere: Collection[str], *,
+    is_traced: bool,
 ) -> Callable[..., Any] | None:  # fmt: skip
     """`call(*args)`: what the loop leaves for arguments like these, or MISS for others and inside a trace. None where
     more has to be looked at. arguments: by name, in order, of which the caller gave the first `n_given`; left: the
-    variables that are the result, of which is_tuple tells whether it is a tuple; elsewhere: what must be empty;
+    variables that are the result, or that `gather` makes it of; elsewhere: what must be empty;
     is_traced: whether it can be traced, so that it runs where `config.strict` is set, too."""
     if not is_possible() or loop.shared or len(loop.results) != len(left):
         return None
@@ -46,7 +48,7 @@ def fast_whole(
     given = {name: f"a{i}" for i, name in enumerate([*arguments][:n_given])}
     try:
         tests, outside = _tests(loop, arguments, given, globals_, scope)
-        result, names = _result_text(loop, left, is_tuple, scope)
+        result, names = _result_text(loop, left, gather, scope)
     except _SlowError:
         return None
     passed = ", ".join(f"x{k}" for k in range(len(loop.parameters)))
@@ -157,7 +159,7 @@ def _globals_read(
             if k == len(steps):
                 return None
             continue
-        if is_fixed and function.__module__.partition(".")[0] == __name__.partition(".")[0]:
+        if is_fixed and (function.__module__ or "").partition(".")[0] == __name__.partition(".")[0]:
             return None  # ours
         if k == len(steps):
             return function.__globals__
@@ -188,7 +190,7 @@ def _read(
 
 
 def _result_text(
-    loop: ConcreteLoop, left: Sequence[str], is_tuple: bool, scope: dict[str, Any]
+    loop: ConcreteLoop, left: Sequence[str], gather: Callable[..., Any] | None, scope: dict[str, Any]
 ) -> tuple[str, str]:  # fmt: skip
     """The expression of the result, and the targets of what the loop gives."""
     names: list[str] = []
@@ -209,6 +211,14 @@ def _result_text(
                 return listed(item)
         raise _SlowError
 
+    def either(kind: Type, pythons: str) -> str:
+        """Of a number that is Python's where `pythons` is true."""
+        if not isinstance(kind, Number):
+            raise _SlowError
+        text = value(replace(kind, unsure=False, weak=False))
+        scope[f"python_{names[-1]}"] = PYTHONS_TYPES[kind.kind]
+        return f"(python_{names[-1]}({names[-1]}) if {pythons} else {text})"
+
     def listed(item: Type) -> str:
         match item:
             case Number() if not (item.unsure or item.mixed or item.enum or item.ints):
@@ -222,14 +232,21 @@ def _result_text(
     arrays: list[str] = []
     again: list[str] = []  # which other list a list is
     for r in loop.results:
-        if r.in_place or r.tagged or r.optional or r.inside:
+        if r.in_place or r.inside or r.optional and not isinstance(r.kind, Number):
             raise _SlowError
         if r.flagged:
             names.append(f"r{len(names)}")  # all are set, since there is but one way through
+        none = pythons = ""
+        if r.optional:
+            names.append(none := f"r{len(names)}")
+        if r.tagged:
+            names.append(pythons := f"r{len(names)}")
         if r.others:
             names.append(f"r{len(names)}")
             again.append(names[-1])
-        texts[r.name] = value(r.kind)
+        texts[r.name] = value(r.kind) if not pythons else either(r.kind, pythons)
+        if none:
+            texts[r.name] = f"(None if {none} else {texts[r.name]})"
         if isinstance(r.kind, Array):
             if arrays:  # it may be one of those before
                 scope["known_array"] = known_array
@@ -237,7 +254,8 @@ def _result_text(
                 texts[r.name] = f"({name} := known_array({name}, ({', '.join(arrays)},)))"
             arrays.append(names[-1])
     held = [texts[name] for name in left]
-    result = f"({''.join(f'{text}, ' for text in held)})" if is_tuple else held[0] if held else "None"
+    scope["gather"] = gather
+    result = f"gather({', '.join(held)})" if gather is not None else held[0] if held else "None"
     if again:
         result = f"MISS if {' or '.join(again)} else {result}"
     return result, "".join(f"{n}, " for n in names) + ("= " if names else "")

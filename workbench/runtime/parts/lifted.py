@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ...frontend.liveness import bound_once, walk_scope
-from ...frontend.syntax import FUTURE_FLAGS, copied, note_syntax, syntax_of, walk
+from ...frontend.syntax import copied, syntax_of, walk
+from .rebuilt import rebuilt
 
-_AROUND = "around"
 _REFUSED = (ast.Yield, ast.YieldFrom, ast.Await, ast.Nonlocal, ast.Global, ast.FunctionDef, ast.ClassDef)
 
 
@@ -141,29 +141,8 @@ def _beside(
             if isinstance(argument, ast.arg):
                 argument.annotation = None
     whole: ast.FunctionDef = copied(node)
-    whole.decorator_list, whole.returns = [], None
     whole.body = [calls.visit(stmt) for stmt in whole.body if _name_of(stmt) not in inner]
-    if not whole.body:
-        return fn
-    outer_names = [*inner, *fn.__code__.co_freevars]
-    around = ast.FunctionDef(_AROUND, ast.arguments([], [], None, [], [], None, []), [], [], None)
-    around.body = [
-        ast.Assign([ast.Name(name, ast.Store()) for name in outer_names], ast.Constant(None)), *defined.values(), whole
-    ]  # fmt: skip
-    if hasattr(around, "type_params"):
-        around.type_params = []  # pyright: ignore[reportAttributeAccessIssue]  # from Python 3.12 on
-    ast.copy_location(around, node)
-    module = ast.fix_missing_locations(ast.Module([around], []))
-    flags = fn.__code__.co_flags & FUTURE_FLAGS
-    compiled = compile(module, fn.__code__.co_filename, "exec", flags, dont_inherit=True)
-    (outer,) = [c for c in compiled.co_consts if isinstance(c, CodeType) and c.co_name == _AROUND]
-    codes = {c.co_name: c for c in outer.co_consts if isinstance(c, CodeType)}
-    cells = {name: CellType() for name in inner} | dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
-    for name, each in defined.items():
-        cells[name].cell_contents = _function(codes[name], each, fn, cells, _defaults(each))
-    found = _function(codes[node.name], whole, fn, cells, fn.__defaults__)
-    found.__kwdefaults__ = fn.__kwdefaults__
-    return found
+    return rebuilt(fn, whole, defined) if whole.body else fn
 
 
 def _as_function(name: str, stmt: Any) -> ast.FunctionDef:
@@ -174,26 +153,6 @@ def _as_function(name: str, stmt: Any) -> ast.FunctionDef:
         made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
     ast.copy_location(made.body[0], stmt.value)
     return ast.fix_missing_locations(ast.copy_location(made, stmt))
-
-
-def _defaults(node: ast.FunctionDef) -> tuple[Any, ...]:
-    return tuple(d.value for d in node.args.defaults if isinstance(d, ast.Constant))
-
-
-def _function(
-    code: CodeType, node: ast.FunctionDef, like: FunctionType, cells: Mapping[str, CellType],
-    defaults: tuple[Any, ...] | None,
-) -> FunctionType:  # fmt: skip
-    note_syntax(code, node)
-    made = FunctionType(
-        code, like.__globals__, code.co_name, defaults or None, tuple(cells[name] for name in code.co_freevars)
-    )
-    made.__kwdefaults__ = {
-        argument.arg: default.value
-        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        if isinstance(default, ast.Constant)
-    }
-    return made
 
 
 __all__ = ["lifted"]

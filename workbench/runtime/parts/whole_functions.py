@@ -23,6 +23,7 @@ from ...frontend.liveness import bound
 from ...frontend.syntax import copied, syntax_of, walk
 from ..cells import CellResult, errors_are_silent
 from ..compilation import Compilation, Source
+from .aggregates import gatherer, n_parts, taken_apart
 from .driven_functions import SUSPENDS
 from .fast_whole import fast_whole
 from .frames import Frame, closure_of
@@ -45,16 +46,18 @@ class _Surroundings:
 @dataclass(frozen=True, eq=False, slots=True)
 class _Form:
     """One way to run a function as a loop. head: what makes or seeds sources of random numbers, before it; left: the
-    variables that hold the result; is_tuple: whether it is one of what they hold."""
+    variables that hold the result, or its parts; gather: makes it of these, if it is none of them."""
 
     head: CodeType | None
     loop: WholeLoop
     left: tuple[str, ...]
-    is_tuple: bool
+    gather: Callable[..., Any] | None
 
     @classmethod
-    def of(cls, stmts: Sequence[ast.stmt], node: ast.FunctionDef, fn: FunctionType, anyway: bool) -> _Form:
-        """stmts: run once, and the last one may return something."""
+    def of(
+        cls, stmts: Sequence[ast.stmt], node: ast.FunctionDef, fn: FunctionType, anyway: bool, template: ast.expr | None
+    ) -> _Form:
+        """stmts: run once, and the last one may return something; template: what is made of the parts of that."""
         n_first = next((i for i, stmt in enumerate(stmts[:-1]) if not _is_of_sources(stmt, fn)), len(stmts) - 1)
         head = None
         if n_first:
@@ -63,21 +66,26 @@ class _Form:
         left: tuple[str, ...] = ()
         value = last.value if isinstance(last, ast.Return) and last.value is not None else ast.Constant(None)
         is_tuple = isinstance(value, ast.Tuple) and not any(isinstance(v, ast.Starred) for v in value.elts)
+        gather: Callable[..., Any] | None = None
         if not isinstance(last, ast.Return):
             body.append(last)
         elif not _is_nothing(value):
             values = value.elts if isinstance(value, ast.Tuple) and is_tuple else [value]
-            left = tuple(f"{LEFT}_{k}" for k in range(len(values)))
-            targets = [ast.Name(name, ast.Store()) for name in left]
+            n_left = len(values) if template is None else n_parts(template)
+            left = tuple(f"{LEFT}_{k}" for k in range(n_left))
+            targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in left]
+            if n_left != len(values) or template is not None and not is_tuple:
+                targets[:], values = [ast.Tuple(targets[:], ast.Store())], [value]
             body += [ast.copy_location(ast.Assign([t], v), last) for t, v in zip(targets, values, strict=True)]
+            gather = gatherer(template) if template is not None else _a_tuple if is_tuple else None
         loop = ast.While(ast.Constant(True), [*body, ast.Break()], [])
         for stmt in (loop, *loop.body):
             ast.copy_location(stmt, stmt if hasattr(stmt, "lineno") else node)
-        return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway), left, is_tuple)
+        return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway), left, gather)
 
     def result(self, namespace: MutableMapping[str, Any]) -> Any:
         values = [namespace[name] for name in self.left]
-        return tuple(values) if self.is_tuple else values[0] if values else None
+        return self.gather(*values) if self.gather is not None else values[0] if values else None
 
 
 @dataclass(eq=False, slots=True)
@@ -98,7 +106,7 @@ class WholeFunction:
         """None of functions that suspend, whose arguments have no names of their own, or whose text is not known.
         anyway: whether it is compiled, too, where kernels would be faster."""
         has_own_cells = bool(fn.__closure__)
-        fn = lifted(fn)
+        fn, template = taken_apart(lifted(fn))
         node = syntax_of(fn.__code__)
         if not isinstance(node, ast.FunctionDef) or fn.__code__.co_flags & SUSPENDS:
             return None
@@ -108,8 +116,9 @@ class WholeFunction:
         given = [ast.keyword(name, ast.Name(name, ast.Load())) for name in signature.parameters]
         call = ast.Call(ast.Name(_ITSELF, ast.Load()), [], given)
         gives = any(isinstance(n, ast.Return) and not _is_nothing(n.value) for n in walk(node))
-        forms = [_Form.of(body, node, fn, anyway)] if (body := plain_statements(node, fn.__code__)) else []
-        forms.append(_Form.of([ast.Return(call) if gives else ast.Expr(call)], node, fn, anyway))
+        body = plain_statements(node, fn.__code__)
+        forms = [_Form.of(body, node, fn, anyway, template)] if body else []
+        forms.append(_Form.of([ast.Return(call) if gives else ast.Expr(call)], node, fn, anyway, template))
         names = {name for form in forms for name in form.left}
         constant = {} if has_own_cells else closure_of(fn)
         return cls(fn, source, signature, forms, names_of(fn.__code__) | names | {_ITSELF}, constant)
@@ -203,10 +212,14 @@ class WholeFunction:
             len(args),
             fn.__globals__,
             form.left,
-            form.is_tuple,
+            form.gather,
             elsewhere,
             is_traced=is_traced,
         )
+
+
+def _a_tuple(*values: Any) -> tuple[Any, ...]:
+    return values
 
 
 _OF_SOURCES = (np.random.default_rng, np.random.RandomState, np.random.seed, random.Random, random.seed)
