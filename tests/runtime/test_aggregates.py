@@ -68,6 +68,18 @@ WHOLE = {
         total += row['z'] * row['open']
     last = found[-1]['z'] if found else 0.0
     return {'trades': found, 'n': len(found), 'total': total, 'last': last}""",
+    "loops over words": """
+    low, high = 0.0, y.max()
+    out = {'low': [], 'high': []}
+    for v in y:
+        low = min(low, v)
+        for key, value in (('low', low), ('high', high)):
+            out[key].append(value * v)
+        for key in ('low', 'low'):
+            out[key].append(v)
+    found = {key: np.array(v) for key, v in out.items()}
+    found['last'] = v
+    return found, y""",
     "a record that becomes a row": """
     found = []
     for t in range(n):
@@ -135,6 +147,10 @@ NOT_APART = {
     "a word that is added to": "    s = 'a'\n    for i in range(n):\n        s = s + 'b'\n    return s, y",
     "a word that is measured": "    s = 'a'\n    if n > 2:\n        s = 'bb'\n    return len(s), y",
     "a jump out of its loop": "    d = {'a': 1, 'b': 2}\n    t = 0\n    for k in d:\n        t += d[k]\n        break\n    return t, y",
+    "a word of a loop that is read after it": "    d = {'a': 1, 'b': 2}\n    for k in ('a', 'b'):\n        d[k] += 1\n"
+    "    return k, d['a'], y",
+    "rows that are computed before": "    t = 1\n    d = {'a': 0, 'b': 0}\n    for k, v in (('a', t), ('b', t)):\n"
+    "        d[k] = v\n        t = 7\n    return d['a'], d['b'], y",
     "a word or a number": "    s = 'a'\n    if n > 2:\n        s = 3\n    return s, y",
     "a parameter": "    n = {'a': 1}\n    return n, y",
 }

@@ -55,6 +55,8 @@ np.sum(m, where=m > 0) | np.sum(y, initial=2.0) | np.take_along_axis(m, np.argso
 np.tensordot(m, m, axes=([0], [1])) | np.tile(m, (2, 1)) | np.trapezoid(m, dx=0.5) | np.unique(m, axis=0)
 np.unique(k, return_index=True, return_inverse=True)[2] | np.unpackbits(b) | np.unravel_index(k, (4, 5))[1] | np.unwrap(y)
 np.unwrap(y, period=3.0) | np.vdot(z, z) | y.sum(initial=1.0) | m.max(axis=0, initial=0.5) | m.std(axis=0, mean=m.mean(axis=0, keepdims=True))
+np.divide(y, y, out=np.zeros(9), where=y > 0) | np.log(y, out=np.full_like(y, 7.0), where=y > 0) | np.add(k, 1, out=np.zeros(4))
+np.asarray(k, float) | np.array(y, dtype=np.float32) | np.asarray([1, i], float) | np.asarray(y, float) | np.array(m, np.int64)
 m.argsort(axis=None) | y.round(1) | m.cumsum(axis=1, dtype=np.float32) | k.repeat(k) | z.sum(initial=1j)"""
 
 
@@ -99,6 +101,32 @@ def test_functions_are_numpys_in_whole_functions(few, tmp_path):
 
 def test_every_called_function_has_a_case():
     assert {f.__name__ for f in CALLED if f"np.{f.__name__}(" not in FORMS and f".{f.__name__}(" not in FORMS} == set()
+
+
+def test_places_along_several_axes(tmp_path):
+    """`np.add.at` with an index for each axis, where places may repeat, be negative or lie outside."""
+    text = """
+    def f(x, rows, columns, n):
+        y = x[x > -100]
+        out, count = np.zeros((n, 4)), np.zeros((3, n, 4), np.int32)
+        for k in range(3):
+            np.add.at(out, (rows, columns), y[: len(rows)])
+            np.subtract.at(out, (rows, k), 0.5)
+            np.add.at(count[k], (rows, columns), 1)
+        return out, count
+    """
+    f = of_text(textwrap.dedent(text), tmp_path / "f.py")
+    compiled = wb.jit(f)
+    for n in (5, 6, 5, 2):
+        args = np.arange(20.0), RNG.integers(-3, 3, 9), RNG.integers(0, 4, 9), n
+        try:
+            expected = f(*args)
+        except IndexError:
+            with pytest.raises(IndexError):
+                compiled(*args)
+        else:
+            assert_close(compiled(*args), expected, rtol=1e-12)
+    assert is_whole(compiled)
 
 
 def test_loops_ask_numpy(tmp_path):

@@ -181,7 +181,8 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
 
 def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
     """An argument such as the slot takes. Matrices are symmetric and positive definite, rows
-    ascend, and integers are small, since they may be indices."""
+    ascend, integers are small, since they may be indices, and
+    rows are between 0 and 1, since they may be parts of a whole."""
     if isinstance(slot, Constant):
         return slot.value
     if isinstance(slot, Several):
@@ -194,12 +195,14 @@ def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
     if np.prod(shape, dtype=float) > MOST_SAMPLED:
         shape = tuple(min(n, 2 * SAMPLE) for n in shape)
     if len(shape) < 2:
-        (n,) = shape
-        values: Any = np.arange(n) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + n)
+        n = shape[0] if shape else 1
+        values: Any = np.arange(n) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + n) / (n + 1)
     else:
         i, j = np.ogrid[: shape[-2], : shape[-1]]
         values = np.broadcast_to(1 + max(shape) * (i == j), shape)
-    held.append(np.array(values % 2 == 0 if slot.dtype.kind == "b" else values, slot.dtype))
+    held.append(
+        np.array(np.arange(values.size).reshape(shape) % 2 == 0 if slot.dtype.kind == "b" else values, slot.dtype)
+    )
     return held[-1]
 
 

@@ -213,6 +213,8 @@ class Calls(Creations):
             return self.described(function, args)
         if function in NAMES:
             return self._handled(NAMES[function], function, args, keywords)
+        if isinstance(function, np.ufunc) and keywords and keywords.keys() <= {"out", "where"}:
+            return self._ufunc_into(function, args, **keywords)
         if keywords:
             raise refusal
         if isinstance(function, type):
@@ -447,6 +449,28 @@ class Calls(Creations):
             raise UntranslatableError(f"{function.__name__}()")
         return Value(call(name, given, *(operand(a, given) for a in args)), Number(result))
 
+    def _ufunc_into(self, function: np.ufunc, args: list[Value], out: Value, where: Value | None = None) -> Value:
+        """`function(*args, out=out, where=where)` into an array that nothing else holds."""
+        is_new = out.lazy is None and (out.text in self.fresh or out.text.startswith("np."))  # that is, by a call
+        out = self.kept(out)
+        kind = out.type
+        if not isinstance(kind, Array) or not is_new or kind.origins:
+            raise UntranslatableError(f"{function.__name__}() into what has a name")
+        made = self._ufunc(function, args)
+        if not isinstance(made.type, Array) or made.type.ndim != kind.ndim:
+            raise UntranslatableError(f"{function.__name__}() into an array of another shape")
+        if not np.can_cast(made.type.dtype, kind.dtype, "same_kind"):
+            raise UntranslatableError(f"{function.__name__}() into {kind.dtype}")
+        for k, size in enumerate(self.elements(made).sizes):
+            self.compare_lengths(size, f"{out.text}.shape[{k}]")
+        test = literal(True) if where is None else where
+
+        def stored_there(v: Sequence[Value]) -> Value:
+            new = cast(v[1], kind.dtype)
+            return Value(f"chosen({truth(v[0])}, {new}, {v[2].text})", Number(kind.dtype))
+
+        return self.elementwise([test, made, out], stored_there)
+
     def _call_where(self, test: Value, then: Value | None = None, other: Value | None = None) -> Value:
         if then is None or other is None:
             if then is not other:
@@ -484,10 +508,7 @@ class Calls(Creations):
                     case "copy", []:
                         return self.copy(base)
                     case "astype", [Value(type=Static(value=target))]:
-                        dtype = np.dtype(target)
-                        if dtype.char not in SUPPORTED:
-                            raise UntranslatableError("astype()")
-                        return self.elementwise([base], lambda v: Value(cast(v[0], dtype), Number(dtype)))
+                        return self.converted(base, np.dtype(target))
                     case "conj" | "conjugate", [] if kind.dtype.kind != "c":
                         return base  # as NumPy has it, itself
                     case "conj" | "conjugate", []:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays import tuple_of
 from .draws import Draws
-from .operators import index, operand
+from .operators import cast, index, operand
 from .types import (
     BOOL,
     F64,
@@ -72,9 +72,7 @@ class Creations(Draws):
                     check_dtype_of([fill.type])
                 dtype = fill.type.dtype
         if dtype_given is not None:
-            if not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            dtype = np.dtype(dtype_given.type.value)
+            dtype = _dtype_of(dtype_given)
         if dtype.char not in SUPPORTED:
             raise UntranslatableError(f"arrays of {dtype}")
         name = (CREATIONS | LIKES)[function]
@@ -82,6 +80,12 @@ class Creations(Draws):
         if fill is not None:
             return self.note(Value(f"np.full({text}, {operand(fill, dtype)}, {scalar})", Array(dtype, shape)))
         return self.note(Value(f"np.{name}({text}, {scalar})", Array(dtype, shape)))
+
+    def converted(self, value: Value, dtype: np.dtype) -> Value:
+        """`value.astype(dtype)`."""
+        if dtype.char not in SUPPORTED:
+            raise UntranslatableError("astype()")
+        return self.elementwise([value], lambda v: Value(cast(v[0], dtype), Number(dtype)))
 
     def as_row(self, value: Value) -> Value:
         """What a function of NumPy's makes of a tuple or list of numbers."""
@@ -98,14 +102,14 @@ class Creations(Draws):
 
     def _array(self, function: Any, args: list[Value], dtype_given: Value | None) -> Value:
         (first, *rest) = args
-        if isinstance(first.type, Array) and not rest and dtype_given is None:
-            if function is np.asarray:
-                return first
-            return self.copy(first)
+        if rest and dtype_given is None:
+            dtype_given, *rest = rest
+        if isinstance(first.type, Array) and not rest:
+            if dtype_given is None or first.type.dtype == _dtype_of(dtype_given):
+                return first if function is np.asarray else self.copy(first)
+            return self.converted(first, _dtype_of(dtype_given))
         if isinstance(first.type, Growing) and not rest:
-            if dtype_given is not None and not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            return self.array_of_list(first, None if dtype_given is None else np.dtype(dtype_given.type.value))  # type: ignore[union-attr]  # static
+            return self.array_of_list(first, None if dtype_given is None else _dtype_of(dtype_given))
         first = self._in_parts(first)
         if rest or not isinstance(first.literal, tuple) or not first.literal:
             raise UntranslatableError("np.array() of this")
@@ -124,9 +128,7 @@ class Creations(Draws):
         if dtype_given is None:
             check_dtype_of([v.type for v in items])  # type: ignore[misc]  # numbers
         if dtype_given is not None:
-            if not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            dtype = np.dtype(dtype_given.type.value)
+            dtype = _dtype_of(dtype_given)
         else:
             dtype = np.result_type(*(v.type.dtype for v in items))  # type: ignore[union-attr]  # numbers
         if dtype.char not in SUPPORTED:
@@ -135,6 +137,13 @@ class Creations(Draws):
         for at, item in zip(np.ndindex(shape), items, strict=True):
             self.put(name, [str(k) for k in at], operand(item, dtype))
         return self.note(Value(name, Array(dtype, shape)))
+
+
+def _dtype_of(value: Value) -> np.dtype:
+    """The dtype that an argument says."""
+    if not isinstance(value.type, Static):
+        raise UntranslatableError("a dtype")
+    return np.dtype(value.type.value)
 
 
 __all__ = ["CREATIONS", "LIKES", "Creations"]

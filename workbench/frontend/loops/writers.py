@@ -15,7 +15,7 @@ from .draws import source_of
 from .list_calls import INSERTIONS
 from .numpy_calls import NumpyCalls
 from .operators import as_number, binary, index, stored
-from .types import Array, Growing, Number, RandomSource, Static, Table, UntranslatableError, Value
+from .types import Array, Growing, Number, RandomSource, Static, Table, Type, UntranslatableError, Value
 
 
 class Writers(NumpyCalls):
@@ -113,40 +113,46 @@ class Writers(NumpyCalls):
 
     def _update_at(self, function: np.ufunc, target: Value, places: Value, value: Value) -> None:
         """`function.at(target, places, value)`: one after the other, so that places may repeat."""
-        kind, given = target.type, places.type
-        if (
-            not isinstance(kind, Array) or not isinstance(given, Array) or kind.ndim != 1 or given.ndim != 1
-            or given.dtype.kind not in "iu" or function not in OPERATORS
-        ):  # fmt: skip
-            raise UntranslatableError(f"{function.__name__}.at() of these arguments")
+        kind = target.type
+        refusal = UntranslatableError(f"{function.__name__}.at() of these arguments")
+        indices = places.literal if isinstance(places.literal, tuple) else (places,)
+        given = [v.type for v in indices]
+        if not isinstance(kind, Array) or kind.ndim != len(indices) or function not in OPERATORS:
+            raise refusal
+        rows = [k for k, t in enumerate(given) if isinstance(t, Array) and t.ndim == 1 and t.dtype.kind in "iu"]
+        if not rows or any(k not in rows and not _is_integer(t) for k, t in enumerate(given)):
+            raise refusal
         self.module.written |= kind.origins
         self.facts.arrays = self.facts.routines = True
-        where = self.named(places)
+        where = [self.named(v) if k in rows else self.kept(v) for k, v in enumerate(indices)]
+        n = f"{where[rows[0]].text}.shape[0]"
+        for k in rows[1:]:
+            self.compare_lengths(n, f"{where[k].text}.shape[0]")
         source: Any = None
         if isinstance(value.type, Array):
             if value.type.ndim != 1 or value.type.shape[0] == 1:
-                raise UntranslatableError(f"{function.__name__}.at() of these arguments")
+                raise refusal
             source = self.named(self.array(self.elementwise([value], lambda v: v[0])))
-            self.compare_lengths(f"{where.text}.shape[0]", f"{source.text}.shape[0]")
+            self.compare_lengths(n, f"{source.text}.shape[0]")
         elif isinstance(value.type, Number):
             value = value if value.literal is not None else Value(self.early(value.text), value.type)
         else:
-            raise UntranslatableError(f"{function.__name__}.at() of these arguments")
+            raise refusal
         base = self.named(target)
         number = Number(kind.dtype)
 
         def body(i: list[str]) -> None:
-            found = index(Value(at(where.text, i), Number(given.dtype)))
-            j = self.early(f"wrapped({found}, {base.text}.shape[0])")
+            found = (Value(at(v.text, i), Number(v.type.dtype)) if k in rows else v for k, v in enumerate(where))  # type: ignore[union-attr]  # arrays
+            j = [self.early(f"wrapped({index(v)}, {base.text}.shape[{k}])") for k, v in enumerate(found)]
             item = value if source is None else Value(at(source.text, i), Number(source.type.dtype))
-            new = binary(OPERATORS[function], Value(at(base.text, [j]), number), item)
+            new = binary(OPERATORS[function], Value(at(base.text, j), number), item)
             assert isinstance(new.type, Number)
             if not np.can_cast(new.type.dtype, kind.dtype, "same_kind"):
                 raise UntranslatableError(f"{function.__name__}.at() of other types")
-            self.put(base.text, [j], stored(new, kind.dtype))
+            self.put(base.text, j, stored(new, kind.dtype))
 
-        self.facts.count(*given.shape)
-        self.nest([f"{where.text}.shape[0]"], body)
+        self.facts.count(given[rows[0]].shape[0])  # type: ignore[union-attr]  # an array
+        self.nest([n], body)
 
     def _fill_diagonal(self, target: Value, value: Value) -> None:
         kind = target.type
@@ -157,3 +163,7 @@ class Writers(NumpyCalls):
         text = self.early(stored(value, kind.dtype))
         size = self.early(f"min({base.text}.shape[0], {base.text}.shape[1])")
         self.nest([size], lambda i: self.put(base.text, [i[0], i[0]], text))
+
+
+def _is_integer(kind: Type) -> bool:
+    return isinstance(kind, Number) and kind.kind == "i" and kind.dtype != np.bool_

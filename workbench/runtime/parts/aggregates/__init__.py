@@ -27,6 +27,7 @@ from .occurrences import suites, word_of
 from .records import records_apart
 from .results import PART, Results
 from .rows import rows_apart
+from .word_loops import words_written_out
 from .words import Words
 
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
@@ -40,6 +41,7 @@ def taken_apart(fn: FunctionType) -> tuple[FunctionType, ast.expr | None]:
         return fn, None
     whole: ast.FunctionDef = copied(node)
     _one_by_one(whole)
+    words_written_out(whole)
     changed = records_apart(whole)
     words = Words(whole)
     rows = rows_apart(whole, words)

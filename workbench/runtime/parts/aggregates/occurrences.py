@@ -61,6 +61,28 @@ class Occurrences:
                 found.add(id(up))
         return False
 
+    def is_of_loops(self, name: str) -> bool:
+        """Whether a name only occurs in loops and comprehensions whose turns give it a value."""
+        return self.is_own(name) and all(self._is_in_loop(n) for n in self.names[name])
+
+    def _is_in_loop(self, n: ast.Name) -> bool:
+        up: ast.AST | None = n
+        binds_it = False
+        while up is not None and not binds_it:
+            before, up = up, self.parent(up)
+            match up:
+                case ast.For(target=target, orelse=orelse):
+                    targets = [] if before in orelse or before is up.iter else [target]
+                case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                    targets = [generator.target for generator in up.generators]
+                    if before in up.generators and before is up.generators[0] and n in walk(up.generators[0].iter):
+                        targets = []
+                case _:
+                    targets = []
+            binds_it = any(isinstance(t, ast.Name) and t.id == n.id for target in targets for t in walk(target))
+        inside = walk(up) if binds_it and up is not None else []
+        return sum(m in inside for m in self.stored(n.id)) == 1  # the loop's own
+
     def new_name(self, text: str) -> str:
         """An identifier that nothing is called."""
         name = "".join(c if c.isalnum() else "_" for c in text)

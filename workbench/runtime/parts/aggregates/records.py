@@ -155,7 +155,6 @@ def _is_gone_over(n: ast.Name, occurrences: Occurrences) -> bool:
         return False
     names = [name for name in _targets(around.target, over) if name]  # type: ignore[arg-type]  # an expression
     if isinstance(around, ast.For):
-        whole: ast.AST = around
         jumps = any(isinstance(inner, ast.Break | ast.Continue) for stmt in around.body for inner in walk(stmt))
         if jumps or around.orelse or len(around.body) > MOST_TURNS:
             return False
@@ -163,10 +162,6 @@ def _is_gone_over(n: ast.Name, occurrences: Occurrences) -> bool:
         up = occurrences.parent(around)
         if not isinstance(up, ast.DictComp) or len(up.generators) > 1 or around.ifs or around.is_async:
             return False
-        whole = up
-    inside = {id(each) for each in walk(whole)}
-    for name in names:
-        found = occurrences.names[name]
-        if len(occurrences.stored(name)) > 1 or any(id(each) not in inside for each in found):
-            return False
-    return bool(names)
+        inside = walk(up)
+        return bool(names) and all(sum(m in inside for m in occurrences.stored(name)) == 1 for name in names)
+    return bool(names) and all(map(occurrences.is_of_loops, names))
