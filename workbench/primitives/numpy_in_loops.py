@@ -11,7 +11,7 @@ import ctypes
 import functools
 import hashlib
 import itertools
-import struct
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +44,7 @@ CALLED = frozenset(
     if (function := getattr(module, name, None)) is not None
 )
 SAMPLE = 4  # the length of an axis, and the value of a number, of which nothing is known
+_MOST_VIEWS = 64  # of memory, that are kept
 MOST_SAMPLED = 4096  # elements of what a call is tried with
 _READ, _WRITE = 0x100, 0x200  # of `PyMemoryView_FromMemory`
 _memory_view = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_size_t, ctypes.c_ssize_t, ctypes.c_int)(
@@ -133,8 +134,16 @@ class NumpyCall:
         return self.n_given + sum(r.ndim or n_words_of(r.dtype) for r in self.results)
 
 
-_calls: dict[int, NumpyCall] = {}
-_here = threading.local()
+class _Here(threading.local):
+    """found: what the latest call gave; views: arrays of memory that calls were given."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+        self.views: dict[Any, np.ndarray] = {}
+
+
+_asked: dict[int, Callable[[int], int]] = {}
+_here = _Here()
 
 
 def leaves(slots: Sequence[Slot]) -> Iterator[ArraySlot | NumberSlot | Constant]:
@@ -175,7 +184,8 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
         if not parts or None in results or _shares(new, held):
             return None
         call = NumpyCall(function, args, named, tuple(r for r in results if r), isinstance(found, tuple))
-        return _calls.setdefault(call.key, call)
+        _asked[call.key] = _Text(call).function()
+        return call
     return None
 
 
@@ -228,98 +238,113 @@ def _shares(parts: Sequence[np.ndarray], held: Sequence[np.ndarray]) -> bool:
 
 
 def _memory(address: int, shape: tuple[int, ...], dtype: np.dtype, flags: int) -> np.ndarray:
-    """An array of what lies at an address."""
-    size = dtype.itemsize
-    for n in shape:
-        size *= n
-    if not size:
-        return np.empty(shape, dtype)
-    return np.ndarray(shape, dtype, _memory_view(address, size, flags))
+    """An array of what lies at an address. Loops use the same memory in each turn, so that it is mostly known."""
+    key = address, shape, dtype, flags
+    known = _here.views.get(key)
+    if known is None:
+        size = math.prod(shape) * dtype.itemsize
+        known = np.ndarray(shape, dtype, _memory_view(address, size, flags)) if size else np.empty(shape, dtype)
+        if len(_here.views) > _MOST_VIEWS:
+            _here.views.clear()
+        _here.views[key] = known
+    return known
 
 
-def _taken(slot: Slot, places: Iterator[int], numbers: Iterator[int], held: list[np.ndarray]) -> Any:
-    """The argument that the words tell."""
-    if isinstance(slot, Constant):
-        return slot.value
-    if isinstance(slot, ArraySlot):
-        address = next(places)
-        shape = tuple(next(places) for _ in slot.shape)
-        held.append(_memory(address, shape, slot.dtype, _READ))
-        return held[-1]
-    if isinstance(slot, Several):
-        items = [_taken(each, places, numbers, held) for each in slot.items]
-        return items if slot.is_list else tuple(items)
-    kind = slot.dtype.kind
-    parts = [next(numbers) for _ in range(n_words_of(slot.dtype))]
-    value: Any = parts[0]
-    if kind in "fc":
-        floats = struct.unpack(f"{len(parts)}d", struct.pack(f"{len(parts)}q", *parts))
-        value = floats[0] if kind == "f" else complex(*floats)
-    elif kind == "b":
-        value = bool(value)
-    elif kind == "u":
-        value %= 1 << 64
-    return value if slot.python else slot.dtype.type(value)
+class _Text:
+    """The Python function of one call: takes the words' address, and gives 1 if the results wait to be fetched."""
+
+    def __init__(self, call: NumpyCall):
+        self.call = call
+        self.scope: dict[str, Any] = {
+            "function": call.function, "view": _memory_view, "memory": _memory, "ndarray": np.ndarray, "here": _here,
+            "is_result": _is_result,
+        }  # fmt: skip
+        self.place, self.number = 0, call.n_array_words
+        self.arrays: list[str] = []
+        self.lines = [
+            "def asked(address):",
+            f"    w = view(address, {8 * call.n_words}, {_WRITE}).cast('q')",
+            f"    x = view(address, {8 * call.n_words}, {_WRITE}).cast('d')",
+        ]
+
+    def constant(self, value: Any) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def argument(self, slot: Slot) -> str:
+        if isinstance(slot, Constant):
+            return self.constant(slot.value)
+        if isinstance(slot, Several):
+            items = "".join(f"{self.argument(item)}, " for item in slot.items)
+            return f"[{items}]" if slot.is_list else f"({items})"
+        if isinstance(slot, ArraySlot):
+            at, name = self.place, f"a{len(self.arrays)}"
+            shape = "".join(f"w[{at + 1 + k}], " for k in range(len(slot.shape)))
+            self.lines.append(f"    {name} = memory(w[{at}], ({shape}), {self.constant(slot.dtype)}, {_READ})")
+            self.place += 1 + len(slot.shape)
+            self.arrays.append(name)
+            return name
+        at, kind = self.number, slot.dtype.kind
+        self.number += n_words_of(slot.dtype)
+        text = {"f": f"x[{at}]", "c": f"complex(x[{at}], x[{at + 1}])", "b": f"bool(w[{at}])"}.get(kind, f"w[{at}]")
+        if kind == "u":
+            text = f"(w[{at}] & {2**64 - 1})"
+        return text if slot.python else f"{self.constant(slot.dtype.type)}({text})"
+
+    def result(self, name: str, result: Result, at: int) -> None:
+        held = f"({''.join(f'{a}, ' for a in self.arrays)})"
+        if result.given is not None:
+            self.lines += [f"    if {name} is not {self.arrays[result.given]}:", "        return 0"]
+        elif result.ndim:
+            is_new = f"type({name}) is ndarray and {name}.base is None and not any({name} is a for a in {held})"
+            is_such = f"{name}.dtype == {self.constant(result.dtype)} and {name}.ndim == {result.ndim}"
+            test = f"{is_new} and {is_such} or is_result({name}, {self.constant(result)}, {held})"
+            self.lines += [f"    if not ({test}):", "        return 0"]
+        else:
+            self.lines += [f"    if not is_result({name}, {self.constant(result)}, {held}):", "        return 0"]
+        if result.ndim:
+            self.lines += [f"    w[{at + k}] = {name}.shape[{k}]" for k in range(result.ndim)]
+        elif result.dtype.kind == "c":
+            self.lines += [f"    x[{at}], x[{at + 1}] = {name}.real, {name}.imag"]
+        elif result.dtype.kind == "f":
+            self.lines += [f"    x[{at}] = {name}"]
+        else:
+            self.lines += [f"    w[{at}] = (int({name}) + {2**63}) % {2**64} - {2**63}"]
+
+    def function(self) -> Callable[[int], int]:
+        call = self.call
+        given = [self.argument(slot) for slot in call.args]
+        given += [f"{name}={self.argument(slot)}" for name, slot in call.keywords.items()]
+        self.lines.append(f"    found = function({', '.join(given)})")
+        names = [f"r{k}" for k in range(len(call.results))]
+        self.lines.append(f"    {''.join(f'{name}, ' for name in names)} = {'found' if call.is_tuple else '(found,)'}")
+        at = call.n_given
+        for name, result in zip(names, call.results, strict=True):
+            self.result(name, result, at)
+            at += result.ndim or n_words_of(result.dtype)
+        self.lines += [f"    here.found = [{', '.join(names)}]", "    return 1"]
+        exec("\n".join(self.lines), self.scope)  # noqa: S102
+        return self.scope["asked"]
 
 
-def _told(value: Any, result: Result) -> list[int]:
-    """The words of a result."""
-    if result.ndim:
-        return list(value.shape)
-    if result.dtype.kind in "fc":
-        z = complex(value)
-        floats = [float(value)] if result.dtype.kind == "f" else [z.real, z.imag]
-        return list(struct.unpack(f"{len(floats)}q", struct.pack(f"{len(floats)}d", *floats)))
-    number = int(value)
-    return [number - (1 << 64) if number >> 63 == 1 else number]
-
-
-def _is(value: Any, result: Result, held: Sequence[np.ndarray]) -> bool:
+def _is_result(value: Any, result: Result, held: Sequence[np.ndarray]) -> bool:
     """Whether a call has given what was expected, in memory of its own."""
-    if result.given is not None:
-        return value is held[result.given]
-    if result.ndim:
-        is_such = type(value) is np.ndarray and value.dtype == result.dtype and value.ndim == result.ndim
-        return (
-            is_such
-            and not any(value is array for array in held)
-            and not (value.base is not None and _shares([value], held))
-        )
-    return _result(value, held) == result
+    return _result(value, held) == result and not (result.ndim and _shares([value], held))
 
 
 def _ask(key: int, address: int) -> int:
     """Call a function. 1 if its results wait to be fetched."""
     try:
-        call = _calls[key]
-        words = _memory_view(address, 8 * call.n_words, _WRITE).cast("q")
-        given = words.tolist()
-        places, numbers = iter(given), iter(given[call.n_array_words :])
-        held: list[np.ndarray] = []
-        args = [_taken(slot, places, numbers, held) for slot in call.args]
-        keywords = {name: _taken(slot, places, numbers, held) for name, slot in call.keywords.items()}
-        found = call.function(*args, **keywords)
-        parts = found if isinstance(found, tuple) else (found,)
-        told: list[int] = []
-        for part, result in zip(parts, call.results, strict=True):
-            if not _is(part, result, held):
-                return 0
-            told += _told(part, result)
-        for k, word in enumerate(told, call.n_given):
-            words[k] = word
-        _here.found = parts
+        return _asked[key](address)
     except BaseException:  # noqa: BLE001  # nothing may be raised through machine code: the caller runs in NumPy
         return 0
-    return 1
 
 
 def _fetch(k: int, address: int) -> int:
     """Copy the array that is the `k`th result to where the loop wants it."""
-    found = _here.found
-    part = found[k]
+    part, _here.found[k] = _here.found[k], None
     _memory(address, part.shape, part.dtype, _WRITE)[...] = part
-    if k == len(found) - 1:
-        _here.found = ()
     return 1
 
 
