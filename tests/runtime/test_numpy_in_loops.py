@@ -189,6 +189,27 @@ def test_views_of_arguments_are_not_taken_for_new_arrays(tmp_path):
         assert_close(a, b, rtol=0)
 
 
+def test_turned_arrays_are_views(tmp_path):
+    text = """
+    def f(x, m, k):
+        y = x[x > 0]
+        total = 0.0
+        for i in range(-5, 6):
+            total = total * 0.5 + np.rot90(m, i)[0, 1] + np.rot90(m)[1, 0]
+        left = np.rot90(m, k)
+        left[0] = y[0]
+        return m.sum(), left.copy(), total, y
+    """
+    f = of_text(textwrap.dedent(text), tmp_path / "f.py")
+    compiled = wb.jit(f)
+    for k in (0, 1, 2, 3, -1, 7):
+        x, m = np.abs(RNG.normal(size=4)), RNG.normal(size=(3, 5))
+        a, b = m.copy(), m.copy()
+        assert_close(compiled(x, a, k), f(x, b, k), rtol=1e-14)
+        assert_close(a, b, rtol=0)
+    assert is_whole(compiled)
+
+
 def test_several_threads_ask_at_once(tmp_path):
     text = "def f(x, n):\n    y = x[x > -100]\n    t = 0.0\n    for i in range(n):\n        t += np.fft.rfft(y)[i % 3].imag\n    return t\n"
     f = of_text(text, tmp_path / "f.py")

@@ -98,6 +98,22 @@ def determinant(a, one):
     return product
 
 
+# ---- views ----
+
+
+@linked(error_model="numpy")
+def quarter_turns(m, k):
+    """`np.rot90`, a view of one type whatever the number of turns."""
+    k %= 4
+    if k == 1:
+        return m[::1, ::-1].T
+    if k == 2:
+        return m[::-1, ::-1]
+    if k == 3:
+        return m.T[::1, ::-1]
+    return m[::1, ::1]
+
+
 # ---- weighted sums ----
 
 

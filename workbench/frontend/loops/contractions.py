@@ -20,7 +20,7 @@ from .types import BOOL, C128, F64, I64, LAZY, Array, Items, Lazy, Number, Stati
 
 COMBINATIONS: dict[Any, str] = {
     np.tensordot: "tensordot", np.einsum: "einsum", np.vdot: "vdot", np.matmul: "matmul", np.reshape: "reshape",
-    np.swapaxes: "swapaxes", np.expand_dims: "expand_dims", np.flipud: "flipud", np.fliplr: "fliplr",
+    np.swapaxes: "swapaxes", np.expand_dims: "expand_dims", np.flipud: "flipud", np.fliplr: "fliplr", np.rot90: "rot90",
     np.round: "rounded_to", np.around: "rounded_to", np.ptp: "ptp", np.average: "average",
     np.unravel_index: "unravel_index",
 }  # fmt: skip
@@ -236,6 +236,15 @@ class Contractions(Routines):
 
     def _call_fliplr(self, m: Value) -> Value:
         return self._flipped(m, 1)
+
+    def _call_rot90(self, m: Value, k: Value | None = None) -> Value:
+        kind = m.type
+        k = literal(1) if k is None else k
+        if not isinstance(kind, Array) or kind.ndim != 2 or not isinstance(k.type, Number) or k.type.kind != "i":
+            raise UntranslatableError("rot90()")
+        held = self.lasting(m)
+        shape = (None, None) if not isinstance(k.literal, int) else kind.shape[:: -1 if k.literal % 2 else 1]
+        return Value(f"quarter_turns({held.text}, {index(k)})", Array(kind.dtype, shape, kind.origins))
 
     # ---- combinations ----
 

@@ -17,11 +17,11 @@ _RESERVED = frozenset((
     "nonzero", "note_float", "note_whole", "np", "old_exponential", "old_normal", "place_in", "place_in_queue",
     "place_of", "place_of_number", "place_of_tuple", "place_to_insert", "places", "places_of_distinct", "polynomial",
     "positive_zero_or_more", "power_of_python", "probability", "put", "put_in_random_order", "pythons_below",
-    "pythons_exponential", "pythons_gauss", "pythons_normal", "pythons_random", "quantile", "range", "rolled",
-    "root_of_python", "same_length", "shorten", "smaller", "sort_items", "sorted_copy", "sorted_items", "stable_order",
-    "sum_of_list", "sum_of_wholes", "taken_out", "times", "times_itself", "told_float", "told_whole", "turned", "unit",
-    "unless_infinite", "unlike", "was_int", "weighted_counts", "whole", "with_lost", "within", "without_first",
-    "words_for", "wrapped",
+    "pythons_exponential", "pythons_gauss", "pythons_normal", "pythons_random", "quantile", "quarter_turns", "range",
+    "rolled", "root_of_python", "same_length", "shorten", "smaller", "sort_items", "sorted_copy", "sorted_items",
+    "stable_order", "sum_of_list", "sum_of_wholes", "taken_out", "times", "times_itself", "told_float", "told_whole",
+    "turned", "unit", "unless_infinite", "unlike", "was_int", "weighted_counts", "whole", "with_lost", "within",
+    "without_first", "words_for", "wrapped",
 ))  # fmt: skip
 _NUMBERED = frozenset(("ask", "at", "below_2", "dot", "draw", "draw_integer", "in_order", "places_by_rows", "put",
                        "solve", "unit"))  # fmt: skip
