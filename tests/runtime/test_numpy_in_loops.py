@@ -51,7 +51,7 @@ np.ptp(m, axis=1) | np.quantile(m, [0.1, 0.5], axis=1) | np.ravel_multi_index((k
 np.roll(m, (1, 2), axis=(0, 1)) | np.roots(y[:4] + 9j) | np.round(y, 2) | np.round(m, decimals=1) | np.searchsorted(np.sort(y), m)
 np.searchsorted(y, 0.5, sorter=np.argsort(y)) | np.select([y > 1, y > 0], [y, -y], 7.0) | np.setdiff1d(k, [1, 2], assume_unique=True)
 np.setxor1d(k, [1, 2]) | np.sort(m, axis=None) | np.sort(z) | np.std(m, axis=0, where=m > -9) | np.var(m, axis=(0, 1), ddof=1)
-np.sum(m, where=m > 0) | np.sum(y, initial=2.0) | np.take_along_axis(m, np.argsort(m, axis=0)[:1], axis=0)
+np.sum(m, where=m > 0) | np.sum(y, initial=2.0) | np.sum(k, initial=2) | np.sum(k, initial=2.0) | np.prod(y, initial=-0.0) | np.prod(y, initial=0.0) | np.take_along_axis(m, np.argsort(m, axis=0)[:1], axis=0)
 np.tensordot(m, m, axes=([0], [1])) | np.tile(m, (2, 1)) | np.trapezoid(m, dx=0.5) | np.unique(m, axis=0)
 np.unique(k, return_index=True, return_inverse=True)[2] | np.unpackbits(b) | np.unravel_index(k, (4, 5))[1] | np.unwrap(y)
 np.unwrap(y, period=3.0) | np.vdot(z, z) | y.sum(initial=1.0) | m.max(axis=0, initial=0.5) | m.std(axis=0, mean=m.mean(axis=0, keepdims=True))

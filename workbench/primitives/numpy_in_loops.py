@@ -15,7 +15,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,9 +78,14 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An argument that is known. None, a string, a dtype, a number of Python's."""
+    """An argument that is known: None, a string, a dtype, a number of Python's. text: tells 1 from 1.0 and True."""
 
-    value: Any
+    value: Any = field(compare=False)
+    text: str
+
+    @classmethod
+    def of(cls, value: Any) -> Constant:
+        return cls(value, f"{type(value).__name__} {value!r}")
 
 
 Slot = ArraySlot | NumberSlot | Several | Constant
@@ -190,16 +195,15 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
 
 
 def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
-    """An argument such as the slot takes. Matrices are symmetric and positive definite, rows
-    ascend, integers are small, since they may be indices, and
-    rows are between 0 and 1, since they may be parts of a whole."""
+    """An argument such as the slot takes. Matrices are symmetric and positive definite, rows ascend, integers in them
+    are small, since they may be indices, and floats between 0 and 1, since they may be parts of a whole."""
     if isinstance(slot, Constant):
         return slot.value
     if isinstance(slot, Several):
         items = [_sample(each, length, held) for each in slot.items]
         return items if slot.is_list else tuple(items)
     if isinstance(slot, NumberSlot):
-        number = slot.dtype.type(length if slot.dtype.kind in "iufc" else True)
+        number = slot.dtype.type({"b": True, "f": 0.5, "c": 0.5}.get(slot.dtype.kind, length))
         return number.item() if slot.python else number
     shape = tuple(length if n is None else n for n in slot.shape)
     if np.prod(shape, dtype=float) > MOST_SAMPLED:
@@ -324,7 +328,8 @@ class _Text:
             self.result(name, result, at)
             at += result.ndim or n_words_of(result.dtype)
         self.lines += [f"    here.found = [{', '.join(names)}]", "    return 1"]
-        exec("\n".join(self.lines), self.scope)  # noqa: S102
+        name = f"<workbench: a loop asks for np.{call.function.__name__}>"
+        exec(compile("\n".join(self.lines), name, "exec"), self.scope)  # noqa: S102
         return self.scope["asked"]
 
 

@@ -151,7 +151,7 @@ def _slot(value: Value) -> Slot | None:
     if isinstance(kind, Static):
         known = kind.value
         is_plain = known is None or isinstance(known, str | np.dtype) or isinstance(known, type) and known in _TYPES
-        return Constant(known) if is_plain else None
+        return Constant.of(known) if is_plain else None
     if isinstance(kind, Items) and isinstance(value.literal, tuple):
         slots = [_slot(v) for v in value.literal]
         return None if None in slots else Several(tuple(s for s in slots if s is not None), kind.is_list)
@@ -160,7 +160,7 @@ def _slot(value: Value) -> Slot | None:
     if not isinstance(kind, Number) or kind.unsure or kind.mixed or kind.ints or kind.enum:
         return None
     if kind.weak and isinstance(value.literal, bool | int | float) and abs(value.literal) <= MOST_NUMBER:
-        return Constant(value.literal)
+        return Constant.of(value.literal)
     return NumberSlot(kind.dtype, kind.weak) if kind.dtype.char in SUPPORTED else None
 
 
