@@ -15,6 +15,7 @@ import struct
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,14 @@ CALLED = frozenset(
     for name in names
     if (function := getattr(module, name, None)) is not None
 )
+# Methods of `np.random.Generator`: those that write into what they are given, or give no array, aside.
+_DRAWN = (
+    "beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric integers laplace "
+    "logistic lognormal logseries multinomial multivariate_hypergeometric multivariate_normal negative_binomial "
+    "noncentral_chisquare noncentral_f normal pareto permutation permuted poisson power random rayleigh "
+    "standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald "
+    "weibull zipf"
+).split()
 SAMPLE = 4  # the length of an axis, and the value of a number, of which nothing is known
 MOST_SAMPLED = 4096  # elements of what a call is tried with
 _READ, _WRITE = 0x100, 0x200  # of `PyMemoryView_FromMemory`
@@ -68,6 +77,13 @@ class NumberSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceSlot:
+    """An argument that is a `np.random.Generator`, of which a number tells where its bits come from."""
+
+    dtype: np.dtype = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
 class Several:
     """A tuple or list of arguments."""
 
@@ -82,7 +98,7 @@ class Constant:
     value: Any
 
 
-Slot = ArraySlot | NumberSlot | Several | Constant
+Slot = ArraySlot | NumberSlot | SourceSlot | Several | Constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +141,7 @@ class NumpyCall:
     @functools.cached_property
     def n_given(self) -> int:
         """What the arguments take of the words."""
-        numbers = (slot for slot in leaves(self.slots) if isinstance(slot, NumberSlot))
+        numbers = (slot for slot in leaves(self.slots) if isinstance(slot, NumberSlot | SourceSlot))
         return self.n_array_words + sum(n_words_of(slot.dtype) for slot in numbers)
 
     @functools.cached_property
@@ -134,16 +150,37 @@ class NumpyCall:
 
 
 _calls: dict[int, NumpyCall] = {}
+_sources: dict[int, Any] = {}  # those that loops draw from, by where their bits come from
 _here = threading.local()
 
 
-def leaves(slots: Sequence[Slot]) -> Iterator[ArraySlot | NumberSlot | Constant]:
+def leaves(slots: Sequence[Slot]) -> Iterator[ArraySlot | NumberSlot | SourceSlot | Constant]:
     """The slots that are no tuples, in their order."""
     for slot in slots:
         if isinstance(slot, Several):
             yield from leaves(slot.items)
         else:
             yield slot
+
+
+def drawn_by(name: str) -> Any:
+    """The method of `np.random.Generator` that a loop may call by its name; None of others."""
+    return getattr(np.random.Generator, name, None) if name in _DRAWN else None
+
+
+@contextmanager
+def in_use(sources: Mapping[int, Any]) -> Iterator[None]:
+    """What loops draw from meanwhile. Whoever uses a source holds its lock."""
+    before = {address: _sources.get(address) for address in sources}
+    _sources.update(sources)
+    try:
+        yield
+    finally:
+        for address, source in before.items():
+            if source is None:
+                del _sources[address]
+            else:
+                _sources[address] = source
 
 
 def n_words_of(dtype: np.dtype) -> int:
@@ -159,10 +196,14 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
     """The call of `function`, which machine code may make from now on; None if what it gives is nothing that a loop
     can have, or memory of an argument. Found out by trying."""
     named = dict(keywords)
-    for length in (SAMPLE, 3, 8):
+    draws = any(isinstance(slot, SourceSlot) for slot in args)
+    lengths = [(length, False) for length in (SAMPLE, 3, 8)]
+    if draws:  # few among many, and weights of what is drawn
+        lengths += [(1, False), *((length, True) for length in (SAMPLE, 1))]
+    for length, is_share in lengths:
         held: list[np.ndarray] = []
-        samples = [_sample(slot, length, held) for slot in args]
-        by_name = {name: _sample(slot, length, held) for name, slot in named.items()}
+        samples = [_sample(slot, length, held, is_share) for slot in args]
+        by_name = {name: _sample(slot, length, held, is_share) for name, slot in named.items()}
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -179,22 +220,26 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
     return None
 
 
-def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
-    """An argument such as the slot takes. Matrices are symmetric and positive definite, rows
-    ascend, and integers are small, since they may be indices."""
+def _sample(slot: Slot, length: int, held: list[np.ndarray], is_share: bool = False) -> Any:
+    """An argument such as the slot takes. Matrices are symmetric and positive definite, rows ascend, and integers are
+    small, since they may be indices. is_share: instead floats add up to 1, and integers are none below it."""
     if isinstance(slot, Constant):
         return slot.value
     if isinstance(slot, Several):
-        items = [_sample(each, length, held) for each in slot.items]
+        items = [_sample(each, length, held, is_share) for each in slot.items]
         return items if slot.is_list else tuple(items)
+    if isinstance(slot, SourceSlot):
+        return np.random.default_rng(0)
     if isinstance(slot, NumberSlot):
         number = slot.dtype.type(length if slot.dtype.kind in "iufc" else True)
         return number.item() if slot.python else number
     shape = tuple(length if n is None else n for n in slot.shape)
     if np.prod(shape, dtype=float) > MOST_SAMPLED:
         shape = tuple(min(n, 2 * SAMPLE) for n in shape)
-    if len(shape) < 2:
-        values: Any = np.arange(shape[0]) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + shape[0])
+    if is_share and slot.dtype.kind in "iuf":
+        values: Any = np.full(shape, 1 / max(shape[-1], 1) if slot.dtype.kind == "f" else length)
+    elif len(shape) < 2:
+        values = np.arange(shape[0]) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + shape[0])
     else:
         i, j = np.ogrid[: shape[-2], : shape[-1]]
         values = np.broadcast_to(1 + max(shape) * (i == j), shape)
@@ -245,6 +290,8 @@ def _taken(slot: Slot, places: Iterator[int], numbers: Iterator[int], held: list
     if isinstance(slot, Several):
         items = [_taken(each, places, numbers, held) for each in slot.items]
         return items if slot.is_list else tuple(items)
+    if isinstance(slot, SourceSlot):
+        return _sources[next(numbers)]
     kind = slot.dtype.kind
     parts = [next(numbers) for _ in range(n_words_of(slot.dtype))]
     value: Any = parts[0]
