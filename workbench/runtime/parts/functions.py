@@ -192,6 +192,7 @@ def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:
     tops: list[ast.AST | None] = [*body, last.value if isinstance(last, ast.Return) else last]
     inside = [n for top in tops if top is not None for n in walk(top)]
     consumed = {id(arg) for n in inside if isinstance(n, ast.Call) for arg in n.args}
+    consumed |= {id(n.value) for n in inside if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple)}
     if set(code.co_freevars) & rebound_names(code):
         return False
     return not any(isinstance(n, _REFUSED) or isinstance(n, ast.GeneratorExp) and id(n) not in consumed for n in inside)
