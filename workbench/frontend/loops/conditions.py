@@ -84,7 +84,30 @@ class Conditions(Optional):
         if isinstance(op, ast.Eq | ast.NotEq) and isinstance(left.type, Items) and isinstance(right.type, Items):
             text = self._equal(left, right)
             return Value(f"(not {text})" if isinstance(op, ast.NotEq) else text, Number(BOOL, True, (0, 1)))
+        if isinstance(left.type, Items) and isinstance(right.type, Items):
+            return self._ordered(SYMBOLS[type(op)], left, right)
         return self.pointwise(lambda v: compare(SYMBOLS[type(op)], *v), left, right)
+
+    def _ordered(self, symbol: str, left: Value, right: Value) -> Value:
+        """Which of two tuples of numbers comes first. Python takes a NaN for itself there, so that two of them raise."""
+        kinds = [*left.type.items, *right.type.items]  # type: ignore[union-attr]  # tuples
+        is_plain = all(isinstance(k, Number) and k.kind in "bif" for k in kinds)
+        if not is_plain or not kinds or len(kinds) % 2 or left.type.is_list != right.type.is_list:  # type: ignore[union-attr]
+            raise UntranslatableError(f"{symbol} between {left.type} and {right.type}")
+        pairs = list(zip(*(self.parts_of(each) for each in (left, right)), strict=True))
+        if len(pairs) * 2 != len(kinds):
+            raise UntranslatableError(f"{symbol} between {left.type} and {right.type}")
+        text = ""
+        for a, b in reversed(pairs):
+            first = compare(symbol[0], a, b).text
+            is_float = a.type.kind == b.type.kind == "f"  # type: ignore[union-attr]  # numbers
+            same = f"same_in_tuple({a.text}, {b.text})" if is_float else compare("==", a, b).text
+            if text:
+                text = f"({first} or ({same} and {text}))"
+            else:
+                text = f"({first} or {same})" if symbol.endswith("=") else first
+        weak = {v.type.weak and not v.type.unsure for pair in pairs for v in pair}  # type: ignore[union-attr]  # numbers
+        return Value(text, Number(BOOL, weak == {True}, (0, 1), unsure=len(weak) > 1))
 
     def _equal(self, left: Value, right: Value) -> str:
         """Whether two numbers are equal, or two tuples of whole numbers: Python takes a NaN for itself there."""

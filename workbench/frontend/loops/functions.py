@@ -27,6 +27,7 @@ from .operators import cast
 from .optional import may_be_none
 from .statements import Translator
 from .table_texts import holds_table
+from .tuples_of_none import without_tuples_of_none
 from .types import (
     PYTHONS,
     WIDE,
@@ -165,6 +166,7 @@ def translate_function(
         written = bound_names(body)
         is_builtin: Callable[[str], bool] = lambda name: _is_builtin(function, name) and name not in written  # noqa: E731
         body = without_generators(body, is_builtin, listings=key in module.listed)
+        body = without_tuples_of_none(body, {*given, *set_here, *dict(statics)})
         names = bound_names(body) | frozenset(given)
         scope = Translator(module, outer, names, given, None)
         scope.growing, scope.queues, scope.thinned = growing_names(body), queue_names(body), thinned_names(body)

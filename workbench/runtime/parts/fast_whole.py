@@ -30,11 +30,12 @@ class _SlowError(Exception):
 def fast_whole(
     loop: ConcreteLoop, entry: Callable[..., Any], arguments: Mapping[str, Any], n_given: int,
     globals_: Mapping[str, Any], left: Sequence[str], is_tuple: bool, elsewhere: Collection[str], *, is_traced: bool,
+    keys: Sequence[Any] = (),
 ) -> Callable[..., Any] | None:  # fmt: skip
     """`call(*args)`: what the loop leaves for arguments like these, or MISS for others and inside a trace. None where
     more has to be looked at. arguments: by name, in order, of which the caller gave the first `n_given`; left: the
-    variables that are the result, of which is_tuple tells whether it is a tuple; elsewhere: what must be empty;
-    is_traced: whether it can be traced, so that it runs where `config.strict` is set, too."""
+    variables that are the result, of which is_tuple tells whether it is a tuple, and keys whether it is a dictionary;
+    elsewhere: what must be empty; is_traced: whether it can be traced, so that it runs where `config.strict` is set, too."""
     if not is_possible() or loop.shared or len(loop.results) != len(left):
         return None
     if loop.written and (not loop.quiet or any(not isinstance(r.kind, Number | Array) for r in loop.results)):
@@ -46,7 +47,7 @@ def fast_whole(
     given = {name: f"a{i}" for i, name in enumerate([*arguments][:n_given])}
     try:
         tests, outside = _tests(loop, arguments, given, globals_, scope)
-        result, names = _result_text(loop, left, is_tuple, scope)
+        result, names = _result_text(loop, left, is_tuple, keys, scope)
     except _SlowError:
         return None
     passed = ", ".join(f"x{k}" for k in range(len(loop.parameters)))
@@ -188,7 +189,7 @@ def _read(
 
 
 def _result_text(
-    loop: ConcreteLoop, left: Sequence[str], is_tuple: bool, scope: dict[str, Any]
+    loop: ConcreteLoop, left: Sequence[str], is_tuple: bool, keys: Sequence[Any], scope: dict[str, Any]
 ) -> tuple[str, str]:  # fmt: skip
     """The expression of the result, and the targets of what the loop gives."""
     names: list[str] = []
@@ -238,6 +239,8 @@ def _result_text(
             arrays.append(names[-1])
     held = [texts[name] for name in left]
     result = f"({''.join(f'{text}, ' for text in held)})" if is_tuple else held[0] if held else "None"
+    if keys:
+        result = f"{{{', '.join(f'{key!r}: {text}' for key, text in zip(keys, held, strict=True))}}}"
     if again:
         result = f"MISS if {' or '.join(again)} else {result}"
     return result, "".join(f"{n}, " for n in names) + ("= " if names else "")

@@ -45,12 +45,13 @@ class _Surroundings:
 @dataclass(frozen=True, eq=False, slots=True)
 class _Form:
     """One way to run a function as a loop. head: what makes or seeds sources of random numbers, before it; left: the
-    variables that hold the result; is_tuple: whether it is one of what they hold."""
+    variables that hold the result; is_tuple: whether it is one of what they hold; keys: of a dictionary of that."""
 
     head: CodeType | None
     loop: WholeLoop
     left: tuple[str, ...]
     is_tuple: bool
+    keys: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, stmts: Sequence[ast.stmt], node: ast.FunctionDef, fn: FunctionType, anyway: bool) -> _Form:
@@ -61,22 +62,27 @@ class _Form:
             head = compile(ast.Module([copied(s) for s in first], []), fn.__code__.co_filename, "exec")
         *body, last = _told_apart([copied(stmt) for stmt in stmts if stmt not in first], fn.__code__)
         left: tuple[str, ...] = ()
+        keys: tuple[Any, ...] = ()
         value = last.value if isinstance(last, ast.Return) and last.value is not None else ast.Constant(None)
         is_tuple = isinstance(value, ast.Tuple) and not any(isinstance(v, ast.Starred) for v in value.elts)
         if not isinstance(last, ast.Return):
             body.append(last)
         elif not _is_nothing(value):
             values = value.elts if isinstance(value, ast.Tuple) and is_tuple else [value]
+            if keys := _keys_of(value):
+                values = value.values  # type: ignore[attr-defined]  # a dictionary's
             left = tuple(f"{LEFT}_{k}" for k in range(len(values)))
             targets = [ast.Name(name, ast.Store()) for name in left]
             body += [ast.copy_location(ast.Assign([t], v), last) for t, v in zip(targets, values, strict=True)]
         loop = ast.While(ast.Constant(True), [*body, ast.Break()], [])
         for stmt in (loop, *loop.body):
             ast.copy_location(stmt, stmt if hasattr(stmt, "lineno") else node)
-        return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway), left, is_tuple)
+        return cls(head, WholeLoop(ast.fix_missing_locations(loop), ast.unparse(node), anyway), left, is_tuple, keys)
 
     def result(self, namespace: MutableMapping[str, Any]) -> Any:
         values = [namespace[name] for name in self.left]
+        if self.keys:
+            return dict(zip(self.keys, values, strict=True))
         return tuple(values) if self.is_tuple else values[0] if values else None
 
 
@@ -206,6 +212,7 @@ class WholeFunction:
             form.is_tuple,
             elsewhere,
             is_traced=is_traced,
+            keys=form.keys,
         )
 
 
@@ -294,6 +301,13 @@ def _ran(head: CodeType, namespace: Any) -> bool:
     except Exception:  # noqa: BLE001  # the user's mistake, which Python's run of all tells of
         return False
     return True
+
+
+def _keys_of(value: ast.expr) -> tuple[Any, ...]:
+    """The keys of a dictionary that is written out, all of them constants; empty of anything else."""
+    keys = [key.value for key in value.keys if isinstance(key, ast.Constant)] if isinstance(value, ast.Dict) else []
+    is_such = isinstance(value, ast.Dict) and len({*keys}) == len(value.keys) and {*map(type, keys)} <= {str, int}
+    return tuple(keys) if is_such else ()
 
 
 def _is_nothing(value: ast.expr | None) -> bool:
