@@ -20,7 +20,7 @@ from ..syntax import child_nodes, copied, walk
 
 FOLDS = frozenset(("sum", "min", "max", "any", "all"))
 _LISTINGS = (ast.ListComp, ast.SetComp, ast.DictComp)
-_HARMLESS = FOLDS | {"abs", "deque", "len", "float", "int", "bool", "complex", "round", "range"}
+_HARMLESS = FOLDS | {"abs", "deque", "sorted", "len", "float", "int", "bool", "complex", "round", "range"}
 _MODULES = frozenset(("np", "numpy", "math"))
 _HEADS = {ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value", ast.Return: "value", ast.Expr: "value",
           ast.If: "test", ast.Assert: "test"}  # fmt: skip
@@ -78,9 +78,9 @@ class _Collections(ast.NodeTransformer):
         match node:
             case ast.Call(
                 func=ast.Name(id="list" | "sorted" as name), args=[ast.Call(func=ast.Name(id=inner)) as each],
-                keywords=[],
+                keywords=words,
             ) if inner in _ITERATORS and self.is_builtin(name) and self.is_builtin(inner):  # fmt: skip
-                return each
+                return each if not words or name == "sorted" else None
         return None
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802 (ast's name)
@@ -262,7 +262,8 @@ class _Rewriter:
     def only_computes(self, value: ast.expr) -> bool:
         """Whether nothing in an expression that comes before its folds and listings is a call that may write into an
         array, and nothing binds a name."""
-        if any(isinstance(node, ast.NamedExpr | ast.Lambda) for node in walk(value)):
+        keys = {id(n.value) for n in walk(value) if isinstance(n, ast.keyword) and n.arg == "key"}
+        if any(isinstance(n, ast.NamedExpr | ast.Lambda) and id(n) not in keys for n in walk(value)):
             return False
         written_out = [n for n in walk(value) if _fold_of(n) or self.is_listing(n)]
         pending: list[ast.AST] = [value]

@@ -152,15 +152,15 @@ class ListCalls(Queues):
 
     def _sorted_list(self, base: Value) -> Value:
         """`sorted(base)`, a list of its own."""
-        name = self.early(f"sorted_items({self._sortable(base)})")
+        name = self.early(f"sorted_items({self.sortable(base)})")
         self.types[name] = base.type
         return Value(name, base.type, source=(name, 0))
 
     def sort_list(self, base: Value) -> None:
         """`base.sort()`."""
-        self.line(f"sort_items({self._sortable(base)})")
+        self.line(f"sort_items({self.sortable(base)})")
 
-    def _sortable(self, base: Value) -> str:
+    def sortable(self, base: Value) -> str:
         """The text of a list whose items can be sorted."""
         kind = base.type
         assert isinstance(kind, Growing)

@@ -18,7 +18,7 @@ _RESERVED = frozenset((
     "place_of", "place_of_number", "place_of_tuple", "place_to_insert", "places", "places_of_distinct", "polynomial",
     "positive_zero_or_more", "power_of_python", "probability", "put", "put_in_random_order", "put_items_in_random_order", "pythons_below",
     "pythons_exponential", "pythons_gauss", "pythons_normal", "pythons_random", "quantile", "range", "reached_shares", "rolled",
-    "root_of_python", "same_in_tuple", "same_length", "shorten", "smaller", "sort_items", "sorted_copy", "sorted_items", "stable_order",
+    "root_of_python", "same_in_tuple", "same_length", "shorten", "smaller", "sort_items", "sorted_by", "sorted_copy", "sorted_items", "stable_order",
     "sum_of_list", "sum_of_wholes", "taken_out", "times", "times_itself", "told_float", "told_whole", "turned", "unit",
     "unless_infinite", "unlike", "was_int", "weighted_counts", "whole", "with_lost", "within", "without_first",
     "words_for", "wrapped",

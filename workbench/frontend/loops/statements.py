@@ -342,8 +342,10 @@ class Translator(Certain):
         elif isinstance(value.type, Items) and len(value.type.items) == n:
             whole = self.kept(value)
             return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]
-        elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] == n:
+        elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] in (n, None):
             whole = self.kept(value)
+            if value.type.shape[0] is None:
+                self.line(f"same_length({whole.text}.shape[0], {n})")
             return [self.element(whole, str(k), value.type.shape[1:] or None) for k in range(n)]
         raise UntranslatableError(f"unpacking {value.type}")
 
