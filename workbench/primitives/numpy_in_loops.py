@@ -237,7 +237,7 @@ def _sample(slot: Slot, length: int, held: list[np.ndarray], is_share: bool = Fa
     if np.prod(shape, dtype=float) > MOST_SAMPLED:
         shape = tuple(min(n, 2 * SAMPLE) for n in shape)
     if is_share and slot.dtype.kind in "iuf":
-        values: Any = np.full(shape, 1 / max(shape[-1], 1) if slot.dtype.kind == "f" else length)
+        values: Any = np.full(shape, 1 / max([1, *shape[-1:]]) if slot.dtype.kind == "f" else length)
     elif len(shape) < 2:
         values = np.arange(shape[0]) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + shape[0])
     else:

@@ -89,7 +89,7 @@ class Conditions(Optional):
         return self.pointwise(lambda v: compare(SYMBOLS[type(op)], *v), left, right)
 
     def _ordered(self, symbol: str, left: Value, right: Value) -> Value:
-        """Which of two tuples of numbers comes first. Python takes a NaN for itself there, so that two of them raise."""
+        """Which of two tuples of numbers comes first. Python takes a NaN for itself there: two of them raise."""
         kinds = [*left.type.items, *right.type.items]  # type: ignore[union-attr]  # tuples
         is_plain = all(isinstance(k, Number) and k.kind in "bif" for k in kinds)
         if not is_plain or not kinds or len(kinds) % 2 or left.type.is_list != right.type.is_list:  # type: ignore[union-attr]

@@ -65,7 +65,9 @@ class Unrolled(Iteration):
         self.line(f"for {k} in range(len({base.text})):")
         self.indent += 1
         each = self.kept(self.element_of(base, k))
-        self.append(Value(keys, self.types[keys], source=(keys, 0)), self.value(_Replaced({name: each}).visit(copied(body))))
+        self.append(
+            Value(keys, self.types[keys], source=(keys, 0)), self.value(_Replaced({name: each}).visit(copied(body)))
+        )
         self.indent -= 1
         self.sortable(Value(keys, self.types[keys], source=(keys, 0)))
         made = self.early(f"sorted_by({base.text}, {keys}, {reverse})")

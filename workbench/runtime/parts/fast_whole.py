@@ -35,7 +35,8 @@ def fast_whole(
     """`call(*args)`: what the loop leaves for arguments like these, or MISS for others and inside a trace. None where
     more has to be looked at. arguments: by name, in order, of which the caller gave the first `n_given`; left: the
     variables that are the result, of which is_tuple tells whether it is a tuple, and keys whether it is a dictionary;
-    elsewhere: what must be empty; is_traced: whether it can be traced, so that it runs where `config.strict` is set, too."""
+    elsewhere: what must be empty; is_traced: whether it can be traced, so that it runs where `config.strict` is set,
+    too."""
     if not is_possible() or loop.shared or len(loop.results) != len(left):
         return None
     if loop.written and (not loop.quiet or any(not isinstance(r.kind, Number | Array) for r in loop.results)):
