@@ -239,7 +239,8 @@ def _sample(slot: Slot, length: int, held: list[np.ndarray], is_share: bool = Fa
     if is_share and slot.dtype.kind in "iuf":
         values: Any = np.full(shape, 1 / max([1, *shape[-1:]]) if slot.dtype.kind == "f" else length)
     elif len(shape) < 2:
-        values = np.arange(shape[0]) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + shape[0])
+        n = max(shape)
+        values = np.arange(n) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + n)
     else:
         i, j = np.ogrid[: shape[-2], : shape[-1]]
         values = np.broadcast_to(1 + max(shape) * (i == j), shape)

@@ -91,12 +91,11 @@ class Conditions(Optional):
     def _ordered(self, symbol: str, left: Value, right: Value) -> Value:
         """Which of two tuples of numbers comes first. Python takes a NaN for itself there: two of them raise."""
         kinds = [*left.type.items, *right.type.items]  # type: ignore[union-attr]  # tuples
-        is_plain = all(isinstance(k, Number) and k.kind in "bif" for k in kinds)
-        if not is_plain or not kinds or len(kinds) % 2 or left.type.is_list != right.type.is_list:  # type: ignore[union-attr]
+        is_plain = bool(kinds) and all(isinstance(k, Number) and k.kind in "bif" for k in kinds)
+        parts = [self.parts_of(each) for each in (left, right)] if is_plain else [[], []]
+        if not parts[0] or len(parts[0]) != len(parts[1]) or left.type.is_list != right.type.is_list:  # type: ignore[union-attr]
             raise UntranslatableError(f"{symbol} between {left.type} and {right.type}")
-        pairs = list(zip(*(self.parts_of(each) for each in (left, right)), strict=True))
-        if len(pairs) * 2 != len(kinds):
-            raise UntranslatableError(f"{symbol} between {left.type} and {right.type}")
+        pairs = list(zip(*parts, strict=True))
         text = ""
         for a, b in reversed(pairs):
             first = compare(symbol[0], a, b).text
