@@ -32,7 +32,7 @@ class Queues(Lists):
                 raise UntranslatableError("deque() of this")
             made = self.as_list(replace(args[0], type=replace(args[0].type, is_list=True)))
         if made.fresh is None:
-            made = self._copied(made)
+            made = self._own_list(made)
         kind = replace(made.type, is_queue=True, is_deque=True)  # type: ignore[type-var]  # a list's type
         if most is None or isinstance(most.type, Static) and most.type.value is None:
             return replace(made, type=kind)
@@ -41,7 +41,7 @@ class Queues(Lists):
         room = self.early(f"length({index(most)})")
         return replace(made, type=replace(kind, has_most=True), most=room)
 
-    def _copied(self, value: Value) -> Value:
+    def _own_list(self, value: Value) -> Value:
         """Another list of the same elements, which has no name yet."""
         kind = value.type
         assert isinstance(kind, Growing)
@@ -55,7 +55,7 @@ class Queues(Lists):
 
     def listed(self, value: Value) -> Value:
         """What a function takes a queue for: a list of its elements."""
-        return self._copied(value) if isinstance(value.type, Growing) and value.type.is_queue else value
+        return self._own_list(value) if isinstance(value.type, Growing) and value.type.is_queue else value
 
     def bind_list(self, name: str, value: Value) -> None:
         kind = value.type
