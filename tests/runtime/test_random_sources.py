@@ -14,6 +14,7 @@ from workbench.runtime import cells
 from workbench.runtime.parts import whole_loops
 from workbench.runtime.parts.functions import FunctionParts
 from workbench.runtime.parts.random_sources import can_draw
+from workbench.runtime.parts.whole_functions import WholeFunction
 
 from .test_whole_loops import as_it_is
 
@@ -141,7 +142,25 @@ ARRAYS = [
     "rng.normal(size=(2, 2))", "rng.uniform(-1, 1, size=2)", "rng.exponential(2.0, 3)", "rng.poisson(2.0, size=3)",
     "rng.integers(0, 5, 3)", "rng.integers(9, size=(2, 2))", "rng.integers(9, size=2, dtype=int)", "rng.choice(5, 3)",
     "rng.choice(5, size=(2, 2))", "rng.permutation(7)", "rng.permutation(items)", "rng.binomial(5, 0.5, 2)",
-    "rng.gamma(2.0, size=i % 3)",
+    "rng.gamma(2.0, size=i % 3)", "rng.random((i % 3, 2))", "rng.normal(0, 1, (i % 2 + 1, 2, 2))",
+    "rng.standard_normal(items.shape)", "rng.choice(items, 5, p=weights)", "rng.choice(4, (2, 2), p=weights)",
+    "rng.choice(4, 5, p=[0.1, 0.2, 0.3, 0.4])", "rng.permutation(items.reshape(2, 2))",
+    "rng.permutation([3, 1, 2])", "rng.choice([1.5, 2.5], 4)",
+    # What NumPy is asked for.
+    "rng.binomial(10, weights)", "rng.binomial(np.arange(4), weights)", "rng.binomial(6, weights, (3, 4))",
+    "rng.poisson(weights * 30)", "rng.poisson(np.arange(3), (2, 3))", "rng.normal(items, 1.0)",
+    "rng.normal(items, weights)", "rng.normal(0.0, weights, (3, 4))", "rng.exponential(weights)",
+    "rng.gamma(weights, items + 3.0)", "rng.uniform(items, items + 2)", "rng.uniform(-1, weights, size=(2, 4))",
+    "rng.integers(0, np.arange(1, 5))", "rng.integers(0, 2, 5, dtype=np.int8)", "rng.integers(0, 9, dtype=np.int32)",
+    "rng.integers(1, 6, i % 3, dtype=np.uint8, endpoint=True)", "rng.integers(1, 6, size=(2, i % 3), endpoint=True)",
+    "rng.choice(10, 4, replace=False)", "rng.choice(i + 3, size=3, replace=False)", "rng.choice(7, replace=False)",
+    "rng.choice(items, 3, replace=False)", "rng.choice(items, 2, False, weights)", "rng.choice(items.reshape(2, 2), 3)",
+    "rng.choice(items, size=(2, 2), replace=False)", "rng.multinomial(20, weights)", "rng.multinomial(i, weights, size=3)",
+    "rng.dirichlet(weights)", "rng.dirichlet(items + 3, 2)", "rng.multivariate_normal(items[:2], np.eye(2))",
+    "rng.multivariate_normal([0.0, 1.0], np.eye(2), size=1 + i % 4)", "rng.hypergeometric(5, 6, 7)",
+    "rng.negative_binomial(3, 0.4, 4)", "rng.zipf(2.5)", "rng.random(3, dtype=np.float32)", "rng.permutation(items, axis=0)",
+    "rng.permuted(items.reshape(2, 2), axis=1)", "rng.standard_normal(dtype=np.float32)", "rng.logseries(0.5, i % 3)",
+    "rng.standard_t(weights + 1)", "rng.beta(weights, 2.0)", "rng.vonmises(items, 3.0)", "rng.triangular(0, weights, 1)",
 ]  # fmt: skip
 OLD_ARRAYS = ["rng.rand(3)", "rng.rand(2, 2)", "rng.randn(3)", "rng.randint(0, 4, 3)", "rng.normal(0, 1, (2, 2))",
               "rng.permutation(6)", "rng.uniform(size=2)", "rng.choice(5, 3)"]  # fmt: skip
@@ -335,9 +354,7 @@ def test_what_numpy_raises_leaves_the_source_as_numpy_does(function):
 def other_forms(rng, n):
     total = 0.0
     for _ in range(n):
-        total += (
-            rng.choice(n, 2, replace=False).sum() + rng.multivariate_normal([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]])[0]
-        )
+        total += len(rng.bytes(n)) + rng.spawn(1)[0].random()
     return total
 
 
@@ -352,6 +369,123 @@ class Derived(np.random.Generator):
 
 def test_a_subclass_is_pythons():
     check(two_at_a_time, lambda: Derived(np.random.PCG64(1)), 20)
+
+
+# ---- on a condition, and of sources that the function makes ----
+
+
+def one_of_two_draws(rng, n):
+    total = 0.0
+    for i in range(n):
+        total += (rng.random() if i % 3 else (rng.normal() if i % 2 else rng.gamma(2.0))) + rng.random()
+    return total
+
+
+def best_action(rng, n):
+    chosen = []
+    for _ in range(n):
+        best = np.flatnonzero(rng.random(3) > 0.5)
+        a = int(best[0]) if len(best) == 1 else int(rng.choice(best)) if len(best) else -1
+        chosen.append(a)
+    return chosen
+
+
+def noise_now_and_then(rng, n, x):
+    last = x
+    total = 0.0
+    for i in range(n):
+        last = x + rng.normal(0.0, 1.0, 3) if i % 3 else x
+        total += last.sum()
+    last[0] = 7.0
+    return total, last, x
+
+
+def an_int_or_a_draw(rng, n):
+    found = []
+    for i in range(n):
+        found.append(2.5 * (1 if i % 3 == 0 else rng.random()))
+    return found
+
+
+def lists_in_random_order(rng, n):
+    items, pairs = [0] * n, [(1, 0.5), (2, 1.5), (3, 2.5)]
+    for i in range(n):
+        items[i] = i
+    rng.shuffle(items)
+    rng.shuffle(pairs)
+    return items, pairs
+
+
+def rows_in_random_order(rng, x):
+    rng.shuffle(x)
+    order = rng.permutation(x)
+    return x, order, np.dot(order[0], x[1])
+
+
+def resampled(rng, x, shape):
+    z = rng.normal(size=shape)
+    picked = x[rng.choice(len(x), size=len(x), replace=True)]
+    return z + rng.random(z.shape), picked, rng.choice(x, shape)
+
+
+def whole_way(function, *args):
+    """What the function gives whole, and plainly, each from its own arguments."""
+    whole = WholeFunction.of(function, wb.jit(function).source())
+    mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+    for _ in range(3):
+        done = whole.run(mine, {})
+        assert done is not None, "the function does not run whole"
+        assert_same(done[0], function(*theirs))
+        for a, b in zip(mine, theirs, strict=True):
+            both = (state_of(a), state_of(b)) if isinstance(a, np.random.Generator) else (a, b)
+            assert_same(*both)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (one_of_two_draws, (40,)),
+        (best_action, (60,)),
+        (noise_now_and_then, (20, np.arange(3.0))),
+        (noise_now_and_then, (19, np.arange(3.0))),
+        (an_int_or_a_draw, (20,)),
+        (lists_in_random_order, (30,)),
+        (rows_in_random_order, (np.arange(24.0).reshape(8, 3),)),
+        (resampled, (np.arange(9.0), (2, 3))),
+    ],
+)
+def test_whole_functions_that_draw(function, args):
+    whole_way(function, np.random.default_rng(3), *args)
+
+
+def source_made_between(x, n, seed):
+    m = len(x)
+    total = np.zeros(m)
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        total += rng.binomial(10, x) / 10
+    return total
+
+
+def source_made_of_a_name_that_is_bound_before(x, n, seed):
+    total = np.zeros(len(x))
+    if n > 3:
+        seed = 5
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        total += rng.random(len(x))
+    return total
+
+
+def test_a_source_is_made_before_the_statements_above_it():
+    x = np.array([0.2, 0.9, 0.5])
+    whole_way(source_made_between, x, 8, 3)
+    assert WholeFunction.of(source_made_between, wb.jit(source_made_between).source()).forms[0].head is not None
+    other = source_made_of_a_name_that_is_bound_before
+    assert WholeFunction.of(other, wb.jit(other).source()).forms[0].head is None
+    compiled = wb.jit(other)
+    for n in (2, 5, 5, 2):
+        assert_same(compiled(x, n, 3), other(x, n, 3))
 
 
 # ---- Python's own ----

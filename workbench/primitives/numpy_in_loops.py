@@ -15,6 +15,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +44,14 @@ CALLED = frozenset(
     for name in names
     if (function := getattr(module, name, None)) is not None
 )
+# Methods of `np.random.Generator`: those that write into what they are given, or give no array, aside.
+_DRAWN = (
+    "beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric integers laplace "
+    "logistic lognormal logseries multinomial multivariate_hypergeometric multivariate_normal negative_binomial "
+    "noncentral_chisquare noncentral_f normal pareto permutation permuted poisson power random rayleigh "
+    "standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald "
+    "weibull zipf"
+).split()
 SAMPLE = 4  # the length of an axis, and the value of a number, of which nothing is known
 _MOST_VIEWS = 64  # of memory, that are kept
 MOST_SAMPLED = 4096  # elements of what a call is tried with
@@ -69,6 +78,13 @@ class NumberSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceSlot:
+    """An argument that is a `np.random.Generator`, of which a number tells where its bits come from."""
+
+    dtype: np.dtype = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
 class Several:
     """A tuple or list of arguments."""
 
@@ -88,7 +104,7 @@ class Constant:
         return cls(value, f"{type(value).__name__} {value!r}")
 
 
-Slot = ArraySlot | NumberSlot | Several | Constant
+Slot = ArraySlot | NumberSlot | SourceSlot | Several | Constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +147,7 @@ class NumpyCall:
     @functools.cached_property
     def n_given(self) -> int:
         """What the arguments take of the words."""
-        numbers = (slot for slot in leaves(self.slots) if isinstance(slot, NumberSlot))
+        numbers = (slot for slot in leaves(self.slots) if isinstance(slot, NumberSlot | SourceSlot))
         return self.n_array_words + sum(n_words_of(slot.dtype) for slot in numbers)
 
     @functools.cached_property
@@ -147,17 +163,38 @@ class _Here(threading.local):
         self.views: dict[Any, np.ndarray] = {}
 
 
+_sources: dict[int, Any] = {}  # those that loops draw from, by where their bits come from
 _asked: dict[int, Callable[[int], int]] = {}
 _here = _Here()
 
 
-def leaves(slots: Sequence[Slot]) -> Iterator[ArraySlot | NumberSlot | Constant]:
+def leaves(slots: Sequence[Slot]) -> Iterator[ArraySlot | NumberSlot | SourceSlot | Constant]:
     """The slots that are no tuples, in their order."""
     for slot in slots:
         if isinstance(slot, Several):
             yield from leaves(slot.items)
         else:
             yield slot
+
+
+def drawn_by(name: str) -> Any:
+    """The method of `np.random.Generator` that a loop may call by its name; None of others."""
+    return getattr(np.random.Generator, name, None) if name in _DRAWN else None
+
+
+@contextmanager
+def in_use(sources: Mapping[int, Any]) -> Iterator[None]:
+    """What loops draw from meanwhile. Whoever uses a source holds its lock."""
+    before = {address: _sources.get(address) for address in sources}
+    _sources.update(sources)
+    try:
+        yield
+    finally:
+        for address, source in before.items():
+            if source is None:
+                del _sources[address]
+            else:
+                _sources[address] = source
 
 
 def n_words_of(dtype: np.dtype) -> int:
@@ -173,10 +210,14 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
     """The call of `function`, which machine code may make from now on; None if what it gives is nothing that a loop
     can have, or memory of an argument. Found out by trying."""
     named = dict(keywords)
-    for length in (SAMPLE, 3, 8):
+    draws = any(isinstance(slot, SourceSlot) for slot in args)
+    lengths = [(length, False) for length in (SAMPLE, 3, 8)]
+    if draws:  # few among many, and weights of what is drawn
+        lengths += [(1, False), *((length, True) for length in (SAMPLE, 1))]
+    for length, is_share in lengths:
         held: list[np.ndarray] = []
-        samples = [_sample(slot, length, held) for slot in args]
-        by_name = {name: _sample(slot, length, held) for name, slot in named.items()}
+        samples = [_sample(slot, length, held, is_share) for slot in args]
+        by_name = {name: _sample(slot, length, held, is_share) for name, slot in named.items()}
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -194,23 +235,28 @@ def numpy_call(function: Any, args: tuple[Slot, ...], keywords: tuple[tuple[str,
     return None
 
 
-def _sample(slot: Slot, length: int, held: list[np.ndarray]) -> Any:
+def _sample(slot: Slot, length: int, held: list[np.ndarray], is_share: bool = False) -> Any:
     """An argument such as the slot takes. Matrices are symmetric and positive definite, rows ascend, integers in them
-    are small, since they may be indices, and floats between 0 and 1, since they may be parts of a whole."""
+    are small, since they may be indices, and floats between 0 and 1, since they may be parts of a whole. is_share:
+    instead floats add up to 1, and integers are none below it."""
     if isinstance(slot, Constant):
         return slot.value
     if isinstance(slot, Several):
-        items = [_sample(each, length, held) for each in slot.items]
+        items = [_sample(each, length, held, is_share) for each in slot.items]
         return items if slot.is_list else tuple(items)
+    if isinstance(slot, SourceSlot):
+        return np.random.default_rng(0)
     if isinstance(slot, NumberSlot):
         number = slot.dtype.type({"b": True, "f": 0.5, "c": 0.5}.get(slot.dtype.kind, length))
         return number.item() if slot.python else number
     shape = tuple(length if n is None else n for n in slot.shape)
     if np.prod(shape, dtype=float) > MOST_SAMPLED:
         shape = tuple(min(n, 2 * SAMPLE) for n in shape)
-    if len(shape) < 2:
+    if is_share and slot.dtype.kind in "iuf":
+        values: Any = np.full(shape, 1 / max([1, *shape[-1:]]) if slot.dtype.kind == "f" else length)
+    elif len(shape) < 2:
         n = shape[0] if shape else 1
-        values: Any = np.arange(n) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + n) / (n + 1)
+        values = np.arange(n) // 2 if slot.dtype.kind in "iu" else np.arange(1, 1 + n) / (n + 1)
     else:
         i, j = np.ogrid[: shape[-2], : shape[-1]]
         values = np.broadcast_to(1 + max(shape) * (i == j), shape)
@@ -261,7 +307,7 @@ class _Text:
         self.call = call
         self.scope: dict[str, Any] = {
             "function": call.function, "view": _memory_view, "memory": _memory, "ndarray": np.ndarray, "here": _here,
-            "is_result": _is_result,
+            "is_result": _is_result, "sources": _sources,
         }  # fmt: skip
         self.place, self.number = 0, call.n_array_words
         self.arrays: list[str] = []
@@ -291,6 +337,8 @@ class _Text:
             return name
         at, kind = self.number, slot.dtype.kind
         self.number += n_words_of(slot.dtype)
+        if isinstance(slot, SourceSlot):
+            return f"sources[w[{at}]]"
         text = {"f": f"x[{at}]", "c": f"complex(x[{at}], x[{at + 1}])", "b": f"bool(w[{at}])"}.get(kind, f"w[{at}]")
         if kind == "u":
             text = f"(w[{at}] & {2**64 - 1})"

@@ -265,17 +265,32 @@ def pythons_exponential(words):
 
 @linked(error_model="numpy")
 def put_in_random_order(words, a):
-    """`shuffle` of an array of one axis (R. Durstenfeld's algorithm)."""
-    for i in range(a.size - 1, 0, -1):
+    """`shuffle` of an array along its first axis (R. Durstenfeld's algorithm)."""
+    for i in range(a.shape[0] - 1, 0, -1):
         j = np.int64(_interval(words, _INTERVAL, np.uint64(i)))
-        x, y = at_1(a, i), at_1(a, j)
-        put_1(a, i, y)
-        put_1(a, j, x)
+        if a.ndim == 1:
+            x, y = at_1(a, i), at_1(a, j)
+            put_1(a, i, y)
+            put_1(a, j, x)
+        elif i != j:
+            row = a[i].copy()
+            a[i] = a[j]
+            a[j] = row
 
 
 @linked(error_model="numpy")
-def draw_weighted(words, n, weights):
-    """`choice(n, p=weights)`: the sums of NumPy's, and its search among them."""
+def put_items_in_random_order(words, items):
+    """`shuffle` of a list."""
+    for i in range(len(items) - 1, 0, -1):
+        j = np.int64(_interval(words, _INTERVAL, np.uint64(i)))
+        x = items[i]
+        items[i] = items[j]
+        items[j] = x
+
+
+@linked(error_model="numpy")
+def _total(n, weights):
+    """The sum of weights that NumPy takes."""
     if weights.size != n or n == 0:
         raise ValueError
     total, exact, lost = 0.0, 0.0, 0.0
@@ -290,6 +305,39 @@ def draw_weighted(words, n, weights):
         exact = t
     if not abs(exact - 1.0) <= 1e-9:  # NumPy refuses from somewhat more on
         raise ValueError
+    return total
+
+
+@linked(error_model="numpy")
+def reached_shares(n, weights):
+    """The sums of NumPy's `choice(n, p=weights)`."""
+    total = _total(n, weights)
+    reached = np.cumsum(weights)
+    for i in range(n):
+        reached[i] /= total
+    return reached
+
+
+@linked(error_model="numpy")
+def draw_below(words, reached):
+    """The first of them above what is drawn."""
+    drawn = _float_0(words, _UNIFORM)
+    first, last = 0, reached.size
+    while first < last:
+        middle = (first + last) >> 1
+        if reached[middle] > drawn:
+            last = middle
+        else:
+            first = middle + 1
+    if first == reached.size:
+        raise ValueError
+    return first
+
+
+@linked(error_model="numpy")
+def draw_weighted(words, n, weights):
+    """`choice(n, p=weights)`: the sums of NumPy's, and its search among them."""
+    total = _total(n, weights)
     drawn = _float_0(words, _UNIFORM)
     reached = 0.0
     for i in range(n):

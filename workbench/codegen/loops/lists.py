@@ -187,6 +187,19 @@ def sorted_items(items):
 
 
 @linked(error_model="numpy")
+def sorted_by(items, keys, from_most):
+    """`sorted` by keys that hold no NaN: of those that are alike, the first one comes first."""
+    for each in keys:
+        if each != each:
+            raise ValueError
+    n = len(keys)
+    if not from_most:
+        return [items[k] for k in stable_order(keys)]
+    order = stable_order(keys[::-1])
+    return [items[n - 1 - order[n - 1 - k]] for k in range(n)]
+
+
+@linked(error_model="numpy")
 def sort_items(items):
     made = sorted_items(items)
     for k in range(len(items)):

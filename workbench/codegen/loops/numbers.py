@@ -137,6 +137,14 @@ def length(x):
 
 
 @linked(error_model="numpy", forceinline=True)
+def same_in_tuple(a, b):
+    """Whether two floats are equal, unless that depends on whether they are one object."""
+    if a != a and b != b:
+        raise ValueError
+    return a == b
+
+
+@linked(error_model="numpy", forceinline=True)
 def same_length(a, b):
     if a != b:
         raise ValueError

@@ -81,6 +81,10 @@ class ArraysInLists(Compositions):
         if base.fresh is not None or base.type.is_queue:  # type: ignore[union-attr]  # a list
             raise UntranslatableError("an array of a list without a name, or of a queue")
         self.line(f"nonzero(len({base.text}))")
+        if base.type.has_none:  # type: ignore[union-attr]  # a list
+            each = self.temporary()
+            self.line(f"for {each} in {base.text}:")
+            self.line(f"    nonzero({each}.size)")
         return held
 
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType
@@ -196,6 +197,8 @@ class Calls(Creations):
             return found
         if function in CREATIONS or function in LIKES or function in (np.array, np.asarray, np.copy):
             return self.created(function, args, keywords)
+        if function is deque:
+            return self.deque_of(args, keywords)
         if not keywords and (found := self.list_call(function, args)) is not None:
             return found
         if function is np.roll and "axis" in keywords and len(args) == 2:

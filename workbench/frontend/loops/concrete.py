@@ -39,6 +39,8 @@ from .ranges import without_checks
 from .short_arrays import in_variables
 from .statements import Translator
 from .table_texts import blank_table, filled, index_lines, keys_of, values_of
+from .targets import with_targets_apart
+from .tuples_of_none import without_tuples_of_none
 from .types import (
     Array,
     Growing,
@@ -66,6 +68,10 @@ def translate_here(
     node = copied(node)
     node = without_else(node) if node.orelse else without_elses(node)
     (node,) = written_out([node], namespace)  # type: ignore[assignment]  # a loop stays one
+    if later is not None:
+        needed = live_at_head(node, frozenset())
+        (node,) = without_tuples_of_none([node], later | needed)  # type: ignore[assignment]
+        node = with_targets_apart(node, later | needed)
     such = names_of_such(node, namespace)
     try:
         found = _built(node, namespace, later, {}, anyway, of_numbers)

@@ -84,7 +84,29 @@ class Conditions(Optional):
         if isinstance(op, ast.Eq | ast.NotEq) and isinstance(left.type, Items) and isinstance(right.type, Items):
             text = self._equal(left, right)
             return Value(f"(not {text})" if isinstance(op, ast.NotEq) else text, Number(BOOL, True, (0, 1)))
+        if isinstance(left.type, Items) and isinstance(right.type, Items):
+            return self._ordered(SYMBOLS[type(op)], left, right)
         return self.pointwise(lambda v: compare(SYMBOLS[type(op)], *v), left, right)
+
+    def _ordered(self, symbol: str, left: Value, right: Value) -> Value:
+        """Which of two tuples of numbers comes first. Python takes a NaN for itself there: two of them raise."""
+        kinds = [*left.type.items, *right.type.items]  # type: ignore[union-attr]  # tuples
+        is_plain = bool(kinds) and all(isinstance(k, Number) and k.kind in "bif" for k in kinds)
+        parts = [self.parts_of(each) for each in (left, right)] if is_plain else [[], []]
+        if not parts[0] or len(parts[0]) != len(parts[1]) or left.type.is_list != right.type.is_list:  # type: ignore[union-attr]
+            raise UntranslatableError(f"{symbol} between {left.type} and {right.type}")
+        pairs = list(zip(*parts, strict=True))
+        text = ""
+        for a, b in reversed(pairs):
+            first = compare(symbol[0], a, b).text
+            is_float = a.type.kind == b.type.kind == "f"  # type: ignore[union-attr]  # numbers
+            same = f"same_in_tuple({a.text}, {b.text})" if is_float else compare("==", a, b).text
+            if text:
+                text = f"({first} or ({same} and {text}))"
+            else:
+                text = f"({first} or {same})" if symbol.endswith("=") else first
+        weak = {v.type.weak and not v.type.unsure for pair in pairs for v in pair}  # type: ignore[union-attr]  # numbers
+        return Value(text, Number(BOOL, weak == {True}, (0, 1), unsure=len(weak) > 1))
 
     def _equal(self, left: Value, right: Value) -> str:
         """Whether two numbers are equal, or two tuples of whole numbers: Python takes a NaN for itself there."""
@@ -195,16 +217,60 @@ class Conditions(Optional):
         test = self.test(node.test)
         if test in ("True", "False"):
             return self.value(node.body if test == "True" else node.orelse)
+        before = self.noted()
         try:
-            then = self.later(node.body)
+            then, made = self._apart(node.body)
         except UnknownItemError:
+            self.back_to(before)
             self.skipped = True  # the next round will know more, also by the type of the other
-            return self.later(node.orelse)
+            return self.value(node.orelse)
         try:
-            return self.choose(test, then, self.later(node.orelse))
+            other, other_made = self._apart(node.orelse)
         except UnknownItemError:
+            self.back_to(before)
             self.skipped = True
             return then
+        if made or other_made:
+            return self._chosen_apart(test, (then, made), (other, other_made))
+        return self.choose(test, then, other)
+
+    def _apart(self, node: ast.expr) -> tuple[Value, list[str]]:
+        """An expression that is computed on a condition, and what it computes in front of the statement."""
+        before = len(self.lines)
+        with self._conditionally():
+            value = self.value(node)
+            if value.lazy is not None and len(self.lines) > before:
+                value = self.array(value)
+        made, self.lines[before:] = self.lines[before:], []
+        return value, made
+
+    def _chosen_apart(self, test: str, *branches: tuple[Value, list[str]]) -> Value:
+        """`a if test else b`, of which only one computes what it does in front of the statement:
+
+        if test:              else:
+            ...                   ...
+            t = a                 t = b
+        """
+        kinds = [value.type for value, _ in branches]
+        kind = join(*kinds)
+        name, self.made_early = self.temporary(), True
+        whole = ""
+        if isinstance(kind, Number):
+            if kinds[0].dtype != kinds[1].dtype:  # type: ignore[union-attr]  # numbers
+                kind = replace(kind, mixed=True)
+            if kind.ints and all(whole_text(value) for value, _ in branches):
+                whole = f"{name}whole"
+        elif not isinstance(kind, Array):
+            raise UntranslatableError(f"{kind} that is computed on a condition")
+        for head, (value, made) in zip((f"if {test}:", "else:"), branches, strict=True):
+            self.line(head)
+            self.lines += [INDENT + line for line in made]
+            self.indent += 1
+            if whole:
+                self.line(f"{whole} = {whole_text(value)}")
+            self.line(f"{name} = {self.array(self.convert(value, kind)).text}")
+            self.indent -= 1
+        return Value(name, kind, whole=whole)
 
     def choose(self, test: str, then: Value, other: Value) -> Value:
         kind = join(then.type, other.type)

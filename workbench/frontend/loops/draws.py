@@ -218,6 +218,8 @@ class Draws(Tables):
         """A new array that is to be filled."""
         if not isinstance(size.type, Number | Items) or isinstance(size.type, Items) and not size.type.items:
             raise refusal
+        if isinstance(size.type, Items):
+            size = tuple_of(self.parts_of(size))
         made = self.library(np.empty, [size], {"dtype": Value("", Static(dtype))})
         text = self.early(made.text)
         self.fresh.add(text)
@@ -303,7 +305,7 @@ class Draws(Tables):
         of, weights, size = given.get("a"), given.get("p"), given.get("size")
         if of is None or given.get("replace", literal(True)).literal is not True:
             raise refusal
-        if isinstance(of.type, Items) and of.type.items:
+        if isinstance(of.type, Items | Growing):
             of = self.library(np.array, [of], {})
         if isinstance(of.type, Array) and of.type.ndim == 1:
             items = self.named(of)
@@ -315,9 +317,15 @@ class Draws(Tables):
         if weights is None:
             text = f"draw_bounded({source.text}, 0, {n}, {kind.is_old})"
         else:
+            if isinstance(weights.type, Items | Growing):
+                weights = self.library(np.array, [weights], {})
             if not isinstance(weights.type, Array) or weights.type.dtype != F64 or weights.type.ndim != 1:
                 raise refusal
-            text = f"draw_weighted({source.text}, {n}, {self.named(weights).text})"
+            shares = self.named(weights).text
+            if size is None or not _is_given(size):
+                text = f"draw_weighted({source.text}, {n}, {shares})"
+            else:
+                text = f"draw_below({source.text}, {self.early(f'reached_shares({n}, {shares})')})"
         if items is None:
             return self._drawn((text, weak_int(0, MOST)), size, refusal)
         assert isinstance(items.type, Array)
@@ -329,11 +337,13 @@ class Draws(Tables):
     ) -> Value:
         given = _bound(["x"], args, keywords, refusal)
         of = given.get("x")
+        if of is not None and isinstance(of.type, Items | Growing):
+            of = self.library(np.array, [of], {})
         if of is not None and isinstance(of.type, Number):
             n = self._whole(of, refusal)
             text = f"np.arange({n if of.literal is not None else f'length({n})'})"
             kind = Array(I64, (of.known if of.literal is None else of.literal,))
-        elif of is not None and isinstance(of.type, Array) and of.type.ndim == 1:
+        elif of is not None and isinstance(of.type, Array) and of.type.ndim:
             text, kind = f"{self.named(of).text}.copy()", Array(of.type.dtype, of.type.shape)
         else:
             raise refusal
@@ -346,10 +356,21 @@ class Draws(Tables):
     ) -> Value:
         given = _bound(["x"], args, keywords, refusal)
         of = given.get("x")
-        if of is None or not isinstance(of.type, Array) or of.type.ndim != 1:
+        if of is not None and isinstance(of.type, Growing):
+            return self._shuffled_list(source, of, refusal)
+        if of is None or not isinstance(of.type, Array) or not of.type.ndim:
             raise refusal
         self.module.written |= of.type.origins
         self._in_random_order(source, self.named(of))
+        return Value("", Static(None))
+
+    def _shuffled_list(self, source: Value, of: Value, refusal: UntranslatableError) -> Value:
+        if of.type.is_queue or of.fresh is not None:  # type: ignore[union-attr]  # a list
+            raise refusal
+        self.refine(of.source, of.type)
+        self._reorder(of)
+        self.made_early = True
+        self.line(f"put_items_in_random_order({source.text}, {of.text})")
         return Value("", Static(None))
 
     def _in_random_order(self, source: Value, made: Value) -> Value:

@@ -27,6 +27,7 @@ from .operators import cast
 from .optional import may_be_none
 from .statements import Translator
 from .table_texts import holds_table
+from .tuples_of_none import without_tuples_of_none
 from .types import (
     PYTHONS,
     WIDE,
@@ -162,7 +163,10 @@ def translate_function(
             [ast.Return(syntax.body)] if isinstance(syntax, ast.Lambda) else syntax.body  # type: ignore[attr-defined]  # a function
         )
         body = calls_apart(body, function.__name__)
-        body = without_generators(body, lambda name: _is_builtin(function, name) and name not in bound_names(body))
+        written = bound_names(body)
+        is_builtin: Callable[[str], bool] = lambda name: _is_builtin(function, name) and name not in written  # noqa: E731
+        body = without_generators(body, is_builtin, listings=key in module.listed)
+        body = without_tuples_of_none(body, {*given, *set_here, *dict(statics)})
         names = bound_names(body) | frozenset(given)
         scope = Translator(module, outer, names, given, None)
         scope.growing, scope.queues, scope.thinned = growing_names(body), queue_names(body), thinned_names(body)
@@ -184,7 +188,18 @@ def translate_function(
         scope.own_name, scope.own_function = name, function
         scope.of_numba = of_numba or caller.of_numba
         module.pending[key] = scope
-        scope.settle(run)
+        try:
+            scope.settle(run)
+        except UnknownItemError:
+            raise
+        except UntranslatableError:
+            if key in module.listed or not module.takes_random:
+                raise
+            if without_generators(body, is_builtin, listings=True) is body:
+                raise
+            module.listed.add(key)  # comprehensions over what is not written out: as loops
+            del module.pending[key]
+            return translate_function(caller, function, syntax, values, path, node, set_here, of_numba=of_numba)
         if scope.calls_itself and scope.extras:  # of which its calls of itself knew nothing yet
             scope.settle(run)
         parameters = ", ".join([*map(local, (*given, *scope.extras)), *[DEPTH] * scope.calls_itself])

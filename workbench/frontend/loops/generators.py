@@ -20,7 +20,7 @@ from ..syntax import child_nodes, copied, walk
 
 FOLDS = frozenset(("sum", "min", "max", "any", "all"))
 _LISTINGS = (ast.ListComp, ast.SetComp, ast.DictComp)
-_HARMLESS = FOLDS | {"abs", "len", "float", "int", "bool", "complex", "round", "range"}
+_HARMLESS = FOLDS | {"abs", "deque", "sorted", "len", "float", "int", "bool", "complex", "round", "range"}
 _MODULES = frozenset(("np", "numpy", "math"))
 _HEADS = {ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value", ast.Return: "value", ast.Expr: "value",
           ast.If: "test", ast.Assert: "test"}  # fmt: skip
@@ -31,7 +31,7 @@ def without_generators(
 ) -> list[ast.stmt]:
     """The statements with folds of generators written out; the given ones are left as they are. listings: and with
     comprehensions written out, as lists that grow."""
-    stmts = _as_listings(stmts, is_builtin) if listings else stmts
+    stmts = _as_listings(stmts, is_builtin, all_kinds=True) if listings else stmts
     if not (listings and holds_listings(stmts)) and not any(_fold_of(n) for stmt in stmts for n in walk(stmt)):
         return stmts
     return _Rewriter(stmts, is_builtin, listings=listings).block(copied(stmts))
@@ -51,20 +51,57 @@ def holds_listings(stmts: Iterable[ast.stmt]) -> bool:
     return any(isinstance(n, _LISTINGS) for stmt in stmts for n in walk(stmt))
 
 
-def _as_listings(stmts: list[ast.stmt], is_builtin: Callable[[str], bool]) -> list[ast.stmt]:
-    """The statements with `{x for ...}` for `set(x for ...)`, and a list for `list` and `sorted`."""
-    if not any(_collection_of(n) for stmt in stmts for n in walk(stmt)):
+def _as_listings(
+    stmts: list[ast.stmt], is_builtin: Callable[[str], bool], *, all_kinds: bool = False
+) -> list[ast.stmt]:
+    """The statements with `{x for ...}` for `set(x for ...)`, and a list for `list` and `sorted`. all_kinds: and for
+    `deque`, for `list(range(n))` and the like, and for a generator that is unpacked."""
+    rewriter = _Collections(is_builtin, all_kinds)
+    if not any(map(rewriter.takes, (n for stmt in stmts for n in walk(stmt)))):
         return stmts
-    rewriter = _Collections(is_builtin)
     return [rewriter.visit(stmt) for stmt in copied(stmts)]
 
 
 class _Collections(ast.NodeTransformer):
-    def __init__(self, is_builtin: Callable[[str], bool]):
+    def __init__(self, is_builtin: Callable[[str], bool], all_kinds: bool):
         self.is_builtin = is_builtin
+        self.all_kinds = all_kinds
+
+    def takes(self, node: ast.AST) -> bool:
+        """Whether there may be something to do."""
+        if _collection_of(node):
+            return True
+        return self.all_kinds and (_is_unpacked(node) or _is_given_all(node) or bool(self._iterator_of(node)))
+
+    def _iterator_of(self, node: ast.AST) -> ast.expr | None:
+        """The iterator of which a call makes a list."""
+        match node:
+            case ast.Call(
+                func=ast.Name(id="list" | "sorted" as name), args=[ast.Call(func=ast.Name(id=inner)) as each],
+                keywords=words,
+            ) if inner in _ITERATORS and self.is_builtin(name) and self.is_builtin(inner):  # fmt: skip
+                return each if not words or name == "sorted" else None
+        return None
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        if self.all_kinds and _is_unpacked(node):
+            assert isinstance(node.value, ast.GeneratorExp)
+            node.value = _listing_of(node.value)
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 (ast's name)
         self.generic_visit(node)
+        if self.all_kinds and _is_given_all(node):
+            node.args[0] = _listing_of(node.args[0])  # type: ignore[arg-type]  # a generator
+        each = self._iterator_of(node) if self.all_kinds else None
+        if each is not None:
+            over = ast.comprehension(ast.Name("item", ast.Store()), each, [], 0)
+            made = ast.copy_location(ast.ListComp(_load("item"), [over]), node)
+            if node.func.id == "list":  # type: ignore[attr-defined]  # a name
+                return ast.fix_missing_locations(made)
+            node.args = [ast.fix_missing_locations(made)]
+            return node
         name = _collection_of(node)
         if not name or not self.is_builtin(name):
             return node
@@ -75,6 +112,29 @@ class _Collections(ast.NodeTransformer):
             return made
         node.args = [made]
         return node
+
+
+_ITERATORS = frozenset(("range", "zip", "enumerate", "reversed"))
+
+
+def _listing_of(node: ast.GeneratorExp) -> ast.ListComp:
+    return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+
+
+def _is_unpacked(node: ast.AST) -> bool:
+    """Whether it is `a, b = (f(x) for x in y)`."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple() | ast.List()], value=ast.GeneratorExp()):
+            return True
+    return False
+
+
+def _is_given_all(node: ast.AST) -> bool:
+    """Whether it is a call of `deque` with a generator, all of whose items this takes."""
+    match node:
+        case ast.Call(func=ast.Name(id="deque") | ast.Attribute(attr="deque"), args=[ast.GeneratorExp(), *_]):
+            return True
+    return False
 
 
 def _collection_of(node: ast.AST) -> str:
@@ -202,7 +262,8 @@ class _Rewriter:
     def only_computes(self, value: ast.expr) -> bool:
         """Whether nothing in an expression that comes before its folds and listings is a call that may write into an
         array, and nothing binds a name."""
-        if any(isinstance(node, ast.NamedExpr | ast.Lambda) for node in walk(value)):
+        keys = {id(n.value) for n in walk(value) if isinstance(n, ast.keyword) and n.arg == "key"}
+        if any(isinstance(n, ast.NamedExpr | ast.Lambda) and id(n) not in keys for n in walk(value)):
             return False
         written_out = [n for n in walk(value) if _fold_of(n) or self.is_listing(n)]
         pending: list[ast.AST] = [value]

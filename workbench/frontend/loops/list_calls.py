@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import tuple_of
-from .lists import Lists
 from .operators import cast, index
+from .queues import Queues
 from .types import (
     F64,
     I64,
@@ -35,7 +35,7 @@ JOINERS = (np.stack, np.vstack, np.hstack, np.concatenate)
 FOLDS: dict[Any, str] = {sum: "sum_of_list", min: "least_of_list", max: "most_of_list"}
 
 
-class ListCalls(Lists):
+class ListCalls(Queues):
     """Calls with lists. `library` is the calls'."""
 
     library: Any
@@ -43,12 +43,7 @@ class ListCalls(Lists):
     def list_call(self, function: Any, args: list[Value]) -> Value | None:
         """A function that takes or makes lists; None for others."""
         if function is deque:
-            made = Value("", Growing(None), fresh=((), "")) if not args else None
-            if len(args) == 1 and isinstance(args[0].type, Items) and isinstance(args[0].literal, tuple):
-                made = self.as_list(replace(args[0], type=replace(args[0].type, is_list=True)))
-            if made is None:
-                raise UntranslatableError("deque() of this")
-            return replace(made, type=replace(made.type, is_queue=True, is_deque=True))  # type: ignore[type-var]  # a list's type
+            return self.deque_of(args, {})
         if function is list and len(args) == 1 and isinstance(args[0].type, Array):
             return self.list_of_array(args[0], python=False)
         if function is sorted and len(args) == 1 and isinstance(args[0].type, Array) and args[0].type.ndim == 1:
@@ -57,6 +52,8 @@ class ListCalls(Lists):
             return self._bisected(PLACES[function], *args)
         if not args or not isinstance(args[0].type, Growing):
             return None
+        if function in FOLDS or function in (list, sorted):
+            args = [self.listed(args[0]), *args[1:]]
         base = args[0]
         kind = base.type
         assert isinstance(kind, Growing)
@@ -85,8 +82,7 @@ class ListCalls(Lists):
         return args[:first] + [self._list_as_array(a) for a in args[first:]]
 
     def _list_as_array(self, value: Value) -> Value:
-        is_such = isinstance(value.type, Growing) and not value.type.is_queue
-        return self.library(np.asarray, [value], {}) if is_such else value
+        return self.library(np.asarray, [value], {}) if isinstance(value.type, Growing) else value
 
     def operate(self, op: ast.operator, left: Value, right: Value) -> Value:
         if isinstance(left.type, Array) or isinstance(right.type, Array):
@@ -156,15 +152,15 @@ class ListCalls(Lists):
 
     def _sorted_list(self, base: Value) -> Value:
         """`sorted(base)`, a list of its own."""
-        name = self.early(f"sorted_items({self._sortable(base)})")
+        name = self.early(f"sorted_items({self.sortable(base)})")
         self.types[name] = base.type
         return Value(name, base.type, source=(name, 0))
 
     def sort_list(self, base: Value) -> None:
         """`base.sort()`."""
-        self.line(f"sort_items({self._sortable(base)})")
+        self.line(f"sort_items({self.sortable(base)})")
 
-    def _sortable(self, base: Value) -> str:
+    def sortable(self, base: Value) -> str:
         """The text of a list whose items can be sorted."""
         kind = base.type
         assert isinstance(kind, Growing)

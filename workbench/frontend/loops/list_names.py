@@ -10,7 +10,12 @@ from ..syntax import walk
 TAKES = frozenset(("pop", "popleft"))  # methods that change a list and give one of its elements
 CHANGES = TAKES | {"append", "extend", "insert", "clear", "reverse", "appendleft", "remove", "sort", "rotate"}
 HEAPS = frozenset(("heappush", "heappop"))
-_INTO = HEAPS | {"insort", "insort_left", "insort_right"}  # functions that change the list which they are given
+_INTO = HEAPS | {
+    "insort",
+    "insort_left",
+    "insort_right",
+    "shuffle",
+}  # functions that change the list which they are given
 
 
 def growing_names(nodes: Iterable[ast.AST]) -> frozenset[str]:

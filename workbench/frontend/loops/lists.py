@@ -18,6 +18,7 @@ import numpy as np
 from ..syntax import walk
 from .arrays_in_lists import ArraysInLists, held_arrays
 from .blanks import blank
+from .conditions import is_none
 from .expressions import local
 from .given_items import check_appended, read_kind
 from .list_names import TAKES, growing_names, is_taking, root
@@ -50,6 +51,7 @@ class Lists(ArraysInLists):
     is the calls'."""
 
     sort_list: Callable[[Value], None]
+    listed: Callable[[Value], Value]  # of queues
 
     def __init__(self, *args: Any):
         super().__init__(*args)
@@ -69,9 +71,10 @@ class Lists(ArraysInLists):
         if not isinstance(value.type, Items) or not value.type.is_list or not isinstance(value.literal, tuple):
             raise UntranslatableError(f"a list that is {value.type} in another place")
         item: Type | None = None
+        has_none = any(map(is_none, value.literal))
         for each in value.literal:
-            item = join_items(item, self._item_type(each))
-        return Value("", Growing(item), fresh=(value.literal, ""))
+            item = item if is_none(each) else join_items(item, self._item_type(each))
+        return Value("", Growing(item, has_none=has_none), fresh=(value.literal, ""))
 
     def _item_type(self, value: Value) -> Type:
         kind = value.type
@@ -168,7 +171,7 @@ class Lists(ArraysInLists):
             texts = [self.item(v, t) for v, t in zip(value.literal, kind.items, strict=True)]
             return f"({', '.join(texts)},)"
         if isinstance(kind, Array):
-            return self.lasting(value).text
+            return blank(kind) if is_none(value) else self.lasting(value).text
         return self.convert(value, kind).text  # type: ignore[attr-defined]  # of expressions
 
     def make(self, value: Value, item: Type | None, name: str) -> None:
@@ -176,6 +179,10 @@ class Lists(ArraysInLists):
         assert value.fresh is not None
         self.made_early = True
         items, count = value.fresh
+        if any(map(is_none, items)) and not isinstance(item, Array):
+            if item is not None:
+                raise UntranslatableError(f"a list of None and of {item}")
+            self.skipped = True  # the next round will know what else it holds
         texts = [self.item(v, item) for v in items] if item is not None else []
         target = name if not texts or name.startswith("t") and name.endswith("_") else self.temporary()
         self.line(f"{target} = no_items({blank(item)})")
@@ -232,7 +239,15 @@ class Lists(ArraysInLists):
             whole = self.early(f"was_int({value.text}__ints, {at}, len({value.text}))") if kind.ints else ""
             return Value(found, kind, whole=whole)
         assert value.type.item is not None
-        return Value(f"{value.text}[{place}]", value.type.item, source=source)
+        return self._unless_none(value, Value(f"{value.text}[{place}]", value.type.item, source=source))
+
+    def _unless_none(self, of: Value, element: Value) -> Value:
+        """An element of a list. None raises, as an array without elements does that somebody put there."""
+        if not isinstance(of.type, Growing) or not of.type.has_none:
+            return element
+        found = self.early(element.text)
+        self.line(f"nonzero({found}.size)")
+        return replace(element, text=found)
 
     def test(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name | ast.Subscript) and not self.none_flag(node):
@@ -314,14 +329,17 @@ class Lists(ArraysInLists):
             self.line(f"{INDENT}raise IndexError()")
             found = self.early(f"{base.text}[{first}]")
             self.line(f"{first} = without_first({base.text}, {first} + 1)")
+            if kind.has_none:
+                raise UntranslatableError("a queue that holds None")
             return Value(found, kind.item, source=source)
         if name == "pop" and not args:
             if kind.is_queue:
                 self.line(f"if {self.first(base)} >= len({base.text}):")
                 self.line(f"{INDENT}raise IndexError()")
-            return Value(self.early(f"{base.text}.pop()"), kind.item, source=source)
+            return self._unless_none(base, Value(self.early(f"{base.text}.pop()"), kind.item, source=source))
         if name == "pop" and len(args) == 1 and not kind.is_queue:
-            return Value(self.early(_taken_out(base, index(args[0]))), kind.item, source=source)
+            found = self.early(_taken_out(base, index(args[0])))
+            return self._unless_none(base, Value(found, kind.item, source=source))
         raise UntranslatableError(f".{name}() of this list")
 
     def list_statement(self, base: Value, name: str, node: ast.Call) -> bool:
@@ -362,6 +380,13 @@ class Lists(ArraysInLists):
     def _with_item(self, base: Value, value: Value) -> Type:
         """The type of a list's elements once `value` is one of them."""
         assert isinstance(base.type, Growing)
+        if is_none(value) and isinstance(base.type, Growing) and base.source is not None and not base.source[1]:
+            self.refine(base.source, replace(base.type, has_none=True))
+            if base.type.item is None:
+                raise UnknownItemError("a list of None")
+            if not isinstance(base.type.item, Array):
+                raise UntranslatableError(f"a list of None and of {base.type.item}")
+            return base.type.item
         mine = self._item_type(value)
         if isinstance(mine, Growing) and value.source is not None and base.type.item is not None:
             self.refine(value.source, base.type.item)
@@ -393,6 +418,8 @@ class Lists(ArraysInLists):
         if not isinstance(value.type, Growing) or value.type.is_queue or value.source is None:
             raise UntranslatableError("extend() by this")
         assert isinstance(base.type, Growing)
+        if value.type.has_none:
+            raise UntranslatableError("extend() by a list that may hold None")
         kind = Growing(join_items(base.type.item, value.type.item))
         self.refine(value.source, kind)
         self.refine(base.source, replace(base.type, item=kind.item))
@@ -407,6 +434,7 @@ class Lists(ArraysInLists):
         self._reorder(base)
         kind = self._with_item(base, value)
         text = self.item(value, kind)
+        base = replace(base, type=replace(base.type, has_none=False))  # type: ignore[type-var]  # what was there may be
         self.line(f"{self.element_of(base, index(place)).text} = {text}")
 
     def delete_item(self, node: ast.expr) -> None:
@@ -461,6 +489,7 @@ class Lists(ArraysInLists):
 
     def array_of_list(self, base: Value, dtype: np.dtype | None) -> Value:
         """`np.array(list)`, of numbers, of tuples of as many numbers, or of arrays of one shape."""
+        base = self.listed(base)
         if held_arrays(base) is not None:
             return self.stacked_list(base, dtype)
         kind = base.type
@@ -530,6 +559,8 @@ class Lists(ArraysInLists):
             raise UntranslatableError("a list without a name")
         name = self.temporary()
         source = (base.source[0], base.source[1] + 1) if base.source else None
+        if kind.has_none:
+            raise UntranslatableError("a loop over a list that may hold None")
         if kind.is_queue:
             self.must_stay(base)
             return (

@@ -21,6 +21,8 @@ from ...primitives.numpy_in_loops import (
     Result,
     Several,
     Slot,
+    SourceSlot,
+    drawn_by,
     leaves,
     n_words_of,
     numpy_call,
@@ -37,6 +39,7 @@ from .types import (
     Array,
     Items,
     Number,
+    RandomSource,
     Static,
     UnknownItemError,
     UntranslatableError,
@@ -68,6 +71,23 @@ class NumpyCalls(Calls):
                 raise
             return found
 
+    def draw(self, source: Value, name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
+        before = self.noted()
+        try:
+            return super().draw(source, name, args, keywords)
+        except UnknownItemError:
+            raise
+        except UntranslatableError:
+            function = drawn_by(name)
+            if function is None or source.type != RandomSource(np.random.Generator):
+                raise
+            self.back_to(before)
+            found = self._asked(function, [source, *args], keywords)
+            if found is None:
+                raise
+            self.facts.draws = self.draws_early = True
+            return found
+
     def _asked(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value | None:
         args = self.lists_as_arrays(function, args)
         keywords = {name: v for name, v in keywords.items() if v is not None}
@@ -93,7 +113,10 @@ class NumpyCalls(Calls):
         self.line(f"{words} = words_for({call.n_words})")
         at = call.n_array_words
         for value, slot in values:
-            if isinstance(slot, NumberSlot):
+            if isinstance(slot, SourceSlot):
+                self.line(f"note_whole({words}, {at}, {value.text}[0])")  # where its bits come from
+                at += 1
+            elif isinstance(slot, NumberSlot):
                 self._note(words, at, value, slot.dtype)
                 at += n_words_of(slot.dtype)
         self.line(f"ask_{len(arrays)}({', '.join([str(call.key), words, *(a.text for a in arrays)])})")
@@ -152,6 +175,8 @@ def _slot(value: Value) -> Slot | None:
         known = kind.value
         is_plain = known is None or isinstance(known, str | np.dtype) or isinstance(known, type) and known in _TYPES
         return Constant.of(known) if is_plain else None
+    if isinstance(kind, RandomSource):
+        return SourceSlot() if kind.of is np.random.Generator else None
     if isinstance(kind, Items) and isinstance(value.literal, tuple):
         slots = [_slot(v) for v in value.literal]
         return None if None in slots else Several(tuple(s for s in slots if s is not None), kind.is_list)

@@ -16,7 +16,7 @@ from .arrays import at, broadcast
 from .conditions import Conditions
 from .expressions import is_newaxis_or_dots
 from .operators import index, stored
-from .types import LAZY, Array, Items, Lazy, Number, Read, Static, Type, UntranslatableError, Value
+from .types import I64, LAZY, Array, Growing, Items, Lazy, Number, Read, Static, Type, UntranslatableError, Value
 
 Index = Callable[[Sequence[str]], list[str]]
 
@@ -206,13 +206,22 @@ class Picking(Conditions):
         nodes = list(node.elts) if isinstance(node, ast.Tuple) else [node]
         if not any(self._may_be_array(n) for n in nodes):
             return None
-        values = {k: self.value(n) for k, n in enumerate(nodes) if not _is_slice(n)}
+        values = {k: self._as_index(self.value(n)) for k, n in enumerate(nodes) if not _is_slice(n)}
         if not base.text.isidentifier():
             base = self.kept(base)
         return _Picker(self, base, nodes, values, written).made()
 
+    def _as_index(self, value: Value) -> Value:
+        """A list of indices as an array, which is one of integers even if it is empty."""
+        if not isinstance(value.type, Growing):
+            return value
+        item = value.type.item
+        if item is not None and not (isinstance(item, Number) and item.kind == "i"):
+            raise UntranslatableError(f"{value.type} as an index")
+        return self.array_of_list(value, I64)  # type: ignore[attr-defined]  # of lists
+
     def _may_be_array(self, node: ast.expr) -> bool:
-        return isinstance(self._type_of_index(node), Array | Items)
+        return isinstance(self._type_of_index(node), Array | Items | Growing)
 
     def _type_of_index(self, node: ast.expr) -> Type | None:
         """The type of an index; None of a slice, a constant and a new axis."""

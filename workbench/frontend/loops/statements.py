@@ -145,7 +145,7 @@ class Translator(Certain):
             if name in self.flagged:
                 self.line(f"{is_set(name)} = True")
             return
-        if name in self.growing or isinstance(value.type, Growing):
+        if name in self.growing and not isinstance(value.type, Array) or isinstance(value.type, Growing):
             self.bind_list(name, value)
             if name in self.flagged:
                 self.line(f"{is_set(name)} = True")
@@ -337,11 +337,15 @@ class Translator(Certain):
                 if all(isinstance(v.type, Static | Number) for v in items):
                     self.made_early = early  # one after the other, as Python computes them
                 return kept
+        elif isinstance(value.type, Growing):
+            return self.all_items(value, n)
         elif isinstance(value.type, Items) and len(value.type.items) == n:
             whole = self.kept(value)
             return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]
-        elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] == n:
+        elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] in (n, None):
             whole = self.kept(value)
+            if value.type.shape[0] is None:
+                self.line(f"same_length({whole.text}.shape[0], {n})")
             return [self.element(whole, str(k), value.type.shape[1:] or None) for k in range(n)]
         raise UntranslatableError(f"unpacking {value.type}")
 
@@ -575,14 +579,10 @@ class Translator(Certain):
         for target in stmt.targets:
             self.delete_item(target)
 
-    def _on_break(self, stmt: ast.Break) -> None:
-        self.line("break")
+    def _on_break(self, stmt: ast.Break | ast.Continue | ast.Pass) -> None:
+        self.line(ast.unparse(stmt))
 
-    def _on_continue(self, stmt: ast.Continue) -> None:
-        self.line("continue")
-
-    def _on_pass(self, stmt: ast.Pass) -> None:
-        pass
+    _on_continue = _on_pass = _on_break
 
     def _on_assert(self, stmt: ast.Assert) -> None:
         self.line(f"if not {self.test(stmt.test)}:")

@@ -290,6 +290,8 @@ class Tables(ListCalls):
     def _subscript(self, node: ast.Subscript) -> Value:
         if isinstance(node.value, ast.Name) and isinstance(self.types.get(node.value.id), Table):
             return self.entry(self.value(node.value), self.value(node.slice))
+        if isinstance(node.value, ast.Dict) and node.value.keys:  # one that is written out where it is read
+            return self.entry(self._with_name(self.value(node.value)), self.value(node.slice))
         return super()._subscript(node)
 
     def entry(self, base: Value, key: Value) -> Value:

@@ -126,11 +126,14 @@ class RandomSource:
 @dataclass(frozen=True, slots=True)
 class Growing:
     """A list that the loop changes. item: what its elements are, None while no element is known; is_queue: a deque, or
-    a list whose first element is taken away; is_deque: the former."""
+    a list whose first element is taken away; is_deque: the former; has_most: it drops its first elements where there
+    are too many; has_none: elements may be None, which the text takes arrays without elements for."""
 
     item: Type | None
     is_queue: bool = False
     is_deque: bool = False
+    has_most: bool = False
+    has_none: bool = False
 
     def __str__(self) -> str:
         return f"a list of {self.item or 'nothing'}"
@@ -205,6 +208,7 @@ class Value:
     source: tuple[str, int] | None = None
     whole: str = ""
     none: str = ""
+    most: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +318,9 @@ def join(a: Type, b: Type) -> Type:
         case Items(), Items() if len(a.items) == len(b.items) and a.is_list == b.is_list:
             whole = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
             return Items(whole, a.is_list)
-        case Growing(), Growing() if a.is_deque == b.is_deque:
-            return Growing(join_items(a.item, b.item), a.is_queue or b.is_queue, a.is_deque)
+        case Growing(), Growing() if (a.is_deque, a.has_most) == (b.is_deque, b.has_most):
+            has_none = a.has_none or b.has_none
+            return replace(a, item=join_items(a.item, b.item), is_queue=a.is_queue or b.is_queue, has_none=has_none)
     raise UntranslatableError(f"a variable that is {a} in one place and {b} in another")
 
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from ..syntax import copied, walk
 from .arrays import tuple_of
+from .blanks import blank
 from .iteration import Iteration
 from .operators import compare, truth
 from .picking import Known
 from .statement_parts import strictness
-from .types import Items, Number, UntranslatableError, Value, literal
+from .types import Growing, Items, Number, Type, UntranslatableError, Value, literal
 from .writing import INDENT
 
 MOST_SORTED = 6
@@ -28,6 +29,9 @@ class Unrolled(Iteration):
             case ast.Call(func=ast.Name() as function, args=[ast.GeneratorExp() as items], keywords=[]):
                 if (kind := self.static(function)) in (tuple, list):
                     return self._written_out(items, kind is list)
+            case ast.Call(func=ast.Name() as function, args=[items], keywords=[ast.keyword(arg="key"), *_]):
+                if self.static(function) is sorted and (found := self._sorted_by(items, node.keywords)) is not None:
+                    return found
             case ast.Call(func=ast.Name() as function, args=[ast.Call() as each], keywords=[]):
                 if self.static(function) is tuple and self._iterator(each) is not None:
                     if (items := self._items_of(each)) is not None:
@@ -36,6 +40,39 @@ class Unrolled(Iteration):
 
     def _listcomp(self, node: ast.ListComp) -> Value:
         return self._written_out(node, True)
+
+    def _sorted_by(self, items: ast.expr, words: Sequence[ast.keyword]) -> Value | None:
+        """`sorted(items, key=lambda x: ...)` of a list; None of anything else."""
+        key, *rest = words
+        reverse = bool(rest) and isinstance(rest[0].value, ast.Constant) and rest[0].value.value is True
+        if rest and (len(rest) > 1 or rest[0].arg != "reverse" or not reverse):
+            return None
+        match key.value:
+            case ast.Lambda(args=ast.arguments(args=[ast.arg(arg=name)], defaults=[]) as given, body=body) if not (
+                given.posonlyargs or given.kwonlyargs or given.vararg or given.kwarg
+            ):
+                pass
+            case _:
+                return None
+        base = self.value(items)
+        if not isinstance(base.type, Growing) or base.fresh is not None or base.type.is_queue:
+            return None
+        keys, k = self.temporary(), self.temporary()
+        self.types.setdefault(keys, Growing(None))
+        known: Type | None = self.types[keys].item  # type: ignore[union-attr]  # a list
+        self.made_early = True
+        self.line(f"{keys} = no_items({blank(known)})")
+        self.line(f"for {k} in range(len({base.text})):")
+        self.indent += 1
+        each = self.kept(self.element_of(base, k))
+        self.append(
+            Value(keys, self.types[keys], source=(keys, 0)), self.value(_Replaced({name: each}).visit(copied(body)))
+        )
+        self.indent -= 1
+        self.sortable(Value(keys, self.types[keys], source=(keys, 0)))
+        made = self.early(f"sorted_by({base.text}, {keys}, {reverse})")
+        self.types[made] = base.type
+        return Value(made, base.type, source=(made, 0))
 
     def _call_sorted(self, values: Value) -> Value:
         """Of a few numbers: every two neighbours change places until the greatest is the last, and so on."""

@@ -74,6 +74,7 @@ class Module:
     changes: Callable[[FunctionType, str], bool]
     functions: dict[Any, Function] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)  # arrays outside that functions read, by parameter
+    listed: set[Any] = field(default_factory=set)  # functions whose comprehensions are loops in the text
     pending: dict[Any, Any] = field(default_factory=dict)  # functions that are being translated -> their translators
     written: set[str] = field(default_factory=set)  # arrays from outside that are written to
     copied: set[str] = field(default_factory=set)  # arrays from outside of which variables may be views in NumPy

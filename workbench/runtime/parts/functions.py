@@ -191,7 +191,17 @@ def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:
     *body, last = node.body
     tops: list[ast.AST | None] = [*body, last.value if isinstance(last, ast.Return) else last]
     inside = [n for top in tops if top is not None for n in walk(top)]
-    consumed = {id(arg) for n in inside if isinstance(n, ast.Call) for arg in n.args}
+    given = (arg for n in inside if isinstance(n, ast.Call) for arg in n.args)
+    consumed = {id(arg) for arg in given if isinstance(arg, ast.GeneratorExp)}
+    consumed |= {id(n.value) for n in inside if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple)}
     if set(code.co_freevars) & rebound_names(code):
         return False
-    return not any(isinstance(n, _REFUSED) or isinstance(n, ast.GeneratorExp) and id(n) not in consumed for n in inside)
+    consumed |= {id(word.value) for n in inside if isinstance(n, ast.Call) for word in _keys_of(n)}
+    return not any(isinstance(n, (*_REFUSED, ast.GeneratorExp)) and id(n) not in consumed for n in inside)
+
+
+def _keys_of(call: ast.Call) -> list[ast.keyword]:
+    """The `key` of a builtin function, which nobody calls once that has returned."""
+    if not isinstance(call.func, ast.Name) or call.func.id not in ("sorted", "min", "max"):
+        return []
+    return [word for word in call.keywords if word.arg == "key"]

@@ -23,6 +23,7 @@ from ...codegen.loops.random_words import (
     PYTHONS_BITS,
     WORD,
 )
+from ...primitives.numpy_in_loops import in_use
 
 
 @cache
@@ -141,6 +142,8 @@ class Drawing:
     def __init__(self, sources: Sequence[Any]):
         self.held = {id(source): _held(source) for source in sources}  # one of several names once
         self.words = {key: held.words for key, held in self.held.items()}
+        of = [source for source in sources if isinstance(source, np.random.Generator)] if sources else []
+        self.generators = {source.bit_generator.ctypes.bit_generator.value: source for source in of}
 
     def put_back(self) -> None:
         for held in self.held.values():
@@ -167,6 +170,7 @@ def drawing(sources: Sequence[Any]) -> Iterator[Drawing]:
         for _, lock in sorted({id(lock): lock for lock in map(_lock, sources)}.items()):  # one order for all threads
             held.enter_context(lock)
         found = Drawing(sources)
+        held.enter_context(in_use(found.generators))
         try:
             yield found
         finally:

@@ -58,11 +58,11 @@ class _Form:
         cls, stmts: Sequence[ast.stmt], node: ast.FunctionDef, fn: FunctionType, anyway: bool, template: ast.expr | None
     ) -> _Form:
         """stmts: run once, and the last one may return something; template: what is made of the parts of that."""
-        n_first = next((i for i, stmt in enumerate(stmts[:-1]) if not _is_of_sources(stmt, fn)), len(stmts) - 1)
+        first = _of_sources_first(stmts[:-1], fn)
         head = None
-        if n_first:
-            head = compile(ast.Module([copied(s) for s in stmts[:n_first]], []), fn.__code__.co_filename, "exec")
-        *body, last = _told_apart([copied(stmt) for stmt in stmts[n_first:]], fn.__code__)
+        if first:
+            head = compile(ast.Module([copied(s) for s in first], []), fn.__code__.co_filename, "exec")
+        *body, last = _told_apart([copied(stmt) for stmt in stmts if stmt not in first], fn.__code__)
         left: tuple[str, ...] = ()
         value = last.value if isinstance(last, ast.Return) and last.value is not None else ast.Constant(None)
         is_tuple = isinstance(value, ast.Tuple) and not any(isinstance(v, ast.Starred) for v in value.elts)
@@ -223,6 +223,22 @@ def _a_tuple(*values: Any) -> tuple[Any, ...]:
 
 
 _OF_SOURCES = (np.random.default_rng, np.random.RandomState, np.random.seed, random.Random, random.seed)
+
+
+def _of_sources_first(stmts: Sequence[ast.stmt], fn: FunctionType) -> list[ast.stmt]:
+    """The statements that make or seed sources of random numbers and that may run before all others: they stand there,
+    or make one of what nothing before them names."""
+    n_first = next((i for i, stmt in enumerate(stmts) if not _is_of_sources(stmt, fn)), len(stmts))
+    code, named = fn.__code__, set()
+    mine = {*code.co_varnames, *code.co_cellvars}
+    found = list(stmts[:n_first])
+    for stmt in stmts[n_first:]:
+        names = mine & {n.id for n in walk(stmt) if isinstance(n, ast.Name)}
+        if isinstance(stmt, ast.Assign) and _is_of_sources(stmt, fn) and not names & named:
+            found.append(stmt)
+        else:
+            named |= names
+    return found
 
 
 def _is_of_sources(stmt: ast.stmt, fn: FunctionType) -> bool:

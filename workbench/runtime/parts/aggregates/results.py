@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ....frontend.syntax import copied
-from .occurrences import words_displayed
 from .rows import RowList
 from .words import Words, is_word
 
@@ -31,10 +30,9 @@ class Results:
             if len({_n_items(v) for v in values}) == 1:
                 columns = zip(*(v.elts for v in values), strict=True)  # type: ignore[attr-defined]  # tuples or lists
                 return type(first)([self.whole(column) for column in columns], ast.Load())  # type: ignore[call-arg]
-        if all(isinstance(v, ast.Dict) and words_displayed(v) is not None for v in values):
-            if len({tuple(words_displayed(v) or ()) for v in values}) == 1:
-                columns = zip(*(v.values for v in values), strict=True)  # type: ignore[attr-defined]  # dictionaries
-                return ast.Dict([copied(key) for key in first.keys], [self.whole(c) for c in columns])  # type: ignore[attr-defined]
+        if all(isinstance(v, ast.Dict) and _keys(v) for v in values) and len({_keys(v) for v in values}) == 1:
+            columns = zip(*(v.values for v in values), strict=True)  # type: ignore[attr-defined]  # dictionaries
+            return ast.Dict([copied(key) for key in first.keys], [self.whole(c) for c in columns])  # type: ignore[attr-defined]
         if all(isinstance(v, ast.Constant) and ast.dump(v) == ast.dump(first) for v in values):
             return ast.Constant(first.value)  # type: ignore[attr-defined]  # a constant
         if all(is_word(v, self.words) for v in values):
@@ -85,3 +83,10 @@ def _n_items(value: ast.expr) -> int:
     """How many items are written out; 0 if that is not known."""
     items = value.elts  # type: ignore[attr-defined]  # a tuple or list
     return 0 if any(isinstance(item, ast.Starred) for item in items) else len(items)
+
+
+def _keys(value: ast.expr) -> tuple[str, ...]:
+    """The texts of a dictionary's keys, if they are different constants; else none."""
+    keys = value.keys if isinstance(value, ast.Dict) else []
+    found = {key.value for key in keys if isinstance(key, ast.Constant) and type(key.value) in (str, int)}
+    return tuple(ast.unparse(key) for key in keys if key is not None) if len(found) == len(keys) else ()
