@@ -221,6 +221,23 @@ def most_of_list(items):
 
 
 @linked(error_model="numpy")
+def least_of_tuples(items):
+    """`min` of tuples. With a NaN in them it depends on which of them are one object."""
+    for each in items:
+        if each != each:
+            raise ValueError
+    return least_of_list(items)
+
+
+@linked(error_model="numpy")
+def most_of_tuples(items):
+    for each in items:
+        if each != each:
+            raise ValueError
+    return most_of_list(items)
+
+
+@linked(error_model="numpy")
 def heappush(heap, item):
     heapq.heappush(heap, item)
 

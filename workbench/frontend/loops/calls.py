@@ -143,6 +143,8 @@ class Calls(Creations):
             from .functions import user_function
 
             return user_function(self, python, node, of_numba=is_numbas(function))  # type: ignore[arg-type]  # the translator of statements
+        if function is list and self.is_iterator(node):
+            return self.list_of_iterator(node.args[0])
         args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         if function in (min, max) and not keywords and self._is_stored(node):

@@ -269,7 +269,7 @@ class Scope(Arrays):
         if isinstance(target, Items) and isinstance(value.type, Items) and value.type != target:
             parts = value.literal
             if not isinstance(parts, tuple) or len(parts) != len(target.items):
-                if [_dtype(t) for t in value.type.items] == [_dtype(t) for t in target.items]:
+                if _dtypes(value.type) == _dtypes(target):
                     return Value(value.text, target)
                 raise UntranslatableError(f"{value.type} as {target}")
             made = [Scope.convert(p, t) for p, t in zip(parts, target.items, strict=True)]

@@ -17,7 +17,6 @@ from ..jumps import jumps
 from ..syntax import walk
 from .arrays import broadcast, tuple_of
 from .blanks import blank_of
-from .certain import Certain
 from .expressions import is_set, is_whole, local
 from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
@@ -44,12 +43,13 @@ from .types import (
     weak_int,
     widen,
 )
+from .unpacking import Unpacking
 from .writing import INDENT
 
 MAX_ROUNDS = 12
 
 
-class Translator(Certain):
+class Translator(Unpacking):
     """Statements, line by line, into `lines`."""
 
     def __init__(self, *args: Any):
@@ -293,10 +293,7 @@ class Translator(Certain):
             case ast.Name(id=name):
                 self.bind(name, value)
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                if any(isinstance(t, ast.Starred) for t in targets):
-                    raise UntranslatableError("a starred target")
-                for each, item in zip(targets, self.unpacked(value, len(targets)), strict=True):
-                    self.assign(each, item)
+                self.assign_each(targets, value)
             case ast.Subscript():
                 flat = self.flat_base(target.value)
                 if flat is not None:
@@ -327,23 +324,6 @@ class Translator(Certain):
                 self.store(base, text, shape, value, parts)
             case _:
                 raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
-
-    def unpacked(self, value: Value, n: int) -> list[Value]:
-        if isinstance(value.literal, tuple) and isinstance(value.type, Items):
-            items = list(value.literal)
-            if len(items) == n:
-                early = self.made_early
-                kept = [self.kept(v) if not isinstance(v.type, Static) else v for v in items]
-                if all(isinstance(v.type, Static | Number) for v in items):
-                    self.made_early = early  # one after the other, as Python computes them
-                return kept
-        elif isinstance(value.type, Items) and len(value.type.items) == n:
-            whole = self.kept(value)
-            return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]
-        elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] == n:
-            whole = self.kept(value)
-            return [self.element(whole, str(k), value.type.shape[1:] or None) for k in range(n)]
-        raise UntranslatableError(f"unpacking {value.type}")
 
     def store(
         self, base: Value, text: str, shape: tuple[int | None, ...] | None, value: Value,
