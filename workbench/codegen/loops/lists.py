@@ -122,6 +122,14 @@ def all_unlike(lists, example):
 
 
 @linked(error_model="numpy")
+def all_of_length(lists, n):
+    """Raises unless the lists in another one have one length."""
+    for each in lists:
+        if len(each) != n:
+            raise ValueError
+
+
+@linked(error_model="numpy")
 def is_among(x, items):
     for each in items:  # noqa: SIM110  # numba has no any()
         if each == x:

@@ -78,6 +78,8 @@ from .types import (
 AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip",
                           "nonzero", "repeat",
                           "reshape", "swapaxes", "round"))  # fmt: skip
+# Those whose `reduce` begins with the first element, or with what leaves it as it is.
+FOLDED = (np.logaddexp, np.fmax, np.fmin, np.bitwise_xor, np.bitwise_or, np.bitwise_and)
 NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "sum", "divmod", "pow",
                                                    "sorted")},
@@ -561,7 +563,7 @@ class Calls(Creations):
             keywords.setdefault("axis", literal(0))
         if ufunc in REDUCED:
             return self.reduction(REDUCED[ufunc], args, keywords)
-        if ufunc not in (np.logaddexp, np.fmax, np.fmin):  # whose first operand is the first element
+        if ufunc not in FOLDED:
             raise UntranslatableError(f"np.{ufunc.__name__}.reduce()")
         axes, keepdims = self._axes(args[1:], keywords, args[0])
         return self.folded(lambda v: self._ufunc(ufunc, v), args[0], axes, keepdims)

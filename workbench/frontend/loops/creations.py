@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays import tuple_of
 from .draws import Draws
-from .operators import index, operand
+from .operators import cast, index, made_of, operand
 from .types import (
     BOOL,
     F64,
@@ -90,6 +90,12 @@ class Creations(Draws):
             return value
         return self._array(np.asarray, [value], None)
 
+    def _cast_array(self, value: Value, dtype: np.dtype) -> Value:
+        """The elements of an array as `dtype`, in memory of their own."""
+        if dtype.char not in SUPPORTED:
+            raise UntranslatableError(f"arrays of {dtype}")
+        return self.array(self.elementwise([value], lambda v: Value(cast(v[0], dtype), Number(dtype))))
+
     def _in_parts(self, value: Value) -> Value:
         """The same, with the items of tuples and lists as values of their own."""
         if not isinstance(value.type, Items) or not value.type.items:
@@ -98,18 +104,22 @@ class Creations(Draws):
 
     def _array(self, function: Any, args: list[Value], dtype_given: Value | None) -> Value:
         (first, *rest) = args
-        if isinstance(first.type, Array) and not rest and dtype_given is None:
-            if function is np.asarray:
-                return first
-            return self.copy(first)
+        if len(rest) == 1 and dtype_given is None:
+            dtype_given, rest = rest[0], []
+        if dtype_given is not None and not isinstance(dtype_given.type, Static):
+            raise UntranslatableError("a dtype")
+        given = None if dtype_given is None else dtype_given.type.value  # type: ignore[union-attr]  # static
+        asked = None if given is None else np.dtype(given)
+        if isinstance(first.type, Array) and not rest:
+            if asked is not None and asked != first.type.dtype:
+                return self._cast_array(first, asked)
+            return first if function is np.asarray else self.copy(first)
         if isinstance(first.type, Growing) and not rest:
-            if dtype_given is not None and not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            return self.array_of_list(first, None if dtype_given is None else np.dtype(dtype_given.type.value))  # type: ignore[union-attr]  # static
+            return self.array_of_list(first, asked)
         first = self._in_parts(first)
         if rest or not isinstance(first.literal, tuple) or not first.literal:
             raise UntranslatableError("np.array() of this")
-        if dtype_given is None and all(isinstance(v.type, Array) for v in first.literal):
+        if asked is None and all(isinstance(v.type, Array) for v in first.literal):
             return self.library(np.stack, [first], {})
         shape: tuple[int, ...] = ()
         items = [first]
@@ -121,19 +131,14 @@ class Creations(Draws):
             items = [part for v in items for part in v.literal]
         if any(not isinstance(v.type, Number) for v in items):
             raise UntranslatableError("np.array() of arrays")
-        if dtype_given is None:
+        if asked is None:
             check_dtype_of([v.type for v in items])  # type: ignore[misc]  # numbers
-        if dtype_given is not None:
-            if not isinstance(dtype_given.type, Static):
-                raise UntranslatableError("a dtype")
-            dtype = np.dtype(dtype_given.type.value)
-        else:
-            dtype = np.result_type(*(v.type.dtype for v in items))  # type: ignore[union-attr]  # numbers
+        dtype = np.result_type(*(v.type.dtype for v in items)) if asked is None else asked  # type: ignore[union-attr]  # numbers
         if dtype.char not in SUPPORTED:
             raise UntranslatableError(f"arrays of {dtype}")
         name = self.empty([str(n) for n in shape], dtype)
         for at, item in zip(np.ndindex(shape), items, strict=True):
-            self.put(name, [str(k) for k in at], operand(item, dtype))
+            self.put(name, [str(k) for k in at], made_of(item, dtype))
         return self.note(Value(name, Array(dtype, shape)))
 
 

@@ -21,7 +21,7 @@ from .blanks import blank
 from .expressions import local
 from .given_items import check_appended, read_kind
 from .list_names import TAKES, growing_names, is_taking, root
-from .operators import cast, index
+from .operators import cast, index, made_of
 from .types import (
     BOOL,
     C128,
@@ -470,30 +470,38 @@ class Lists(ArraysInLists):
             raise UnknownItemError("an array of an empty list")
         if kind.is_queue or base.fresh is not None:
             raise UntranslatableError("np.array() of a queue")
+        sizes = [f"len({base.text})"]
+        is_nested = isinstance(item, Growing) and item.item is not None
+        item = item.item if is_nested else item  # type: ignore[union-attr]  # a list
         parts = item.items if isinstance(item, Items) else (item,)
         if not parts or any(not isinstance(t, Number) for t in parts):
             raise UntranslatableError(f"np.array() of {kind}")
         if dtype is None:
             check_dtype_of(parts)  # type: ignore[arg-type]  # numbers
         found = np.result_type(*(t.dtype for t in parts))  # type: ignore[union-attr]  # numbers
-        if dtype is None or isinstance(item, Items):
-            self.line(f"nonzero(len({base.text}))")  # NumPy's array of nothing is of floats, and has one axis
+        if dtype is None or is_nested or isinstance(item, Items):
+            self.line(f"nonzero({sizes[0]})")  # NumPy's array of nothing is of floats, and has one axis
+        if is_nested:
+            sizes.append(self.early(f"len({base.text}[0])"))
+            self.line(f"all_of_length({base.text}, {sizes[1]})")
+            if dtype is None or isinstance(item, Items):
+                self.line(f"nonzero({sizes[1]})")
         dtype = found if dtype is None else dtype
-        if not np.can_cast(found, dtype, "safe") or dtype.kind not in "biufc":
+        if dtype.kind not in "biufc":
             raise UntranslatableError(f"np.array() of {found} as {dtype}")
-        sizes = [f"len({base.text})", *([str(len(parts))] if isinstance(item, Items) else [])]
-        name = self.empty(sizes, dtype)
+        n_axes = len(sizes)
+        name = self.empty([*sizes, *([str(len(parts))] if isinstance(item, Items) else [])], dtype)
 
         def body(i: list[str]) -> None:
-            each = f"{base.text}[{i[0]}]"
+            each = f"{base.text}[{']['.join(i)}]"
             if isinstance(item, Items):
                 for k, t in enumerate(parts):
-                    self.put(name, [i[0], str(k)], cast(Value(f"{each}[{k}]", t), dtype))
+                    self.put(name, [*i, str(k)], made_of(Value(f"{each}[{k}]", t), dtype))
             else:
-                self.put(name, [i[0]], cast(Value(each, item), dtype))
+                self.put(name, i, made_of(Value(each, item), dtype))  # type: ignore[arg-type]  # a number
 
-        self.nest([sizes[0]], body)
-        return Value(name, Array(dtype, (None,) if len(sizes) == 1 else (None, len(parts))))
+        self.nest(sizes, body)
+        return Value(name, Array(dtype, (None,) * n_axes + ((len(parts),) if isinstance(item, Items) else ())))
 
     # ---- statements ----
 
