@@ -131,10 +131,34 @@ def all_of_length(lists, n):
 
 @linked(error_model="numpy")
 def is_among(x, items):
+    if x != x:  # a NaN is among them if it is one of the objects
+        raise ValueError
     for each in items:  # noqa: SIM110  # numba has no any()
         if each == x:
             return True
     return False
+
+
+@linked(error_model="numpy")
+def place_among(x, items):
+    """`items.index(x)`."""
+    if x != x:
+        raise ValueError
+    for k in range(len(items)):
+        if items[k] == x:
+            return k
+    raise ValueError
+
+
+@linked(error_model="numpy")
+def count_among(x, items):
+    if x != x:
+        raise ValueError
+    n = 0
+    for each in items:
+        if each == x:
+            n += 1
+    return n
 
 
 @linked(error_model="numpy")

@@ -41,6 +41,7 @@ from .operators import (
     call,
     cast,
     compare,
+    index,
     operand,
     strong,
     truth,
@@ -315,13 +316,26 @@ class Calls(Creations):
         return self._ufunc(np.absolute, [value])
 
     def _call_round(self, value: Value, digits: Value | None = None) -> Value:
-        if digits is not None or not isinstance(value.type, Number):
-            raise UntranslatableError("round() to a number of digits")
+        if digits is not None:
+            return self._rounded_to(value, digits)
+        if not isinstance(value.type, Number):
+            raise UntranslatableError(f"round() of {value.type}")
         if value.type.dtype == BOOL and not value.type.weak:
             raise UntranslatableError("round() of a boolean of NumPy's")
         if value.type.kind in "bi":
             return self.whole(value)
         return self.whole(Value(call("rint", F64, cast(value, F64)), Number(F64, True)))
+
+    def _rounded_to(self, value: Value, digits: Value) -> Value:
+        """`round(value, digits)` of Python's numbers."""
+        kind = value.type
+        if not isinstance(kind, Number) or not kind.weak or kind.ints or kind.mixed or kind.enum:
+            raise UntranslatableError("round() to a number of digits")
+        if kind.kind in "bi" and type(digits.literal) is int and digits.literal >= 0:
+            return self.whole(value)
+        if kind.kind != "f":
+            raise UntranslatableError("round() to a number of digits")
+        return Value(f"round_of_python({value.text}, {index(digits)})", Number(F64, True))
 
     def _extreme(self, name: str, args: tuple[Value, ...]) -> Value:
         if len(args) == 1 and isinstance(args[0].literal, tuple):

@@ -27,6 +27,7 @@ from .types import (
     C128,
     F64,
     I64,
+    SMALL,
     WIDE,
     Array,
     Growing,
@@ -247,11 +248,25 @@ class Lists(ArraysInLists):
         item = right.type.item
         if item is None:
             raise UnknownItemError("an element of an empty list")
-        is_whole = isinstance(left.type, Number) and isinstance(item, Number) and left.type.kind == item.kind == "i"
-        if not is_whole or right.type.is_queue or right.fresh is not None or np.uint64 in (left.type.dtype, item.dtype):  # type: ignore[union-attr]  # numbers
-            raise UntranslatableError("`in` a list")
-        text = f"is_among({cast(left, I64)}, {right.text})"
+        text = f"is_among({self._sought(left, right)}, {right.text})"
         return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
+
+    def _sought(self, value: Value, base: Value) -> str:
+        """The text of what is looked for in a list by `==`, which then decides nothing about types."""
+        item = base.type.item  # type: ignore[union-attr]  # a list
+        if item is None:
+            raise UnknownItemError("an element of an empty list")
+        is_such = base.source is not None and base.source[0] in self.module.given_items
+        if not is_such and not base.type.is_queue and base.fresh is None:  # type: ignore[union-attr]  # a list
+            if isinstance(value.type, Number) and isinstance(item, Number) and _are_alike(value.type, item):
+                return cast(value, I64) if item.kind == "i" else value.text
+            if isinstance(value.type, Items) and isinstance(item, Items) and not value.type.is_list:
+                pairs = [*zip(value.type.items, item.items, strict=False)]
+                are_numbers = all(isinstance(t, Number) for pair in pairs for t in pair)
+                if len(value.type.items) == len(item.items) and are_numbers:
+                    if all(_are_alike(a, b) for a, b in pairs):  # type: ignore[arg-type]  # numbers
+                        return self.item(value, item)
+        raise UntranslatableError(f"{value.type} looked for in {base.type}")
 
     def _is_list_outside(self, name: str) -> bool:
         """Whether a function sees a list of the loop's under a name."""
@@ -350,6 +365,10 @@ class Lists(ArraysInLists):
             case "reverse", [] if not kind.is_queue:
                 self.refine(base.source, kind)
                 self.line(f"{base.text}.reverse()")
+            case "remove", [value] if not kind.is_queue:
+                self.refine(base.source, kind)
+                place = self.early(f"place_among({self._sought(value, base)}, {base.text})")
+                self.line(f"{self.temporary()} = {_taken_out(base, place)}")
             case "sort", [] if not kind.is_queue:
                 self.refine(base.source, kind)
                 self.sort_list(base)
@@ -427,6 +446,9 @@ class Lists(ArraysInLists):
         assert isinstance(kind, Growing)
         if name == "copy" and not args and not kind.is_queue:
             return Value(f"{base.text}[:]", kind, source=base.source)
+        if name in ("index", "count") and len(args) == 1:
+            function = "place_among" if name == "index" else "count_among"
+            return Value(f"{function}({self._sought(args[0], base)}, {base.text})", weak_int(0, SMALL))
         raise UntranslatableError(f".{name}() of a list")
 
     def list_of_array(self, value: Value, *, python: bool) -> Value:
@@ -471,8 +493,10 @@ class Lists(ArraysInLists):
         if kind.is_queue or base.fresh is not None:
             raise UntranslatableError("np.array() of a queue")
         sizes = [f"len({base.text})"]
-        is_nested = isinstance(item, Growing) and item.item is not None
-        item = item.item if is_nested else item  # type: ignore[union-attr]  # a list
+        is_nested = isinstance(item, Growing)
+        item = item.item if isinstance(item, Growing) else item
+        if item is None:
+            raise UnknownItemError("an array of empty lists")
         parts = item.items if isinstance(item, Items) else (item,)
         if not parts or any(not isinstance(t, Number) for t in parts):
             raise UntranslatableError(f"np.array() of {kind}")
@@ -577,6 +601,13 @@ class Lists(ArraysInLists):
         for n in inside:
             if isinstance(n, ast.Name) and n.id in taken and id(n) not in known:
                 raise UntranslatableError(f"`{n.id}`, which an operation of its statement changes")
+
+
+def _are_alike(a: Number, b: Number) -> bool:
+    """Whether `==` of the machine compares two numbers as Python and NumPy do."""
+    if a.kind == b.kind == "i":
+        return np.uint64 not in (a.dtype, b.dtype) and not (a.enum or b.enum)
+    return a.kind == b.kind and a.kind in "bf" and a.dtype == b.dtype and not (a.ints or b.ints)
 
 
 def _is_plain(kind: Items) -> bool:
