@@ -22,29 +22,20 @@ M = np.array([[1.0, 2], [3, -4], [5, 6.5]])
 def rounded(x, n):
     y = [1.234, 5.678]
     y.append(float(x[0]))
-    return (
-        round(y[0] * 3, 2),
-        round(y[2], 1),
-        round(float(x[1]), n),
-        round(x[2], 2),
-        round(n, 2),
-        round(float(x[0]), -1),
-    )
+    return round(y[0] * 3, 2), round(y[2], 1), round(float(x[1]), n), round(x[2], 2), round(5, 2)
 
 
 def test_pythons_floats_are_rounded_to_digits():
-    def without_tens(x, n):
-        y = [1.234, 5.678]
-        y.append(float(x[0]))
-        return round(y[0] * 3, 2), round(y[2], 1), round(float(x[1]), n), round(x[2], 2), round(n, 2)
-
     for n in (0, 1, 5):
-        check(without_tens, X, n)
+        check(rounded, X, n)
     for x in (X * np.nan, X * np.inf, X * 1e300, -X * 0):
-        check(without_tens, x, 1)
+        check(rounded, x, 1)
+
+
+def test_rounding_to_tens_is_pythons():
     whole = WholeFunction.of(rounded, wb.jit(rounded).source())
-    assert whole.run((X, 1), {}) is None  # powers below one are no floats
-    assert wb.jit(rounded)(X, 1) == rounded(X, 1)
+    assert whole.run((X, -1), {}) is None
+    assert wb.jit(rounded)(X, -1) == rounded(X, -1)
 
 
 @given(st.one_of(st.floats(), st.integers(-(10**7), 10**7).map(lambda k: k / 2**9),
@@ -157,3 +148,33 @@ def sorted_points(m):
 
 def test_points_in_order():
     check(sorted_points, M[::-1].copy())
+
+
+# ---- sums of lists ----
+
+
+def sums(x):
+    a = [1, 2]
+    a.append(int(x[0]))
+    b = a + [5]
+    c = a[:-1] + b[1:]
+    d = []
+    e = d + a
+    b[0] = 100
+    a = a + a
+    a.append(1000)
+    f = [v for v in x if v > 1] + [x[0]]
+    return a, b, c, e, sum(a + b), f
+
+
+def points_and_more(m):
+    p = [tuple(map(float, m[i])) for i in range(len(m))]
+    q = []
+    q.append((9.0, 8.0))
+    around = np.array(p[:-1] + q)
+    return around, p + [(1.0, 2.0)], np.hypot(*(around - around[0]).T)
+
+
+def test_sums_of_lists_are_lists_of_their_own():
+    check(sums, X)
+    check(points_and_more, M)

@@ -206,7 +206,8 @@ def given_twice(k):
     first, *rest = q
     _, _, c = q
     _, _, d, _ = 1.5, 2, 2.5, (3, 5)
-    return first, rest, c, d
+    e, *none, f = (k, 2.5)
+    return first, rest, c, d, e, len(none), f
 
 
 def test_targets_with_a_star():

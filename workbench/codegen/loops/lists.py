@@ -122,6 +122,14 @@ def all_unlike(lists, example):
 
 
 @linked(error_model="numpy")
+def joined_lists(a, b):
+    made = a[:]
+    for each in b:
+        made.append(each)
+    return made
+
+
+@linked(error_model="numpy")
 def all_of_length(lists, n):
     """Raises unless the lists in another one have one length."""
     for each in lists:

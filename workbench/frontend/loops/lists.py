@@ -167,7 +167,7 @@ class Lists(ArraysInLists):
             return name
         if isinstance(kind, Items) and isinstance(value.literal, tuple):
             texts = [self.item(v, t) for v, t in zip(value.literal, kind.items, strict=True)]
-            return f"({', '.join(texts)},)"
+            return f"({''.join(f'{text}, ' for text in texts)})"
         if isinstance(kind, Array):
             return self.lasting(value).text
         return self.convert(value, kind).text  # type: ignore[attr-defined]  # of expressions
@@ -201,7 +201,37 @@ class Lists(ArraysInLists):
         is_list = isinstance(left.type, Items) and left.type.is_list
         if isinstance(op, ast.Mult) and is_list and isinstance(right.type, Number):
             return self.repeated(left, right)
+        if isinstance(op, ast.Add) and any(isinstance(v.type, Growing) for v in (left, right)):
+            if not any(isinstance(v.type, Array) for v in (left, right)):
+                return self._joined(left, right)
         return super().operate(op, left, right)
+
+    def _with_parts(self, value: Value) -> Value:
+        """A list that is written out, with its items as values of their own."""
+        is_list = isinstance(value.type, Items) and value.type.is_list and not isinstance(value.literal, tuple)
+        return replace(value, literal=tuple(self.parts_of(value))) if is_list else value
+
+    def _joined(self, left: Value, right: Value) -> Value:
+        """`left + right`, a list of its own."""
+        both = [self.as_list(self._with_parts(v)) for v in (left, right)]
+        kinds = [v.type for v in both if isinstance(v.type, Growing)]
+        item = join_items(kinds[0].item, kinds[1].item)
+        if any(kind.is_queue for kind in kinds) or item is not None and not _holds_numbers(item):
+            raise UntranslatableError("a sum of such lists")
+        texts = []
+        for value, kind in zip(both, kinds, strict=True):
+            if value.fresh is not None:
+                texts.append(self.temporary())
+                self.make(value, item, texts[-1])
+                continue
+            if value.source is not None and value.source[0] in self.module.given_items:
+                raise UntranslatableError("a sum of lists of ints and floats")
+            if kind.item is None and item is not None:  # nothing was known of it
+                self.refine(value.source, Growing(item))
+            texts.append(value.text)
+        name = self.early(f"joined_lists({', '.join(texts)})")
+        self.types[name] = Growing(item)
+        return Value(name, self.types[name], source=(name, 0))
 
     def first(self, value: Value) -> str:
         """The variable with the place of a queue's first element."""

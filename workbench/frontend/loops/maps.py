@@ -28,9 +28,9 @@ def _taken(node: ast.AST) -> ast.expr | None:
     match node:
         case ast.Call(func=ast.Name(id=name), args=[ast.Call() as items], keywords=[]) if name in _GO_THROUGH:
             return items if _is_map(items) else None
-        case ast.Assign(targets=[ast.Tuple() | ast.List()], value=ast.Call() as items):
+        case ast.Assign(targets=[ast.Tuple()], value=ast.Call() as items):
             return items if _is_map(items) else None
-        case ast.Assign(targets=[ast.Tuple() | ast.List()], value=ast.GeneratorExp() as items):
+        case ast.Assign(targets=[ast.Tuple()], value=ast.GeneratorExp() as items):
             return items
     return None
 

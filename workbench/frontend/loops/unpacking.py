@@ -54,7 +54,8 @@ class Unpacking(Certain):
             if len(parts) < n - 1:
                 raise UntranslatableError(f"unpacking {value.type}")
             last = len(parts) - behind
-            return [*parts[:at], self._tuple_of(parts[at:last], True), *parts[last:]]
+            rest = self._tuple_of(parts[at:last], True) if last > at else Value("()", Items((), is_list=True), ())
+            return [*parts[:at], rest, *parts[last:]]
         kind = value.type
         if isinstance(kind, Array) and kind.ndim == 1:
             whole = self.kept(value)

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 from ..syntax import copied, walk
 from .arrays import tuple_of
-from .expressions import MOST_ITEMS
+from .expressions import MOST_ITEMS, Known
 from .iteration import Iteration
 from .operators import cast, compare, truth
-from .picking import Known
 from .statement_parts import strictness
 from .types import Array, Items, Number, UntranslatableError, Value, literal
 from .writing import INDENT
