@@ -178,3 +178,70 @@ def points_and_more(m):
 def test_sums_of_lists_are_lists_of_their_own():
     check(sums, X)
     check(points_and_more, M)
+
+
+# ---- lists that functions give ----
+
+
+def given_by_a_function(x):
+    def above(x, n):
+        found = []
+        k = 0
+        for v in x:
+            if v > n:
+                found.append((k, v))
+                k += 1
+        return k, found
+
+    def wholes(x):
+        found = [0]
+        for v in x:
+            found.append(int(v))
+        return found
+
+    n, a = above(x, 1)
+    a.append((7, x[0]))
+    m, b = above(x, 2)
+    most = 0
+    for i in range(3):
+        m, c = above(x, i)
+        if m > most:
+            most, b = m, c
+    d = wholes(x)
+    e = wholes(x)
+    d.append(100)
+    return n, a, m, b, most, d, e, len(wholes(x))
+
+
+def test_lists_that_functions_make():
+    check(given_by_a_function, X)
+    check(given_by_a_function, X[:0] + 1)
+
+
+def its_callers(x):
+    def same(y):
+        z = y
+        return z
+
+    a = [1]
+    a.append(int(x[0]))
+    b = same(a)
+    b.append(4)
+    return a, b
+
+
+def one_twice(x):
+    def two(x):
+        found = [0]
+        found.append(int(x[0]))
+        same = found
+        return same, found
+
+    a, b = two(x)
+    a.append(5)
+    return a, b
+
+
+@pytest.mark.parametrize("function", [its_callers, one_twice])
+def test_lists_that_are_one_object_stay_one(function):
+    assert wb.jit(function)(X) == function(X)

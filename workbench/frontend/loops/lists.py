@@ -578,7 +578,8 @@ class Lists(ArraysInLists):
             if kind.is_queue:
                 self.line(f"{name}__first = 0")
             return
-        self.refine(value.source, kind)
+        if not value.own or value.type.item is None:  # type: ignore[union-attr]  # a list
+            self.refine(value.source, kind)
         self.line(f"{local(name)} = {value.text}")
 
     def over_list(self, base: Value) -> tuple[str, Value]:

@@ -21,6 +21,7 @@ from .expressions import is_set, is_whole, local
 from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
 from .optional import blank_lines, check_kind, is_get, may_be_none, may_give_none
+from .own_lists import OwnLists
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
 from .table_texts import holds_table
@@ -43,13 +44,12 @@ from .types import (
     weak_int,
     widen,
 )
-from .unpacking import Unpacking
 from .writing import INDENT
 
 MAX_ROUNDS = 12
 
 
-class Translator(Unpacking):
+class Translator(OwnLists):
     """Statements, line by line, into `lines`."""
 
     def __init__(self, *args: Any):
@@ -605,6 +605,7 @@ class Translator(Unpacking):
         if isinstance(value.type, Static) or holds_table(value.type):
             raise UntranslatableError("a function that returns an object")
         kind = value.type
+        self.note_given(value)
         self.results.append(kind)
         if self.result is not None:
             kind = join(self.result, kind)

@@ -34,7 +34,7 @@ class Unpacking(Certain):
                 return kept
         elif isinstance(value.type, Items) and len(value.type.items) == n:
             whole = self.kept(value)
-            return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]
+            return [Value(f"{whole.text}[{k}]", t, own=value.own) for k, t in enumerate(value.type.items)]
         elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] in (n, None):
             whole = self.kept(value)
             if value.type.shape[0] is None:
