@@ -215,7 +215,7 @@ def given_by_a_function(x):
 
 def test_lists_that_functions_make():
     check(given_by_a_function, X)
-    check(given_by_a_function, X[:0] + 1)
+    check(given_by_a_function, X[:1])
 
 
 def its_callers(x):

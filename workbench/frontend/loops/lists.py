@@ -203,7 +203,7 @@ class Lists(ArraysInLists):
             return self.repeated(left, right)
         if isinstance(op, ast.Add) and any(isinstance(v.type, Growing) for v in (left, right)):
             if not any(isinstance(v.type, Array) for v in (left, right)):
-                return self._joined(left, right)
+                return self._sum_of_lists(left, right)
         return super().operate(op, left, right)
 
     def _with_parts(self, value: Value) -> Value:
@@ -211,7 +211,7 @@ class Lists(ArraysInLists):
         is_list = isinstance(value.type, Items) and value.type.is_list and not isinstance(value.literal, tuple)
         return replace(value, literal=tuple(self.parts_of(value))) if is_list else value
 
-    def _joined(self, left: Value, right: Value) -> Value:
+    def _sum_of_lists(self, left: Value, right: Value) -> Value:
         """`left + right`, a list of its own."""
         both = [self.as_list(self._with_parts(v)) for v in (left, right)]
         kinds = [v.type for v in both if isinstance(v.type, Growing)]
