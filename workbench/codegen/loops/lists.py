@@ -122,11 +122,51 @@ def all_unlike(lists, example):
 
 
 @linked(error_model="numpy")
+def joined_lists(a, b):
+    made = a[:]
+    for each in b:
+        made.append(each)
+    return made
+
+
+@linked(error_model="numpy")
+def all_of_length(lists, n):
+    """Raises unless the lists in another one have one length."""
+    for each in lists:
+        if len(each) != n:
+            raise ValueError
+
+
+@linked(error_model="numpy")
 def is_among(x, items):
+    if x != x:  # a NaN is among them if it is one of the objects
+        raise ValueError
     for each in items:  # noqa: SIM110  # numba has no any()
         if each == x:
             return True
     return False
+
+
+@linked(error_model="numpy")
+def place_among(x, items):
+    """`items.index(x)`."""
+    if x != x:
+        raise ValueError
+    for k in range(len(items)):
+        if items[k] == x:
+            return k
+    raise ValueError
+
+
+@linked(error_model="numpy")
+def count_among(x, items):
+    if x != x:
+        raise ValueError
+    n = 0
+    for each in items:
+        if each == x:
+            n += 1
+    return n
 
 
 @linked(error_model="numpy")
@@ -231,6 +271,23 @@ def most_of_list(items):
         if each > most:
             most = each
     return most
+
+
+@linked(error_model="numpy")
+def least_of_tuples(items):
+    """`min` of tuples. With a NaN in them it depends on which of them are one object."""
+    for each in items:
+        if each != each:
+            raise ValueError
+    return least_of_list(items)
+
+
+@linked(error_model="numpy")
+def most_of_tuples(items):
+    for each in items:
+        if each != each:
+            raise ValueError
+    return most_of_list(items)
 
 
 @linked(error_model="numpy")

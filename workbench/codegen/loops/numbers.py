@@ -58,6 +58,14 @@ def was_int(ints, place, n):
     return place < ints.shape[0] and ints[place]
 
 
+@linked(error_model="numpy", forceinline=True)
+def unless_both(a, b, equal):
+    """Whether items of tuples are equal. Two NaNs are where they are one object, which is not known."""
+    if a != a and b != b:
+        raise ValueError
+    return equal
+
+
 @linked(error_model="numpy")
 def checked_power(a, n):
     result = np.int64(1)
@@ -137,14 +145,6 @@ def length(x):
 
 
 @linked(error_model="numpy", forceinline=True)
-def same_in_tuple(a, b):
-    """Whether two floats are equal, unless that depends on whether they are one object."""
-    if a != a and b != b:
-        raise ValueError
-    return a == b
-
-
-@linked(error_model="numpy", forceinline=True)
 def same_length(a, b):
     if a != b:
         raise ValueError
@@ -153,6 +153,32 @@ def same_length(a, b):
 @linked(error_model="numpy", forceinline=True)
 def close(a, b, rtol, atol):
     return (abs(a - b) <= atol + rtol * abs(b)) & math.isfinite(b) | (a == b)
+
+
+@linked(error_model="numpy")
+def round_of_python(x, n):
+    """`round(x, n)` of a float: of the number that it is exactly, halves to even, to the nearest float there is."""
+    if not math.isfinite(x) or n >= 0 and abs(x) >= 2.0**52:
+        return x
+    if n < 0 or n > 22:  # powers of ten that floats hold
+        raise ValueError
+    factor = 1.0
+    for _ in range(n):
+        factor *= 10.0
+    scaled = abs(x) * factor
+    if scaled >= 2.0**52:
+        raise ValueError
+    # What rounding took from the product (T. J. Dekker, Numerische Mathematik 18, 224-242, 1971).
+    a = abs(x) * 134217729.0
+    a -= a - abs(x)
+    b = factor * 134217729.0
+    b -= b - factor
+    rest = ((a * b - scaled) + a * (factor - b) + (abs(x) - a) * b) + (abs(x) - a) * (factor - b)
+    whole = math.floor(scaled)
+    over = (scaled - whole) - 0.5
+    if over > 0 or over == 0 and (rest > 0 or rest == 0 and whole % 2 == 1):
+        whole += 1
+    return math.copysign(whole / factor, x)
 
 
 @linked(error_model="numpy", forceinline=True)

@@ -31,7 +31,7 @@ def blank_of(kind: Type, whole: bool) -> str:
             scalar = "np.bool_" if dtype == BOOL else f"np.{dtype.name}"
             return f"np.zeros(({', '.join(str(n or 0) if whole else '0' for n in shape)},), {scalar})"
         case Items(items=items):
-            return f"({', '.join(blank_of(t, whole) for t in items)},)"
+            return f"({''.join(f'{blank_of(t, whole)}, ' for t in items)})"
         case Growing(item=item):
             return f"no_items({blank(item)})"
     raise UntranslatableError(f"a variable that holds {kind}")

@@ -42,6 +42,7 @@ from .operators import (
     call,
     cast,
     compare,
+    index,
     operand,
     strong,
     truth,
@@ -79,6 +80,8 @@ from .types import (
 AS_FUNCTIONS = frozenset(("argsort", "searchsorted", "diagonal", "trace", "cumsum", "cumprod", "ravel", "clip",
                           "nonzero", "repeat",
                           "reshape", "swapaxes", "round"))  # fmt: skip
+# Those whose `reduce` begins with the first element, or with what leaves it as it is.
+FOLDED = (np.logaddexp, np.fmax, np.fmin, np.bitwise_xor, np.bitwise_or, np.bitwise_and)
 NAMES: dict[Any, str] = {
     **{getattr(builtins, name): name for name in ("len", "abs", "round", "min", "max", "sum", "divmod", "pow",
                                                    "sorted")},
@@ -144,6 +147,8 @@ class Calls(Creations):
             from .functions import user_function
 
             return user_function(self, python, node, of_numba=is_numbas(function))  # type: ignore[arg-type]  # the translator of statements
+        if function is list and self.is_iterator(node):
+            return self.list_of_iterator(node.args[0])
         args = [self.gone_through(a) if function is len else self.value(a) for a in node.args]
         keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg}
         if function in (min, max) and not keywords and self._is_stored(node):
@@ -316,13 +321,26 @@ class Calls(Creations):
         return self._ufunc(np.absolute, [value])
 
     def _call_round(self, value: Value, digits: Value | None = None) -> Value:
-        if digits is not None or not isinstance(value.type, Number):
-            raise UntranslatableError("round() to a number of digits")
+        if digits is not None:
+            return self._rounded_to(value, digits)
+        if not isinstance(value.type, Number):
+            raise UntranslatableError(f"round() of {value.type}")
         if value.type.dtype == BOOL and not value.type.weak:
             raise UntranslatableError("round() of a boolean of NumPy's")
         if value.type.kind in "bi":
             return self.whole(value)
         return self.whole(Value(call("rint", F64, cast(value, F64)), Number(F64, True)))
+
+    def _rounded_to(self, value: Value, digits: Value) -> Value:
+        """`round(value, digits)` of Python's numbers."""
+        kind = value.type
+        if not isinstance(kind, Number) or not kind.weak or kind.ints or kind.mixed or kind.enum:
+            raise UntranslatableError("round() to a number of digits")
+        if kind.kind in "bi" and type(digits.literal) is int and digits.literal >= 0:
+            return self.whole(value)
+        if kind.kind != "f":
+            raise UntranslatableError("round() to a number of digits")
+        return Value(f"round_of_python({value.text}, {index(digits)})", Number(F64, True))
 
     def _extreme(self, name: str, args: tuple[Value, ...]) -> Value:
         if len(args) == 1 and isinstance(args[0].literal, tuple):
@@ -583,7 +601,7 @@ class Calls(Creations):
             keywords.setdefault("axis", literal(0))
         if ufunc in REDUCED:
             return self.reduction(REDUCED[ufunc], args, keywords)
-        if ufunc not in (np.logaddexp, np.fmax, np.fmin):  # whose first operand is the first element
+        if ufunc not in FOLDED:
             raise UntranslatableError(f"np.{ufunc.__name__}.reduce()")
         axes, keepdims = self._axes(args[1:], keywords, args[0])
         return self.folded(lambda v: self._ufunc(ufunc, v), args[0], axes, keepdims)

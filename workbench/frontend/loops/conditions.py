@@ -85,39 +85,35 @@ class Conditions(Optional):
             text = self._equal(left, right)
             return Value(f"(not {text})" if isinstance(op, ast.NotEq) else text, Number(BOOL, True, (0, 1)))
         if isinstance(left.type, Items) and isinstance(right.type, Items):
-            return self._ordered(SYMBOLS[type(op)], left, right)
+            return self._in_order(op, left, right)
         return self.pointwise(lambda v: compare(SYMBOLS[type(op)], *v), left, right)
 
-    def _ordered(self, symbol: str, left: Value, right: Value) -> Value:
-        """Which of two tuples of numbers comes first. Python takes a NaN for itself there: two of them raise."""
-        kinds = [*left.type.items, *right.type.items]  # type: ignore[union-attr]  # tuples
-        is_plain = bool(kinds) and all(isinstance(k, Number) and k.kind in "bif" for k in kinds)
-        parts = [self.parts_of(each) for each in (left, right)] if is_plain else [[], []]
-        if not parts[0] or len(parts[0]) != len(parts[1]) or left.type.is_list != right.type.is_list:  # type: ignore[union-attr]
+    def _in_order(self, op: ast.cmpop, left: Value, right: Value) -> Value:
+        """`a < b` of two tuples or lists: the comparison of the first items that are not equal, or of the lengths."""
+        symbol = SYMBOLS[type(op)]
+        if left.type.is_list != right.type.is_list:  # type: ignore[union-attr]  # tuples
             raise UntranslatableError(f"{symbol} between {left.type} and {right.type}")
-        pairs = list(zip(*parts, strict=True))
-        text = ""
-        for a, b in reversed(pairs):
-            first = compare(symbol[0], a, b).text
-            is_float = a.type.kind == b.type.kind == "f"  # type: ignore[union-attr]  # numbers
-            same = f"same_in_tuple({a.text}, {b.text})" if is_float else compare("==", a, b).text
-            if text:
-                text = f"({first} or ({same} and {text}))"
-            else:
-                text = f"({first} or {same})" if symbol.endswith("=") else first
-        weak = {v.type.weak and not v.type.unsure for pair in pairs for v in pair}  # type: ignore[union-attr]  # numbers
-        return Value(text, Number(BOOL, weak == {True}, (0, 1), unsure=len(weak) > 1))
+        parts = [self.parts_of(each) for each in (left, right)]
+        text = str(compare(symbol, *(literal(len(each)) for each in parts)).text)
+        kinds: list[bool] = [True]  # whether Python gives one of its own booleans
+        for a, b in reversed([*zip(*parts, strict=False)]):
+            found = self._one_comparison(op, a, b)
+            assert isinstance(found.type, Number)
+            kinds.append(found.type.weak)
+            text = f"({text} if {self._equal(a, b, inside=True)} else {found.text})"
+        return Value(text, Number(BOOL, True, (0, 1)) if all(kinds) else Number(BOOL, unsure=True))
 
-    def _equal(self, left: Value, right: Value) -> str:
-        """Whether two numbers are equal, or two tuples of whole numbers: Python takes a NaN for itself there."""
+    def _equal(self, left: Value, right: Value, *, inside: bool = False) -> str:
+        """Whether two numbers are equal, or two tuples. inside: of tuples, where Python takes a NaN for itself."""
         if not isinstance(left.type, Items) or not isinstance(right.type, Items):
-            return compare("==", left, right).text
+            text = compare("==", left, right).text
+            is_plain = any(isinstance(v.type, Number) and v.type.kind in "bi" for v in (left, right))
+            return text if is_plain or not inside else f"unless_both({left.text}, {right.text}, {text})"
         if left.type.is_list != right.type.is_list or len(left.type.items) != len(right.type.items):
             return "False"
         parts = [self.parts_of(each) for each in (left, right)]
-        if any(isinstance(v.type, Number) and v.type.kind not in "bi" for each in parts for v in each):
-            raise UntranslatableError("== between tuples of floats")
-        return f"({' and '.join([self._equal(a, b) for a, b in zip(*parts, strict=True)] or ['True'])})"
+        equal = [self._equal(a, b, inside=True) for a, b in zip(*parts, strict=True)]
+        return f"({' and '.join(equal or ['True'])})"
 
     def _in_array(self, node: ast.Compare) -> Value:
         """`x in a`, which is `(a == x).any()`."""

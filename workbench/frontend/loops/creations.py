@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays import tuple_of
 from .draws import Draws
-from .operators import cast, index, operand
+from .operators import cast, index, made_of, operand
 from .types import (
     BOOL,
     F64,
@@ -84,7 +84,7 @@ class Creations(Draws):
     def converted(self, value: Value, dtype: np.dtype) -> Value:
         """`value.astype(dtype)`."""
         if dtype.char not in SUPPORTED:
-            raise UntranslatableError("astype()")
+            raise UntranslatableError(f"arrays of {dtype}")
         return self.elementwise([value], lambda v: Value(cast(v[0], dtype), Number(dtype)))
 
     def as_row(self, value: Value) -> Value:
@@ -102,18 +102,21 @@ class Creations(Draws):
 
     def _array(self, function: Any, args: list[Value], dtype_given: Value | None) -> Value:
         (first, *rest) = args
-        if rest and dtype_given is None:
-            dtype_given, *rest = rest
+        if len(rest) == 1 and dtype_given is None:
+            dtype_given, rest = rest[0], []
+        if dtype_given is not None and dtype_given.type == Static(None):
+            dtype_given = None
+        asked = None if dtype_given is None else _dtype_of(dtype_given)
         if isinstance(first.type, Array) and not rest:
-            if dtype_given is None or first.type.dtype == _dtype_of(dtype_given):
-                return first if function is np.asarray else self.copy(first)
-            return self.converted(first, _dtype_of(dtype_given))
+            if asked is not None and asked != first.type.dtype:
+                return self.array(self.converted(first, asked))
+            return first if function is np.asarray else self.copy(first)
         if isinstance(first.type, Growing) and not rest:
-            return self.array_of_list(first, None if dtype_given is None else _dtype_of(dtype_given))
+            return self.array_of_list(first, asked)
         first = self._in_parts(first)
         if rest or not isinstance(first.literal, tuple) or not first.literal:
             raise UntranslatableError("np.array() of this")
-        if dtype_given is None and all(isinstance(v.type, Array) for v in first.literal):
+        if asked is None and all(isinstance(v.type, Array) for v in first.literal):
             return self.library(np.stack, [first], {})
         shape: tuple[int, ...] = ()
         items = [first]
@@ -125,17 +128,14 @@ class Creations(Draws):
             items = [part for v in items for part in v.literal]
         if any(not isinstance(v.type, Number) for v in items):
             raise UntranslatableError("np.array() of arrays")
-        if dtype_given is None:
+        if asked is None:
             check_dtype_of([v.type for v in items])  # type: ignore[misc]  # numbers
-        if dtype_given is not None:
-            dtype = _dtype_of(dtype_given)
-        else:
-            dtype = np.result_type(*(v.type.dtype for v in items))  # type: ignore[union-attr]  # numbers
+        dtype = np.result_type(*(v.type.dtype for v in items)) if asked is None else asked  # type: ignore[union-attr]  # numbers
         if dtype.char not in SUPPORTED:
             raise UntranslatableError(f"arrays of {dtype}")
         name = self.empty([str(n) for n in shape], dtype)
         for at, item in zip(np.ndindex(shape), items, strict=True):
-            self.put(name, [str(k) for k in at], operand(item, dtype))
+            self.put(name, [str(k) for k in at], made_of(item, dtype))
         return self.note(Value(name, Array(dtype, shape)))
 
 

@@ -59,6 +59,14 @@ MOST_ITEMS = 16  # of a tuple or list that is written out
 MULTIPLICATIONS_WRITTEN_OUT = 150  # of a product; LLVM takes seconds for a few hundred
 
 
+class Known(ast.expr):
+    """An expression that is translated already."""
+
+    def __init__(self, value: Value):
+        super().__init__()
+        self.value = value
+
+
 class Scope(Arrays):
     """One function, or the loop itself. outer: the object that a name means outside, KeyError without; given: what a
     name is at first that the code also binds; bound: the names that it binds; parameter: makes one of an outer
@@ -178,6 +186,9 @@ class Scope(Arrays):
             raise UntranslatableError(f"`{ast.unparse(node)[:60]}`")
         return value.type.value
 
+    def _known(self, node: Known) -> Value:
+        return node.value
+
     # ---- composition ----
 
     def _tuple(self, node: ast.Tuple | ast.List) -> Value:
@@ -198,12 +209,13 @@ class Scope(Arrays):
         return found
 
     def _parts_with_star(self, node: ast.expr) -> list[ast.expr]:
-        kind = self.value(node).type
+        value = self.value(node)
+        kind = value.type
         n = len(kind.items) if isinstance(kind, Items) else kind.shape[0] if isinstance(kind, Array) else None
-        # It is computed once for each part.
-        is_simple = all(isinstance(each, _COMPUTED_AGAIN) for each in ast.walk(node))
-        if n is None or n > MOST_ITEMS or not is_simple:
+        if n is None or n > MOST_ITEMS:
             raise UntranslatableError("a starred expression")
+        if not all(isinstance(each, _COMPUTED_AGAIN) for each in ast.walk(node)):
+            node = ast.copy_location(Known(self.kept(value)), node)  # not once more for each part
         parts = [ast.Subscript(node, ast.Constant(k), ast.Load()) for k in range(n)]
         return [ast.fix_missing_locations(ast.copy_location(part, node)) for part in parts]
 
@@ -273,7 +285,7 @@ class Scope(Arrays):
                     return Value(value.text, target)
                 raise UntranslatableError(f"{value.type} as {target}")
             made = [Scope.convert(p, t) for p, t in zip(parts, target.items, strict=True)]
-            return Value(f"({', '.join(v.text for v in made)},)", target, tuple(made))
+            return Value(f"({''.join(f'{v.text}, ' for v in made)})", target, tuple(made))
         return Value(value.text, target)
 
     # ---- operators ----

@@ -218,7 +218,8 @@ def translate_function(
                 raise UntranslatableError(f"{function.__name__}(), which gives `{n}` another type")
         taken = {local(n): kind for n, kind in given.items()}
         found = module.functions[key] = Function(
-            name, text, taken, scope.result, extras, handed_back, scope.gives_none, scope.calls_itself
+            name, text, taken, scope.result, extras, handed_back, scope.gives_none, scope.calls_itself,
+            scope.gives_own_lists(),
         )  # fmt: skip
         del module.pending[key]
     arguments = [Translator.convert(values[n], t).text for n, t in given.items()]
@@ -237,9 +238,7 @@ def translate_function(
         if found.gives_none:
             assert node is not None
             return caller.given_by_call(node, call, found.result)
-        if draws:
-            return Value(caller.early(call), found.result)
-        return Value(call, found.result)
+        return Value(caller.early(call) if draws else call, found.result, own=found.own)
     return _with_handed_back(caller, call, found.result, found.handed_back)
 
 

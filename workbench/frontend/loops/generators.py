@@ -17,6 +17,7 @@ from functools import partial
 from itertools import count
 
 from ..syntax import child_nodes, copied, walk
+from .maps import without_maps
 
 FOLDS = frozenset(("sum", "min", "max", "any", "all"))
 _LISTINGS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -31,6 +32,7 @@ def without_generators(
 ) -> list[ast.stmt]:
     """The statements with folds of generators written out; the given ones are left as they are. listings: and with
     comprehensions written out, as lists that grow."""
+    stmts = without_maps(stmts, is_builtin)
     stmts = _as_listings(stmts, is_builtin, all_kinds=True) if listings else stmts
     if not (listings and holds_listings(stmts)) and not any(_fold_of(n) for stmt in stmts for n in walk(stmt)):
         return stmts
@@ -40,7 +42,7 @@ def without_generators(
 def without_listings(stmts: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with comprehensions written out, as loops; folds of generators stay."""
     taken = {n.id for stmt in stmts for n in walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    stmts = _as_listings(stmts, lambda name: name not in taken)
+    stmts = _as_listings(without_maps(stmts, lambda name: name not in taken), lambda name: name not in taken)
     if not holds_listings(stmts):
         return stmts
     return _Rewriter(stmts, lambda name: False, listings=True, under_own_names=True).block(copied(stmts))

@@ -198,7 +198,7 @@ class Iteration(Writers):
 
     def _range(self, nodes: list[ast.expr]) -> _Range:
         bounds = [self.value(n) for n in nodes]
-        texts = [index(b) for b in bounds]
+        texts = [_as_whole(b) for b in bounds]
         start, stop = (literal(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
         step = 1
         if len(bounds) == 3:
@@ -236,3 +236,10 @@ class Iteration(Writers):
             return kind.interval
         info = np.iinfo(kind.dtype)
         return max(int(info.min), LEAST), min(int(info.max), MOST)
+
+
+def _as_whole(bound: Value) -> str:
+    """A bound of a range, whose numbers are Python's."""
+    text = index(bound)
+    assert isinstance(bound.type, Number)
+    return f"np.int64({text})" if bound.type.dtype.itemsize < 8 else text

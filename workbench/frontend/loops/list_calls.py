@@ -6,12 +6,14 @@ import ast
 import bisect
 import heapq
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .arrays import tuple_of
+from .blanks import blank
 from .operators import cast, index
 from .queues import Queues
 from .types import (
@@ -23,6 +25,7 @@ from .types import (
     Growing,
     Items,
     Number,
+    Type,
     UnknownItemError,
     UntranslatableError,
     Value,
@@ -34,11 +37,37 @@ INSERTIONS: dict[Any, str] = {bisect.insort_left: "first_at_least", bisect.insor
 JOINERS = (np.stack, np.vstack, np.hstack, np.concatenate)
 FOLDS: dict[Any, str] = {sum: "sum_of_list", min: "least_of_list", max: "most_of_list"}
 
+TUPLES: dict[Any, str] = {min: "least_of_tuples", max: "most_of_tuples"}
+
 
 class ListCalls(Queues):
-    """Calls with lists. `library` is the calls'."""
+    """Calls with lists. `library` is the calls'; `iterable` and `_iterator` are the iteration's."""
 
     library: Any
+    iterable: Callable[[ast.expr], tuple[str, Value]]
+    _iterator: Callable[[ast.expr], Any]
+
+    def is_iterator(self, node: ast.Call) -> bool:
+        """Whether a call is given what Python counts or pairs alone, which is no value here."""
+        if node.keywords or len(node.args) != 1:
+            return False
+        return self._iterator(node.args[0]) is not None
+
+    def list_of_iterator(self, node: ast.expr) -> Value:
+        """`list(range(n))`, `list(zip(a, b))` and the like."""
+        outside, self.loop_body = self.loop_body, []  # what it goes through stays meanwhile
+        head, each = self.iterable(node)
+        self.loop_body = outside
+        item = self._item_type(each)
+        self.made_early = True
+        name = self.temporary()
+        self.types[name] = Growing(item)
+        self.line(f"{name} = no_items({blank(item)})")
+        self.line(head)
+        self.indent += 1
+        self.line(f"{name}.append({self.item(each, item)})")
+        self.indent -= 1
+        return Value(name, self.types[name], source=(name, 0))
 
     def list_call(self, function: Any, args: list[Value]) -> Value | None:
         """A function that takes or makes lists; None for others."""
@@ -166,8 +195,7 @@ class ListCalls(Queues):
         assert isinstance(kind, Growing)
         if kind.item is None:
             raise UnknownItemError("an element of an empty list")
-        parts = kind.item.items if isinstance(kind.item, Items) else (kind.item,)
-        if self._holds_such(base) or any(not isinstance(t, Number) or t.kind not in "bif" or t.enum for t in parts):
+        if self._holds_such(base) or not _has_order(kind.item):
             raise UntranslatableError(f"sorted() of {kind}")
         return base.text
 
@@ -177,6 +205,9 @@ class ListCalls(Queues):
         assert isinstance(kind, Growing)
         if kind.item is None:
             raise UnknownItemError("an element of an empty list")
+        if isinstance(kind.item, Items) and function in TUPLES and not kind.is_queue and _has_order(kind.item):
+            text = f"{TUPLES[function]}({base.text})"
+            return Value(text if self.conditions else self.early(text), kind.item)
         if kind.is_queue or self._holds_such(base) or not isinstance(kind.item, Number) or kind.item.enum:
             raise UntranslatableError(f"{function.__name__}() of this list")
         item = replace(kind.item, interval=WIDE) if kind.item.weak else kind.item
@@ -194,3 +225,10 @@ class ListCalls(Queues):
             name, more = "sum_of_wholes", ""
         text = f"{name}({base.text}{more})"
         return Value(text if self.conditions else self.early(text), replace(item, single=False))
+
+
+def _has_order(item: Type) -> bool:
+    """Whether items are numbers, or tuples of these, that Python can put in order."""
+    if isinstance(item, Items):
+        return not item.is_list and bool(item.items) and all(map(_has_order, item.items))
+    return isinstance(item, Number) and item.kind in "bif" and not item.enum

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..syntax import walk
-from .arrays_in_lists import ArraysInLists, held_arrays
+from .arrays_in_lists import ArraysInLists
 from .blanks import blank
 from .conditions import is_none
 from .expressions import local
@@ -28,6 +28,7 @@ from .types import (
     C128,
     F64,
     I64,
+    SMALL,
     WIDE,
     Array,
     Growing,
@@ -38,7 +39,6 @@ from .types import (
     UnknownItemError,
     UntranslatableError,
     Value,
-    check_dtype_of,
     join,
     join_items,
     weak_int,
@@ -169,7 +169,7 @@ class Lists(ArraysInLists):
             return name
         if isinstance(kind, Items) and isinstance(value.literal, tuple):
             texts = [self.item(v, t) for v, t in zip(value.literal, kind.items, strict=True)]
-            return f"({', '.join(texts)},)"
+            return f"({''.join(f'{text}, ' for text in texts)})"
         if isinstance(kind, Array):
             return blank(kind) if is_none(value) else self.lasting(value).text
         return self.convert(value, kind).text  # type: ignore[attr-defined]  # of expressions
@@ -207,7 +207,37 @@ class Lists(ArraysInLists):
         is_list = isinstance(left.type, Items) and left.type.is_list
         if isinstance(op, ast.Mult) and is_list and isinstance(right.type, Number):
             return self.repeated(left, right)
+        if isinstance(op, ast.Add) and any(isinstance(v.type, Growing) for v in (left, right)):
+            if not any(isinstance(v.type, Array) for v in (left, right)):
+                return self._sum_of_lists(left, right)
         return super().operate(op, left, right)
+
+    def _with_parts(self, value: Value) -> Value:
+        """A list that is written out, with its items as values of their own."""
+        is_list = isinstance(value.type, Items) and value.type.is_list and not isinstance(value.literal, tuple)
+        return replace(value, literal=tuple(self.parts_of(value))) if is_list else value
+
+    def _sum_of_lists(self, left: Value, right: Value) -> Value:
+        """`left + right`, a list of its own."""
+        both = [self.as_list(self._with_parts(v)) for v in (left, right)]
+        kinds = [v.type for v in both if isinstance(v.type, Growing)]
+        item = join_items(kinds[0].item, kinds[1].item)
+        if any(kind.is_queue for kind in kinds) or item is not None and not _holds_numbers(item):
+            raise UntranslatableError("a sum of such lists")
+        texts = []
+        for value, kind in zip(both, kinds, strict=True):
+            if value.fresh is not None:
+                texts.append(self.temporary())
+                self.make(value, item, texts[-1])
+                continue
+            if value.source is not None and value.source[0] in self.module.given_items:
+                raise UntranslatableError("a sum of lists of ints and floats")
+            if kind.item is None and item is not None:  # nothing was known of it
+                self.refine(value.source, Growing(item))
+            texts.append(value.text)
+        name = self.early(f"joined_lists({', '.join(texts)})")
+        self.types[name] = Growing(item)
+        return Value(name, self.types[name], source=(name, 0))
 
     def first(self, value: Value) -> str:
         """The variable with the place of a queue's first element."""
@@ -262,11 +292,25 @@ class Lists(ArraysInLists):
         item = right.type.item
         if item is None:
             raise UnknownItemError("an element of an empty list")
-        is_whole = isinstance(left.type, Number) and isinstance(item, Number) and left.type.kind == item.kind == "i"
-        if not is_whole or right.type.is_queue or right.fresh is not None or np.uint64 in (left.type.dtype, item.dtype):  # type: ignore[union-attr]  # numbers
-            raise UntranslatableError("`in` a list")
-        text = f"is_among({cast(left, I64)}, {right.text})"
+        text = f"is_among({self._sought(left, right)}, {right.text})"
         return Value(f"(not {text})" if isinstance(op, ast.NotIn) else text, Number(BOOL, True, (0, 1)))
+
+    def _sought(self, value: Value, base: Value) -> str:
+        """The text of what is looked for in a list by `==`, which then decides nothing about types."""
+        item = base.type.item  # type: ignore[union-attr]  # a list
+        if item is None:
+            raise UnknownItemError("an element of an empty list")
+        is_such = base.source is not None and base.source[0] in self.module.given_items
+        if not is_such and not base.type.is_queue and base.fresh is None:  # type: ignore[union-attr]  # a list
+            if isinstance(value.type, Number) and isinstance(item, Number) and _are_alike(value.type, item):
+                return cast(value, I64) if item.kind == "i" else value.text
+            if isinstance(value.type, Items) and isinstance(item, Items) and not value.type.is_list:
+                pairs = [*zip(value.type.items, item.items, strict=False)]
+                are_numbers = all(isinstance(t, Number) for pair in pairs for t in pair)
+                if len(value.type.items) == len(item.items) and are_numbers:
+                    if all(_are_alike(a, b) for a, b in pairs):  # type: ignore[arg-type]  # numbers
+                        return self.item(value, item)
+        raise UntranslatableError(f"{value.type} looked for in {base.type}")
 
     def _is_list_outside(self, name: str) -> bool:
         """Whether a function sees a list of the loop's under a name."""
@@ -368,6 +412,10 @@ class Lists(ArraysInLists):
             case "reverse", [] if not kind.is_queue:
                 self.refine(base.source, kind)
                 self.line(f"{base.text}.reverse()")
+            case "remove", [value] if not kind.is_queue:
+                self.refine(base.source, kind)
+                place = self.early(f"place_among({self._sought(value, base)}, {base.text})")
+                self.line(f"{self.temporary()} = {_taken_out(base, place)}")
             case "sort", [] if not kind.is_queue:
                 self.refine(base.source, kind)
                 self.sort_list(base)
@@ -455,17 +503,10 @@ class Lists(ArraysInLists):
         assert isinstance(kind, Growing)
         if name == "copy" and not args and not kind.is_queue:
             return Value(f"{base.text}[:]", kind, source=base.source)
+        if name in ("index", "count") and len(args) == 1:
+            function = "place_among" if name == "index" else "count_among"
+            return Value(f"{function}({self._sought(args[0], base)}, {base.text})", weak_int(0, SMALL))
         raise UntranslatableError(f".{name}() of a list")
-
-    def list_of_array(self, value: Value, *, python: bool) -> Value:
-        """`list(a)`, of NumPy's numbers, or `a.tolist()`, of Python's."""
-        item = self._item_of(value, python=python)
-        self.made_early = True
-        name = self.temporary()
-        self.types[name] = Growing(item)
-        self.line(f"{name} = no_items({blank(item)})")
-        self._append_all(name, value, item)
-        return Value(name, self.types[name], source=(name, 0))
 
     def _item_of(self, value: Value, *, python: bool) -> Number:
         """What iterating over an array gives."""
@@ -486,43 +527,6 @@ class Lists(ArraysInLists):
         lazy = self.elements(value)
         self.nest(lazy.sizes, lambda i: self.line(f"{name}.append({cast(lazy.at(i), item.dtype)})"))
         self.facts.routines = True
-
-    def array_of_list(self, base: Value, dtype: np.dtype | None) -> Value:
-        """`np.array(list)`, of numbers, of tuples of as many numbers, or of arrays of one shape."""
-        base = self.listed(base)
-        if held_arrays(base) is not None:
-            return self.stacked_list(base, dtype)
-        kind = base.type
-        assert isinstance(kind, Growing)
-        item = kind.item
-        if item is None:
-            raise UnknownItemError("an array of an empty list")
-        if kind.is_queue or base.fresh is not None:
-            raise UntranslatableError("np.array() of a queue")
-        parts = item.items if isinstance(item, Items) else (item,)
-        if not parts or any(not isinstance(t, Number) for t in parts):
-            raise UntranslatableError(f"np.array() of {kind}")
-        if dtype is None:
-            check_dtype_of(parts)  # type: ignore[arg-type]  # numbers
-        found = np.result_type(*(t.dtype for t in parts))  # type: ignore[union-attr]  # numbers
-        if dtype is None or isinstance(item, Items):
-            self.line(f"nonzero(len({base.text}))")  # NumPy's array of nothing is of floats, and has one axis
-        dtype = found if dtype is None else dtype
-        if not np.can_cast(found, dtype, "safe") or dtype.kind not in "biufc":
-            raise UntranslatableError(f"np.array() of {found} as {dtype}")
-        sizes = [f"len({base.text})", *([str(len(parts))] if isinstance(item, Items) else [])]
-        name = self.empty(sizes, dtype)
-
-        def body(i: list[str]) -> None:
-            each = f"{base.text}[{i[0]}]"
-            if isinstance(item, Items):
-                for k, t in enumerate(parts):
-                    self.put(name, [i[0], str(k)], cast(Value(f"{each}[{k}]", t), dtype))
-            else:
-                self.put(name, [i[0]], cast(Value(each, item), dtype))
-
-        self.nest([sizes[0]], body)
-        return Value(name, Array(dtype, (None,) if len(sizes) == 1 else (None, len(parts))))
 
     # ---- statements ----
 
@@ -545,7 +549,8 @@ class Lists(ArraysInLists):
             if kind.is_queue:
                 self.line(f"{name}__first = 0")
             return
-        if value.source is not None or kind != value.type:  # of what a function gives all is known
+        is_known = value.own or value.source is None and kind == value.type  # as of what a function gives
+        if not is_known or value.type.item is None:  # type: ignore[union-attr]  # a list
             self.refine(value.source, kind)
         self.line(f"{local(name)} = {value.text}")
 
@@ -601,6 +606,13 @@ class Lists(ArraysInLists):
         for n in inside:
             if isinstance(n, ast.Name) and n.id in taken and id(n) not in known:
                 raise UntranslatableError(f"`{n.id}`, which an operation of its statement changes")
+
+
+def _are_alike(a: Number, b: Number) -> bool:
+    """Whether `==` of the machine compares two numbers as Python and NumPy do."""
+    if a.kind == b.kind == "i":
+        return np.uint64 not in (a.dtype, b.dtype) and not (a.enum or b.enum)
+    return a.kind == b.kind and a.kind in "bf" and a.dtype == b.dtype and not (a.ints or b.ints)
 
 
 def _is_plain(kind: Items) -> bool:

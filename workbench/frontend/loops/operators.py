@@ -116,6 +116,16 @@ def stored(value: Value, dtype: np.dtype) -> str:
     return cast(value, dtype)
 
 
+def made_of(value: Value, dtype: np.dtype) -> str:
+    """A number of a list as an element of an array that is made of it, as it would be written into one."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    if kind.kind == "i" and dtype in (np.float32, np.complex64) and not kind.within(-EXACT, EXACT):
+        number = f"below_2_63({value.text})" if kind.dtype == np.uint64 else value.text
+        value = Value(f"within({number}, {-EXACT}, {EXACT})", Number(I64))  # others NumPy rounds twice
+    return stored(value, dtype)
+
+
 def as_type(value: Value, target: Number) -> str:
     """The value of a variable as the type that the variable has everywhere."""
     return cast(value, target.dtype)

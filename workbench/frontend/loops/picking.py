@@ -14,7 +14,7 @@ import numpy as np
 
 from .arrays import at, broadcast
 from .conditions import Conditions
-from .expressions import is_newaxis_or_dots
+from .expressions import Known, is_newaxis_or_dots
 from .operators import index, stored
 from .types import I64, LAZY, Array, Growing, Items, Lazy, Number, Read, Static, Type, UntranslatableError, Value
 
@@ -31,14 +31,6 @@ class Pick:
     shape: tuple[int | None, ...]
     at: Index
     reads: tuple[Read, ...]
-
-
-class Known(ast.expr):
-    """An expression that is translated already."""
-
-    def __init__(self, value: Value):
-        super().__init__()
-        self.value = value
 
 
 class Picking(Conditions):
@@ -195,9 +187,6 @@ class Picking(Conditions):
         else:
             parts = self.parts_of(value)
         return ast.Tuple([ast.copy_location(Known(part), node) for part in parts], ast.Load())
-
-    def _known(self, node: Known) -> Value:
-        return node.value
 
     def pick(self, base: Value, node: ast.expr, *, written: bool = False) -> Pick | None:
         """What `base[node]` picks, if arrays of indices or masks decide in ways that are looked up by element. written:

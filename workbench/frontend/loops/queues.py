@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .lists import Lists
+from .lists_and_arrays import ListsAndArrays
 from .names import local
 from .operators import index
 from .types import Array, Growing, Items, Number, Static, UnknownItemError, UntranslatableError, Value
 from .writing import INDENT
 
 
-class Queues(Lists):
+class Queues(ListsAndArrays):
     """Lists whose first elements are taken away."""
 
     library: Any  # of `calls`
@@ -86,8 +86,3 @@ class Queues(Lists):
     def extend(self, base: Value, value: Value) -> None:
         super().extend(base, value)
         self._changed_length(base)
-
-    def all_items(self, value: Value, n: int) -> list[Value]:
-        """The elements of a list that is unpacked into `n` targets."""
-        self.line(f"same_length({self.count(value)}, {n})")
-        return [self.kept(self.element_of(value, str(k))) for k in range(n)]

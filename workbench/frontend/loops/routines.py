@@ -414,16 +414,24 @@ class Routines(Rearranging):
 
     def _call_diff(self, a: Value, n: Value | None = None, axis: Value | None = None) -> Value:
         order = 1 if n is None else n.literal
-        if axis is not None and axis.literal not in (0, -1) or type(order) is not int or not 1 <= order <= 4:
+        kind, along = a.type, -1 if axis is None else axis.literal
+        if not isinstance(kind, Array) or not kind.ndim or kind.dtype.kind not in "iuf":
+            raise UntranslatableError(f"diff() of {kind}")
+        is_axis = type(along) is int and -kind.ndim <= along < kind.ndim
+        if not is_axis or type(order) is not int or not 1 <= order <= 4:
             raise UntranslatableError("diff() with these arguments")
         if order > 1:
-            a = self._call_diff(a, literal(order - 1))
-        kind = self._row(a, "diff", "iuf")
-        a = self.array(a)
+            a = self._call_diff(a, literal(order - 1), axis)
+        self.facts.routines = True
+        self.facts.count(*kind.shape)
+        a, along = self.array(a), along % kind.ndim
+        assert isinstance(a.type, Array)
         name = a.text if a.text.isidentifier() else self.early(a.text)
-        known = None if kind.shape[0] is None else max(kind.shape[0] - 1, 0)
-        part = Array(kind.dtype, (known,), kind.origins)
-        parts = [Value(f"{name}[1:]", part), Value(f"{name}[:max({name}.shape[0] - 1, 0)]", part)]
+        size, before = a.type.shape[along], ":, " * along
+        shape = (*kind.shape[:along], None if size is None else max(size - 1, 0), *kind.shape[along + 1 :])
+        part = Array(kind.dtype, shape, kind.origins)
+        last = f"max({name}.shape[{along}] - 1, 0)"
+        parts = [Value(f"{name}[{before}1:]", part), Value(f"{name}[{before}:{last}]", part)]
         return self.library(np.subtract, parts, {})  # type: ignore[attr-defined]  # of calls
 
     def flattened(self, value: Value) -> Value:

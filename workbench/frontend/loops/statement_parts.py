@@ -32,3 +32,11 @@ def strictness(node: ast.expr) -> bool | None:
         case ast.Call(keywords=[ast.keyword(arg="strict", value=ast.Constant(value=bool(strict)))]):
             return strict
     return None
+
+
+def is_given_again(target: ast.expr, others: list[ast.expr]) -> bool:
+    """Whether a name among targets gets another value by those behind it, before anything reads it."""
+    if not isinstance(target, ast.Name):
+        return False
+    names = [n for each in others for n in walk(each) if isinstance(n, ast.Name) and n.id == target.id]
+    return bool(names) and all(isinstance(n.ctx, ast.Store) for n in names)

@@ -17,11 +17,11 @@ from ..jumps import jumps
 from ..syntax import walk
 from .arrays import broadcast, tuple_of
 from .blanks import blank_of
-from .certain import Certain
 from .expressions import is_set, is_whole, local
 from .names import is_none
 from .operators import SYMBOLS, index, stored, whole_text
 from .optional import blank_lines, check_kind, is_get, may_be_none, may_give_none
+from .own_lists import OwnLists
 from .picking import Pick
 from .statement_parts import expressions_of, looked_at
 from .table_texts import holds_table
@@ -49,7 +49,7 @@ from .writing import INDENT
 MAX_ROUNDS = 12
 
 
-class Translator(Certain):
+class Translator(OwnLists):
     """Statements, line by line, into `lines`."""
 
     def __init__(self, *args: Any):
@@ -293,10 +293,7 @@ class Translator(Certain):
             case ast.Name(id=name):
                 self.bind(name, value)
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                if any(isinstance(t, ast.Starred) for t in targets):
-                    raise UntranslatableError("a starred target")
-                for each, item in zip(targets, self.unpacked(value, len(targets)), strict=True):
-                    self.assign(each, item)
+                self.assign_each(targets, value)
             case ast.Subscript():
                 flat = self.flat_base(target.value)
                 if flat is not None:
@@ -327,27 +324,6 @@ class Translator(Certain):
                 self.store(base, text, shape, value, parts)
             case _:
                 raise UntranslatableError(f"`{ast.unparse(target)[:60]} = ...`")
-
-    def unpacked(self, value: Value, n: int) -> list[Value]:
-        if isinstance(value.literal, tuple) and isinstance(value.type, Items):
-            items = list(value.literal)
-            if len(items) == n:
-                early = self.made_early
-                kept = [self.kept(v) if not isinstance(v.type, Static) else v for v in items]
-                if all(isinstance(v.type, Static | Number) for v in items):
-                    self.made_early = early  # one after the other, as Python computes them
-                return kept
-        elif isinstance(value.type, Growing):
-            return self.all_items(value, n)
-        elif isinstance(value.type, Items) and len(value.type.items) == n:
-            whole = self.kept(value)
-            return [Value(f"{whole.text}[{k}]", t) for k, t in enumerate(value.type.items)]
-        elif isinstance(value.type, Array) and value.type.ndim and value.type.shape[0] in (n, None):
-            whole = self.kept(value)
-            if value.type.shape[0] is None:
-                self.line(f"same_length({whole.text}.shape[0], {n})")
-            return [self.element(whole, str(k), value.type.shape[1:] or None) for k in range(n)]
-        raise UntranslatableError(f"unpacking {value.type}")
 
     def store(
         self, base: Value, text: str, shape: tuple[int | None, ...] | None, value: Value,
@@ -625,6 +601,7 @@ class Translator(Certain):
         if isinstance(value.type, Static) or holds_table(value.type):
             raise UntranslatableError("a function that returns an object")
         kind = value.type
+        self.note_given(value)
         self.results.append(kind)
         if self.result is not None:
             kind = join(self.result, kind)

@@ -195,7 +195,7 @@ class Value:
     known: the number that a weak integer is at this specialisation, for shapes; never written into the text; fresh: of
     a new list, its elements and how often they are repeated; source: of a list, the variable that holds it, and how
     many lists around it; whole: of a float that may be a Python int, the text that tells whether it is one; none: of
-    what may be None, the text that tells whether it is.
+    what may be None, the text that tells whether it is; own: of what a function gives, its lists have no other name.
     """
 
     text: str
@@ -209,6 +209,7 @@ class Value:
     whole: str = ""
     none: str = ""
     most: str = ""
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

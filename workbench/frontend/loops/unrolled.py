@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from ..syntax import copied, walk
 from .arrays import tuple_of
 from .blanks import blank
+from .expressions import MOST_ITEMS, Known
 from .iteration import Iteration
-from .operators import compare, truth
-from .picking import Known
+from .operators import cast, compare, truth
 from .statement_parts import strictness
-from .types import Growing, Items, Number, Type, UntranslatableError, Value, literal
+from .types import Array, Growing, Items, Number, Type, UntranslatableError, Value, literal
 from .writing import INDENT
 
 MOST_SORTED = 6
@@ -33,7 +33,7 @@ class Unrolled(Iteration):
                 if self.static(function) is sorted and (found := self._sorted_by(items, node.keywords)) is not None:
                     return found
             case ast.Call(func=ast.Name() as function, args=[ast.Call() as each], keywords=[]):
-                if self.static(function) is tuple and self._iterator(each) is not None:
+                if self.static(function) is tuple and (is_tolist(each) or self._iterator(each) is not None):
                     if (items := self._items_of(each)) is not None:
                         return self._tuple_of(items, False)
         return super()._call(node)
@@ -130,8 +130,7 @@ class Unrolled(Iteration):
         """The items of what a comprehension goes over, where it is known how many there are."""
         function = self._iterator(node)
         if function is None:
-            value = self.value(node)
-            return self.parts_of(value) if isinstance(value.type, Items) else None
+            return self._few_items(node)
         assert isinstance(node, ast.Call)
         if function is range:
             bounds = [self.value(n).literal for n in node.args]
@@ -151,6 +150,24 @@ class Unrolled(Iteration):
         starts = [*node.args[1:], *(word.value for word in node.keywords)]
         first = self.value(starts[0]).literal if starts else 0
         return [tuple_of([literal(first + k), item]) for k, item in enumerate(known[0])] if type(first) is int else None
+
+    def _few_items(self, node: ast.expr) -> list[Value] | None:
+        """The items of a tuple, or of an array that has few."""
+        if is_tolist(node):
+            base = self.value(node.func.value)  # type: ignore[attr-defined]  # an attribute's
+            items = self._of_few(base)
+            if items is None or not all(isinstance(v.type, Number) for v in items):
+                return None
+            kind = self._item_of(base, python=True)
+            return [Value(cast(v, kind.dtype), kind) for v in items]
+        value = self.value(node)
+        return self.parts_of(value) if isinstance(value.type, Items) else self._of_few(value)
+
+    def _of_few(self, value: Value) -> list[Value] | None:
+        kind = value.type
+        if not isinstance(kind, Array) or not kind.ndim or kind.shape[0] is None or kind.shape[0] > MOST_ITEMS:
+            return None
+        return self.unpacked(value, kind.shape[0])
 
     def _match(self, target: ast.expr, item: Value, known: dict[str, Value]) -> None:
         """Note what the names in `target` stand for."""
@@ -181,3 +198,11 @@ class _Replaced(ast.NodeTransformer):
         return node
 
     visit_Lambda = visit_ListComp = visit_GeneratorExp = visit_SetComp = visit_DictComp = _scope  # noqa: N815 (ast's names)
+
+
+def is_tolist(node: ast.expr) -> bool:
+    """Whether a node is `x.tolist()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="tolist"), args=[], keywords=[]):
+            return True
+    return False

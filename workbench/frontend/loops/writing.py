@@ -54,7 +54,7 @@ class Function:
     """A translated function. parameters: by their names in the text; extras: what it reads outside, by parameter;
     handed_back: variables of the loop that it sets, which it takes, too, and gives in a tuple with its result, if it
     has one; gives_none: its result may be None, and it gives a pair, with whether it is; calls_itself: it takes how
-    deep it is in itself, too."""
+    deep it is in itself, too; own: the lists that it gives have no other name."""
 
     name: str
     text: str
@@ -64,6 +64,7 @@ class Function:
     handed_back: dict[str, Type] = field(default_factory=dict)
     gives_none: bool = False
     calls_itself: bool = False
+    own: bool = False
 
 
 @dataclass(eq=False)

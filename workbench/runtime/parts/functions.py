@@ -184,6 +184,10 @@ def plain_statements(node: ast.FunctionDef, code: CodeType) -> list[ast.stmt] | 
     return list(node.body[1:] if is_docstring else node.body)
 
 
+def _is_unpacking(node: ast.Assign) -> bool:
+    return len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple)
+
+
 def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:
     """Whether the statements of a function mean the same in a namespace of their own."""
     if node.body[0].lineno == node.lineno or _READS_ITS_FRAME & {*code.co_names, *code.co_freevars}:
@@ -193,7 +197,7 @@ def _is_plain(node: ast.FunctionDef, code: CodeType) -> bool:
     inside = [n for top in tops if top is not None for n in walk(top)]
     given = (arg for n in inside if isinstance(n, ast.Call) for arg in n.args)
     consumed = {id(arg) for arg in given if isinstance(arg, ast.GeneratorExp)}
-    consumed |= {id(n.value) for n in inside if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple)}
+    consumed |= {id(n.value) for n in inside if isinstance(n, ast.Assign) and _is_unpacking(n)}
     if set(code.co_freevars) & rebound_names(code):
         return False
     consumed |= {id(word.value) for n in inside if isinstance(n, ast.Call) for word in _keys_of(n)}
