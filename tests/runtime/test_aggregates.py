@@ -100,6 +100,18 @@ WHOLE = {
             seen += 1
     before = state
     return {'state': state, 'before': before, 'seen': seen}, y""",
+    "a list of words": """
+    kinds, last, n_up = [], 'none', 0
+    for v in y:
+        if v > 0.5:
+            kinds.append('up')
+            last = 'up'
+        elif v < -0.5:
+            kinds.append('down' if v > -1 else 'far down')
+            last = 'down'
+        kinds.append(last)
+        n_up += int(last == 'up')
+    return {'kinds': kinds, 'n': len(kinds), 'last': last}, n_up, y""",
     "words that are returned": """
     total = 0.0
     for v in y:
@@ -142,6 +154,13 @@ NOT_APART = {
     "rows that are changed": "    r = []\n    r.append({'a': n})\n    r[0]['a'] = 3\n    return r, y",
     "rows with other keys": "    r = []\n    r.append({'a': n})\n    r.append({'b': n})\n    return r, y",
     "rows returned twice": "    r = []\n    r.append({'a': n})\n    return r, r",
+    "a word in a list of other things": "    s = 'a'\n    if n > 2:\n        s = 'b'\n    r = [1]\n    r.append(s)\n    return r, y",
+    "a word in a list that is returned twice": "    s = 'a'\n    if n > 2:\n        s = 'b'\n    r = []\n    r.append(s)\n"
+    "    return r, r",
+    "words in results of unlike forms": "    s = 'a'\n    if n > 2:\n        s = 'b'\n    if n > 40:\n        return [s, n]\n    return s, y",
+    "rows in results of unlike forms": "    r = []\n    r.append({'a': n})\n    if n > 40:\n        return [r, n]\n    return r, y",
+    "words that are read": "    r = []\n    r.append('a')\n    r.append('b')\n    return r, r[n % 2], y",
+    "words that are gone over": "    r = []\n    r.append('a')\n    t = 0\n    for w in r:\n        t += len(w)\n    return r, t, y",
     "a row of its own": "    r = []\n    r.append({'a': n})\n    return r, r[0]",
     "bound twice": "    d = {'a': 1}\n    if n > 3:\n        d = {'a': 2, 'b': 3}\n    return d, y",
     "a word that is added to": "    s = 'a'\n    for i in range(n):\n        s = s + 'b'\n    return s, y",

@@ -271,20 +271,25 @@ def _told_apart(stmts: list[ast.stmt], code: CodeType) -> list[ast.stmt]:
     made = []
     for stmt in stmts:
         match stmt:
-            case ast.Assign(targets=[ast.Name(id=name) as target]):
+            case ast.Assign(targets=[ast.Name() | ast.Tuple() as target]) if _is_of_names(target):
                 stmt.value = names.visit(stmt.value)
-                n_bound[name] += 1
-                if n_bound[name] > 1:
-                    new = f"{name}__{n_bound[name]}"
-                    while new in taken:
-                        new += "_"
-                    names.present[name] = new
+                for name in sorted(bound([stmt])):
+                    n_bound[name] += 1
+                    if n_bound[name] > 1:
+                        new = f"{name}__{n_bound[name]}"
+                        while new in taken:
+                            new += "_"
+                        names.present[name] = new
                 stmt.targets = [names.visit(target)]
             case _:
                 n_bound.update(dict.fromkeys(bound([stmt]), 1))
                 stmt = names.visit(stmt)
         made.append(stmt)
     return made
+
+
+def _is_of_names(target: ast.expr) -> bool:
+    return all(isinstance(t, ast.Name) for t in (target.elts if isinstance(target, ast.Tuple) else [target]))
 
 
 class _Names(ast.NodeTransformer):

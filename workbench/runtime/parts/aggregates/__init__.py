@@ -17,16 +17,16 @@ Implementation, 12.2) on the syntax.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from ....frontend.syntax import copied, syntax_of, walk
 from ..rebuilt import rebuilt
-from .occurrences import suites, word_of
+from .occurrences import displayed, is_append, suites, word_of
 from .records import records_apart
 from .results import PART, Results
-from .rows import rows_apart
+from .rows import RowList, rows_apart
 from .word_loops import words_written_out
 from .words import Words
 
@@ -45,6 +45,8 @@ def taken_apart(fn: FunctionType) -> tuple[FunctionType, ast.expr | None]:
     changed = records_apart(whole)
     words = Words(whole)
     rows = rows_apart(whole, words)
+    if _are_lost(words, rows, whole):
+        return fn, None
     changed = words.apart(whole) or bool(rows) or changed
     returns = [n for n in walk(whole) if isinstance(n, ast.Return)]
     template: ast.expr | None = None
@@ -52,6 +54,8 @@ def taken_apart(fn: FunctionType) -> tuple[FunctionType, ast.expr | None]:
         values = [n.value for n in returns if n.value is not None]
         results = Results(words, rows)
         template = results.with_tables(results.whole(values))
+        if results.are_lost:
+            return fn, None
         is_one = isinstance(template, ast.Name)
         is_flat = isinstance(template, ast.Tuple) and all(isinstance(item, ast.Name) for item in template.elts)
         if is_one or not results.n_parts or is_flat and len(returns) == 1:
@@ -64,6 +68,17 @@ def taken_apart(fn: FunctionType) -> tuple[FunctionType, ast.expr | None]:
     if template is None and (rows or words.names):
         return fn, None  # they would be returned as they are
     return rebuilt(fn, whole), template
+
+
+def _are_lost(words: Words, rows: Mapping[str, RowList], node: ast.FunctionDef) -> bool:
+    """Whether numbers of words would become items of lists that nobody makes words of again."""
+    for n in walk(node):
+        match n:
+            case ast.Call(func=ast.Attribute(value=base), args=[value]) if is_append(n):
+                of_words = any(isinstance(each, ast.Name) and each.id in words.names for each in displayed(value))
+                if of_words and not (isinstance(base, ast.Name) and base.id in rows):
+                    return True
+    return False
 
 
 def _one_by_one(node: ast.FunctionDef) -> None:

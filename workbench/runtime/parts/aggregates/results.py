@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ....frontend.syntax import copied
+from .occurrences import displayed
 from .rows import RowList
 from .words import Words, is_word
 
@@ -16,12 +17,14 @@ ROW = "_row"
 
 @dataclass(eq=False)
 class Results:
-    """parts: of each `return`, what the expression `whole` is made of."""
+    """parts: of each `return`, what the expression `whole` is made of; are_lost: whether there are numbers of words
+    among them that nobody makes words of again."""
 
     words: Words
     rows: Mapping[str, RowList]
     parts: list[list[ast.expr]] = field(default_factory=list)
     n_parts: int = 0
+    are_lost: bool = False
 
     def whole(self, values: Sequence[ast.expr]) -> ast.expr:
         """values: of each `return` of the function."""
@@ -40,6 +43,8 @@ class Results:
         names = {v.id if isinstance(v, ast.Name) else "" for v in values}
         if len(names) == 1 and (rows := self.rows.get(next(iter(names)))) is not None:
             return self._each(rows, self._part(values))
+        names_inside = {n.id for v in values for n in displayed(v) if isinstance(n, ast.Name)}
+        self.are_lost = self.are_lost or not names_inside.isdisjoint(self.words.names | self.rows.keys())
         return self._part(values)
 
     def _part(self, values: Sequence[ast.expr]) -> ast.expr:
@@ -55,11 +60,14 @@ class Results:
 
     def _each(self, rows: RowList, found: ast.expr) -> ast.expr:
         row = ast.Name(ROW, ast.Load())
+        around = ast.comprehension(ast.Name(ROW, ast.Store()), found, [], 0)
+        if not rows.keys:
+            return ast.ListComp(self._word(row), [around])
         items = [ast.Subscript(row, ast.Constant(k), ast.Load()) for k in range(len(rows.keys))]
         pairs = zip(rows.keys, items, strict=True)
         values = [self._word(item) if key in rows.of_words else item for key, item in pairs]
         made = ast.Dict([ast.Constant(key) for key in rows.keys], values)
-        return ast.ListComp(made, [ast.comprehension(ast.Name(ROW, ast.Store()), found, [], 0)])
+        return ast.ListComp(made, [around])
 
     def with_tables(self, whole: ast.expr) -> ast.expr:
         """The words in place of what stands for them."""

@@ -1,4 +1,4 @@
-"""Lists of dictionaries with the same words for keys, as lists of tuples."""
+"""Lists of dictionaries with the same words for keys, as lists of tuples, and lists of words, as lists of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .words import Words, is_word
 
 @dataclass(eq=False)
 class RowList:
-    """keys: of its dictionaries; of_words: those whose values are words."""
+    """keys: of its dictionaries, none of a list of words; of_words: those whose values are words."""
 
     keys: list[str]
     of_words: frozenset[str]
@@ -72,6 +72,8 @@ class _Rows(ast.NodeTransformer):
                     each.add(row)
                 case _:
                     return None
+        if rows and not read and not each and all(is_word(row, words) for row in rows):
+            return cls(name, RowList([], frozenset()), each, words)
         if not rows or any(words_displayed(row) is None for row in rows):
             return None
         keys = words_displayed(rows[0]) or []
@@ -100,6 +102,9 @@ class _Rows(ast.NodeTransformer):
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[row]) if name == self.name:
+                if not self.listed.keys:
+                    node.args = [self.words.number(row)]
+                    return node
                 pairs = zip(self.listed.keys, values_displayed(row), strict=True)
                 values = [self.words.number(v) if key in self.listed.of_words else v for key, v in pairs]
                 node.args = [ast.copy_location(ast.Tuple(values, ast.Load()), row)]

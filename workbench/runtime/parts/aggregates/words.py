@@ -57,8 +57,8 @@ def _holds_words(name: str, occurrences: Occurrences, others: frozenset[str]) ->
             return False
     for n in occurrences.names[name]:
         up = occurrences.parent(n)
-        if n in stored or id(n) in occurrences.returned or id(n) in occurrences.appended and isinstance(up, ast.Dict):
-            continue
+        if n in stored or id(n) in occurrences.returned or id(n) in occurrences.appended:
+            continue  # what they are handed to is looked at in `taken_apart`
         while isinstance(up, ast.IfExp) and up.test is not n:
             up = occurrences.parent(up)
         match up:
