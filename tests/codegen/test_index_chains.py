@@ -9,7 +9,7 @@ SIMPLEX = """
 S = np.array([[0.0, 0], [1, 0], [0, 1]])
 F = np.array([f(s) for s in S])
 for _ in range(8):
-    o = F.argsort()
+    o = F.argsort(kind='heapsort')
     S, F = S[o], F[o]
     c = S[:-1].mean(0)
     xr = 2 * c - S[-1]

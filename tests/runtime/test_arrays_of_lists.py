@@ -112,3 +112,22 @@ def bitwise(m):
 def test_bits_are_folded():
     for dtype in (np.int64, np.uint8, np.int16):
         check(bitwise, np.array([[1, 2, 7], [3, 4, 11], [5, 6, 120]], dtype))
+
+
+def stored(x, n):
+    y = x[x > -100]
+    out, narrow, turned = np.zeros((4, n)), np.zeros(n, np.uint8), np.zeros(n, int)
+    found = []
+    for i in range(n):
+        found.append(y[i] * 2)
+    out[1] = found
+    out[2, 1:] = [v + 1 for v in found[1:]]
+    narrow[:] = [i * 3 for i in range(n)]
+    turned[:] = found
+    return out, narrow, turned, y
+
+
+def test_lists_are_stored_in_arrays():
+    for n in (5, 1, 6):
+        check(stored, np.arange(6.0) - 2.25, n)
+    check_raises(stored, IndexError, np.arange(6.0), 7)

@@ -549,8 +549,7 @@ class Lists(ArraysInLists):
             if kind.is_queue:
                 self.line(f"{name}__first = 0")
             return
-        is_known = value.own or value.source is None and kind == value.type  # as of what a function gives
-        if not is_known or value.type.item is None:  # type: ignore[union-attr]  # a list
+        if not value.own or value.type.item is None:  # type: ignore[union-attr]  # a list
             self.refine(value.source, kind)
         self.line(f"{local(name)} = {value.text}")
 

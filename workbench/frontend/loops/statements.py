@@ -341,6 +341,8 @@ class Translator(OwnLists):
             for k, item in enumerate(value.literal):
                 self.store(row, str(k), None, item)
             return
+        if isinstance(value.type, Growing) and shape is not None:
+            value = self.array_of_list(value, kind.dtype)
         if isinstance(value.type, Array):
             if shape is None:
                 raise UntranslatableError("an array written into an element")
