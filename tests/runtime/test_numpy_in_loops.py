@@ -176,6 +176,17 @@ def test_dtypes_that_the_numbers_decide(tmp_path):
         assert_close(found, expected, rtol=0)
 
 
+def test_what_always_raises_is_left_to_the_parts(tmp_path):
+    text = "def f(x, m):\n    y = x[x > 0]\n    t = 0.0\n    for v in y:\n        t += v\n    return np.linalg.eigvals(m), y, t\n"
+    f = of_text(text, tmp_path / "f.py")
+    compiled = wb.jit(f)
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for _ in range(5):
+        x = RNG.normal(size=9)
+        assert_close(compiled(x, turn), f(x, turn), rtol=1e-12)
+    assert not is_whole(compiled)
+
+
 def test_views_of_arguments_are_not_taken_for_new_arrays(tmp_path):
     f = of_text(
         "def f(x, m):\n    y = x[x > 0]\n    d = np.einsum('ii->i', m)\n    d[:] = y[0]\n    return m.sum(), y\n",

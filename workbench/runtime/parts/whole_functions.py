@@ -125,7 +125,8 @@ class WholeFunction:
 
     @property
     def refused(self) -> bool:
-        return all(form.loop.refused for form in self.forms)
+        compiled = next((form for form in self.forms if form.loop.versions), None)  # which is the one that runs
+        return compiled.loop.refused if compiled is not None else all(form.loop.refused for form in self.forms)
 
     @property
     def compilations(self) -> list[Compilation]:
