@@ -52,6 +52,8 @@ _DRAWN = (
     "standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald "
     "weibull zipf"
 ).split()
+MOST_ARRAYS = 6  # among the arguments of one call
+MOST_AXES = 4  # of a result
 SAMPLE = 4  # the length of an axis, and the value of a number, of which nothing is known
 _MOST_VIEWS = 64  # of memory, that are kept
 MOST_SAMPLED = 4096  # elements of what a call is tried with

@@ -9,11 +9,8 @@ import numpy as np
 from numba import types
 
 from ...ir.avals import SHORT_NAMES
-from ...primitives.numpy_in_loops import ASK, FETCH
+from ...primitives.numpy_in_loops import ASK, FETCH, MOST_ARRAYS, MOST_AXES
 from .linked import external, linked, linked_in
-
-MOST_ARRAYS = 6  # among the arguments of one call
-MOST_AXES = 4  # of a result
 
 _ask = external("ask", ASK, types.int32(types.int64, types.intp))
 _fetch = external("fetch", FETCH, types.int32(types.int64, types.intp))
@@ -45,14 +42,13 @@ def _note_array(words, k, a):
 def _asking(n: int) -> Callable[..., Any]:
     """`ask_n(key, words, arrays...)`. The arrays are alive until the call is over."""
     arrays = [f"a{k}" for k in range(n)]
-    lines = [f"def ask({', '.join(['key', 'words', *arrays])}):", "    at = 0"]
+    lines = [f"def asking({', '.join(['key', 'words', *arrays])}):", "    at = 0"]
     for a in arrays:
         lines += [f"    {a} = np.ascontiguousarray({a})", f"    note_array(words, at, {a})", f"    at += 1 + {a}.ndim"]
     lines += ["    if ask(key, words.ctypes.data) != 1:", "        raise ValueError"]
     lines += [f"    return {' + '.join(f'{a}.size' for a in ['words', *arrays])}"]
     scope: dict[str, Any] = {"np": np, "note_array": _note_array, "ask": _ask}
-    text = "\n".join(lines)
-    exec(text.replace("def ask(", "def asking("), scope)
+    exec("\n".join(lines), scope)
     return linked(error_model="numpy")(scope["asking"])
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from ...ir.avals import SHORT_NAMES
 from ...primitives.numpy_in_loops import (
     CALLED,
+    MOST_ARRAYS,
+    MOST_AXES,
     ArraySlot,
     Constant,
     NumberSlot,
@@ -48,8 +50,6 @@ from .types import (
 )
 from .written_functions import is_taken_apart
 
-MOST_ARRAYS = 6  # among the arguments of a call, as `codegen.loops.numpy_calls` has it
-MOST_AXES = 4  # of a result
 MOST_NUMBER = 4096  # numbers that are written out are parts of a call up to here, axes and orders among them
 
 
