@@ -90,7 +90,6 @@ class NumpyCalls(Calls):
 
     def _asked(self, function: Any, args: list[Value], keywords: dict[str, Value]) -> Value | None:
         args = self.lists_as_arrays(function, args)
-        keywords = {name: v for name, v in keywords.items() if v is not None}
         slots = [_slot(v) for v in (*args, *keywords.values())]
         if any(slot is None for slot in slots):
             return None
@@ -101,7 +100,7 @@ class NumpyCalls(Calls):
             return None
         if call.is_tuple and function in _NAMED and not is_taken_apart(self.now, function):
             return None
-        values = list(_leaves_of([*args, *keywords.values()], given))
+        values = _leaves_of([*args, *keywords.values()], given)
         if sum(isinstance(slot, ArraySlot) for slot in leaves(given)) > MOST_ARRAYS:
             return None
         return self._call_numpy(call, values)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ....frontend.syntax import child_nodes, walk
 
+MOST_STATEMENTS = 8  # of the body of a loop that is written out
+
 
 class Occurrences:
     """Of one state of a function's syntax. returned, appended: ids of the expressions that a function returns, or that

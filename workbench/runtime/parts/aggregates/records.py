@@ -6,9 +6,7 @@ import ast
 from typing import Any
 
 from ....frontend.syntax import copied, walk
-from .occurrences import Occurrences, Substituted, suites, values_displayed, word_of, words_displayed
-
-MOST_TURNS = 16  # of loops over a record, which are written out
+from .occurrences import MOST_STATEMENTS, Occurrences, Substituted, suites, values_displayed, word_of, words_displayed
 
 
 def records_apart(node: ast.FunctionDef) -> bool:
@@ -156,7 +154,7 @@ def _is_gone_over(n: ast.Name, occurrences: Occurrences) -> bool:
     names = [name for name in _targets(around.target, over) if name]  # type: ignore[arg-type]  # an expression
     if isinstance(around, ast.For):
         jumps = any(isinstance(inner, ast.Break | ast.Continue) for stmt in around.body for inner in walk(stmt))
-        if jumps or around.orelse or len(around.body) > MOST_TURNS:
+        if jumps or around.orelse or len(around.body) > MOST_STATEMENTS:
             return False
     else:
         up = occurrences.parent(around)

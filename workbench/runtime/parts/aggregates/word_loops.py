@@ -6,10 +6,9 @@ import ast
 from functools import partial
 
 from ....frontend.syntax import copied, walk
-from .occurrences import Occurrences, Substituted, suites, word_of
+from .occurrences import MOST_STATEMENTS, Occurrences, Substituted, suites, word_of
 
 MOST_TURNS = 16
-MOST_STATEMENTS = 8  # of a body, which is written out as often
 
 
 def words_written_out(node: ast.FunctionDef) -> None:
